@@ -1,0 +1,45 @@
+# make help says what there is. Everything happens in .venv, which the targets set up themselves.
+
+TARGET ?= ja
+PYTHON ?=
+ARGS ?=
+export PYTHON PIP_FLAGS
+
+# What the scripts run in, whatever environment is active outside.
+IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs clean
+.NOTPARALLEL:
+
+help: ## say what there is
+	@echo "make demo             train a small English-Japanese translator, under 5 minutes"
+	@echo "make demo TARGET=de   the same into German; also fr and ko"
+	@echo "make test             run the tests; ARGS='-k beam' goes to pytest"
+	@echo "make check            formatting, lint, types, import floors, spelling"
+	@echo "make docs             build the documentation into site/"
+	@echo "make clean            remove .venv and all that was built; runs/ is kept"
+	@echo
+	@echo "Each sets up .venv first if need be. PYTHON=/path/to/python chooses the interpreter."
+	@echo "PIP_FLAGS='--extra-index-url https://download.pytorch.org/whl/cpu' gets torch without CUDA."
+
+demo: .venv/.stamp-demo
+	@.venv/bin/yakusu demo --target $(TARGET)
+
+test: .venv/.stamp-dev
+	@$(IN_VENV) scripts/test $(ARGS)
+
+check: .venv/.stamp-dev
+	@$(IN_VENV) scripts/check
+
+docs: .venv/.stamp-dev
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+	@echo "the documentation is in site/: open site/index.html"
+
+clean:
+	rm -rf .venv site build dist .coverage .coverage.* coverage.xml htmlcov
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.stamp-%: pyproject.toml constraints.txt scripts/venv
+	@scripts/venv $*

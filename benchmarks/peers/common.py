@@ -1,0 +1,128 @@
+"""What every peer shares: model sizes, the batches, and one way of counting and timing.
+
+Token ids: end of sentence is 0, unknown is 1, padding is ``vocab_size - 1``. Every source and
+every target sentence ends in 0. A throughput counts real target tokens: the end of each sentence
+is one, padding and the decoder's start symbol are none. The time covers all that a training run
+repeats: drawing the batch, padding it, forward, backward and the optimiser step.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+EOS = 0
+UNK = 1
+LABEL_SMOOTHING = 0.1
+WARMUP_STEPS = 2
+
+Pair = tuple[list[int], list[int]]
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The shape of a Transformer; encoder and decoder have ``n_layers`` layers each."""
+
+    vocab_size: int
+    n_layers: int
+    d_model: int
+    d_ff: int
+    n_heads: int
+    dropout: float
+
+    @property
+    def pad(self) -> int:
+        """The id of the padding symbol."""
+        return self.vocab_size - 1
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What a timed training run has done."""
+
+    target_tokens: int
+    seconds: float
+    padding: float
+    """Share of the positions of the source and target tensors that hold padding."""
+    steps: int
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Real target tokens in one second."""
+        return self.target_tokens / self.seconds
+
+
+class Stopwatch:
+    """Times training steps for a number of seconds, after a few warm-up steps."""
+
+    def __init__(self, seconds: float, warmup_steps: int = WARMUP_STEPS) -> None:
+        self._limit = seconds
+        self._warmup_left = warmup_steps
+        self._start = time.perf_counter()
+        self._elapsed = 0.0
+        self._steps = self._tokens = self._real = self._positions = 0
+
+    def step_done(self, source: Tensor, target: Tensor, pad: int) -> bool:
+        """Count a finished step by its padded id matrices; True when the time is up."""
+        if self._warmup_left > 0:
+            self._warmup_left -= 1
+            self._start = time.perf_counter()
+            return False
+        self._elapsed = time.perf_counter() - self._start
+        tokens = int((target != pad).sum())
+        self._steps += 1
+        self._tokens += tokens
+        self._real += tokens + int((source != pad).sum())
+        self._positions += source.numel() + target.numel()
+        return self._elapsed >= self._limit
+
+    def result(self) -> Throughput:
+        """The throughput of the steps counted so far."""
+        if self._steps == 0:
+            raise ValueError("no step was timed: the data ended within the warm-up")
+        padding = 1.0 - self._real / self._positions
+        return Throughput(self._tokens, self._elapsed, padding, self._steps)
+
+
+def pad_rows(rows: list[list[int]], pad: int) -> Tensor:
+    """Stack sentences into one matrix, filled up with ``pad`` on the right."""
+    width = max(map(len, rows))
+    return torch.tensor([row + [pad] * (width - len(row)) for row in rows])
+
+
+def endless_batches(
+    pairs: list[Pair],
+    collate: Callable[[list[Pair]], Batch],
+    *,
+    tokens_per_batch: int,
+    seed: int,
+    batches: list[list[int]] | None = None,
+) -> Iterator[Batch]:
+    """Yield padded batches for as long as they are asked for, epoch after epoch.
+
+    By default sentences are shuffled anew each epoch and cut into batches of a fixed number of
+    sentences, which hold ``tokens_per_batch`` target tokens on average. ``batches``, lists of
+    indices into ``pairs``, replaces these by other batches, for example of similar lengths;
+    only their order is then shuffled, once.
+    """
+    loader: DataLoader[Pair]
+    if batches is None:
+        mean_length = sum(len(target) for _, target in pairs) / len(pairs)
+        loader = DataLoader(
+            pairs,  # type: ignore[arg-type]  # a list has all that a map-style data set needs
+            batch_size=max(1, round(tokens_per_batch / mean_length)),
+            shuffle=True,
+            collate_fn=collate,
+            generator=torch.Generator().manual_seed(seed),
+        )
+    else:
+        order = random.Random(seed).sample(batches, len(batches))
+        loader = DataLoader(pairs, batch_sampler=order, collate_fn=collate)  # type: ignore[arg-type]
+    while True:
+        yield from loader

@@ -1,0 +1,49 @@
+"""yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
+
+The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
+`evaluate`, `compare`, `demo`. Each loads what it needs when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
+    from yakusu.pipeline import average, compare, demo, evaluate, prepare, train, translate
+    from yakusu.recipe import Recipe, load_recipe
+    from yakusu.translator import Translator
+
+__version__ = "0.1.0"
+_HOMES = {
+    **dict.fromkeys(
+        ("average", "compare", "demo", "evaluate", "prepare", "train", "translate"), "pipeline"
+    ),
+    **dict.fromkeys(
+        ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
+    ),
+    **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
+    "Translator": "translator",
+}
+__all__ = [
+    "DataError",
+    "ModelError",
+    "Recipe",
+    "RecipeError",
+    "RunError",
+    "Translator",
+    "YakusuError",
+    "average",
+    "compare",
+    "demo",
+    "evaluate",
+    "load_recipe",
+    "prepare",
+    "train",
+    "translate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
+    return getattr(import_module(f"yakusu.{_HOMES[name]}"), name)

@@ -1,0 +1,5 @@
+"""`python -m yakusu` is `yakusu`."""
+
+from yakusu.cli import main
+
+main()

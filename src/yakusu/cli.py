@@ -1,0 +1,308 @@
+"""The command line: verbs only, each a thin shell over the function of the same name."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Task as RichTask
+from rich.text import Text
+
+import yakusu
+from yakusu.errors import DataError, YakusuError
+from yakusu.progress import Task
+from yakusu.text import decode_lines, read_lines
+
+app = typer.Typer(
+    name="yakusu",
+    help="Train, average, run and score attention-only translators.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+RecipeName = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A TOML file, or tiny, small, base, big.")
+]
+Run = Annotated[str, typer.Option("--run", help="Folder of the run: all that is made goes there.")]
+Src = Annotated[str, typer.Option("--src", help="Source sentences, one a line (.gz too).")]
+Tgt = Annotated[str, typer.Option("--tgt", help="Their translations, line by line.")]
+DevSrc = Annotated[str, typer.Option("--dev-src", help="Source of the dev set; else held out.")]
+DevTgt = Annotated[str, typer.Option("--dev-tgt", help="Target of the dev set.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a key of the recipe.")
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
+Device = Annotated[str, typer.Option(help="cpu or cuda.")]
+
+
+def main() -> None:
+    """Run the command line; errors meant for users are one sentence and exit code 2."""
+    logging.basicConfig(
+        level=logging.WARNING,
+        format="%(message)s",
+        handlers=[RichHandler(console=_err, show_time=False, show_path=False)],
+    )
+    try:
+        app(standalone_mode=True)
+    except YakusuError as error:
+        _err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _err.print("interrupted: the same command goes on from the last checkpoint")
+        sys.exit(130)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Train, average, run and score attention-only translators."""
+    if show:
+        print(f"yakusu {yakusu.__version__}")
+
+
+@app.command()
+def prepare(
+    recipe: RecipeName,
+    run: Run = "",
+    src: Src = "",
+    tgt: Tgt = "",
+    dev_src: DevSrc = "",
+    dev_tgt: DevTgt = "",
+    set_: Set = None,
+    workers: Annotated[int, typer.Option(help="Processes that tokenise; -1: all cores.")] = -1,
+) -> None:
+    """Filter a corpus, learn its tokenizer and binarise it.
+
+    Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
+    """
+    overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
+    made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=_Shown(), workers=workers)
+    print(("already prepared: " if made.was_there else "") + str(made))
+
+
+@app.command()
+def train(
+    recipe: RecipeName,
+    run: Run = "",
+    src: Src = "",
+    tgt: Tgt = "",
+    dev_src: DevSrc = "",
+    dev_tgt: DevTgt = "",
+    set_: Set = None,
+) -> None:
+    """Train a translator; the same command again goes on where it stopped.
+
+    Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
+    """
+    overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
+    made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=_Shown())
+    print(
+        f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
+        f"dev {made.dev_bleu}\n"
+        f"the translator: {made.model}\n"
+        f"next: echo 'A sentence.' | yakusu translate {made.model}"
+    )
+
+
+@app.command()
+def average(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    out: Annotated[str, typer.Option(help="Model folder to write; RUN/model by default.")] = "",
+    last: Annotated[int, typer.Option(help="How many checkpoints; 0: as the recipe says.")] = 0,
+) -> None:
+    """Average the last checkpoints of a run into a model folder.
+
+    Example: `yakusu average runs/en-de --last 5`
+    """
+    print(yakusu.average(run, out=out or None, last=last, progress=_Shown()))
+
+
+@app.command()
+def translate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+    source: Annotated[str, typer.Argument(help="A text file; - is standard input.")] = "-",
+    beam: Annotated[int, typer.Option(help="Width of the beam; 0: as the model says.")] = 0,
+    alpha: Annotated[float, typer.Option(help="Length penalty; -1: as the model says.")] = -1.0,
+    n_best: Annotated[int, typer.Option(help="Print this many, with scores, by tabs.")] = 1,
+    batch: Annotated[int, typer.Option(help="Sentences translated together.")] = 64,
+    window: Annotated[int, typer.Option(help="Sentences read ahead; 0: 32 batches.")] = 0,
+    device: Device = "cpu",
+) -> None:
+    """Translate a file or standard input, in order; speed is told on stderr.
+
+    Example: `yakusu translate runs/en-de/model news.en > news.de`
+    """
+    interactive = source == "-" and sys.stdin.isatty()
+    lines = (
+        decode_lines(iter(sys.stdin.buffer), "standard input")
+        if source == "-"
+        else read_lines(source)
+    )
+    began, n_sentences, n_tokens = time.monotonic(), 0, 0
+    found = yakusu.translate(
+        model,
+        lines,
+        beam=beam,
+        alpha=None if alpha < 0 else alpha,
+        n_best=n_best,
+        batch=batch,
+        window=1 if interactive else window,
+        device=device,
+    )
+    with _Shown().task("translating", "sentences", None) as task:
+        for number, best in enumerate(found, start=1):
+            n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
+            if n_best == 1:
+                print(best[0].text)
+            else:
+                print("\n".join(f"{number}\t{t.score:.4f}\t{t.text}" for t in best))
+            task.advance()
+        sys.stdout.flush()
+    seconds = time.monotonic() - began
+    _err.print(
+        f"{n_sentences:,} sentences in {seconds:.1f} s: {n_sentences / seconds:.1f} sentences/s, "
+        f"{n_tokens / seconds:,.0f} target tokens/s"
+    )
+
+
+@app.command()
+def evaluate(
+    system: Annotated[str, typer.Argument(help="Translations, one a line; or a model folder.")],
+    reference: Annotated[str, typer.Argument(help="Reference translations.")],
+    src: Annotated[str, typer.Option(help="Source sentences, if SYSTEM is a model.")] = "",
+    baseline: Annotated[str, typer.Option(help="Another system: paired bootstrap.")] = "",
+    lowercase: Lowercase = False,
+    tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokenizer.")] = "",
+    language: Annotated[str, typer.Option(help="Code of the target language.")] = "",
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Also the paper's tokenised, compound-split BLEU.")
+    ] = False,
+) -> None:
+    """BLEU, chrF and TER with their signatures.
+
+    Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
+    """
+    references = list(read_lines(reference))
+    options = {"tokenize": tokenize or None, "target_language": language or None}
+    hypotheses = _system(system, src)
+    for result in yakusu.evaluate(
+        hypotheses, references, lowercase=lowercase, paper=paper, **options
+    ):
+        print(result)
+    if baseline:
+        print(
+            yakusu.compare(
+                _system(baseline, src), hypotheses, references, lowercase=lowercase, **options
+            )
+        )
+
+
+@app.command()
+def demo(
+    target: Annotated[str, typer.Option(help="ja, de, fr or ko; the source is English.")] = "ja",
+    folder: Annotated[str, typer.Option(help="Where the run goes.")] = "runs",
+) -> None:
+    """Train on a phrasebook made here and translate sentences that were held out.
+
+    Example: `yakusu demo --target de`
+    """
+    made = yakusu.demo(target, folder=folder, progress=_Shown())
+    for source, translation, reference in made.samples:
+        print(f"source:      {source}\ntranslation: {translation}\nreference:   {reference}\n")
+    print(
+        f"{made.bleu} on 200 held-out sentences; trained in {made.seconds / 60:.1f} minutes\n"
+        f"the translator is the folder {made.model}\n"
+        f"next: echo 'It costs 12.50 euros.' | yakusu translate {made.model}"
+    )
+
+
+def _overrides(
+    run: str, src: str, tgt: str, dev_src: str, dev_tgt: str, set_: list[str] | None
+) -> list[str]:
+    """The shortcuts as overrides; --set comes last and wins."""
+    named = {
+        "run": run,
+        "data.train.src": src,
+        "data.train.tgt": tgt,
+        "data.dev.src": dev_src,
+        "data.dev.tgt": dev_tgt,
+    }
+    return [f"{key}={value!r}" for key, value in named.items() if value] + (set_ or [])
+
+
+def _system(path: str, src: str) -> list[str]:
+    """Lines of a file of translations, or what a model makes of `src`."""
+    if not Path(path).is_dir():
+        return list(read_lines(path))
+    if not src:
+        raise DataError(f"{path} is a model folder: add --src FILE for it to translate")
+    with _Shown().task("translating", "sentences", None) as task:
+        texts = []
+        for best in yakusu.translate(path, read_lines(src)):
+            texts.append(best[0].text)
+            task.advance()
+    return texts
+
+
+# ---- what is shown while a job runs --------------------------------------------------------------
+
+
+class _Rate(ProgressColumn):
+    """Units a second."""
+
+    def render(self, task: RichTask) -> Text:
+        return Text(f"{task.speed or 0:,.1f} {task.fields['unit']}/s")
+
+
+class _Bar:
+    def __init__(self, bars: Progress, task: int) -> None:
+        self._bars, self._task = bars, task
+
+    def advance(self, n: int = 1, note: str = "") -> None:
+        self._bars.update(self._task, advance=n, note=note)  # type: ignore[arg-type]
+
+
+class _Shown:
+    """Bars on a terminal, plain lines in a pipe; always on stderr."""
+
+    def say(self, text: str) -> None:
+        _err.print(_escape(text))
+
+    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
+        return self._task(what, unit, total)
+
+    @contextmanager
+    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        with Progress(*columns, console=_err, transient=True, disable=not _err.is_terminal) as bars:
+            yield _Bar(bars, bars.add_task(what, total=total, unit=unit, note=""))
+
+
+def _escape(text: str) -> str:
+    return text.replace("[", r"\[")

@@ -1,0 +1,78 @@
+"""Sections 3.4 and 3.5: embeddings and positions.
+
+B batch, T positions, V vocabulary.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Embedding(nn.Module):
+    """Sections 3.4 and 3.5: embeddings times sqrt(d_model), plus positions, then dropout.
+
+    The row of pad is zero and stays so: it is looked up without a gradient, and no logit uses it.
+    """
+
+    def __init__(
+        self, vocab_size: int, d_model: int, positions: "Positions", dropout: float
+    ) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_model)
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        nn.init.normal_(self.weight, std=1 / self.scale)
+        nn.init.zeros_(self.weight[-1])
+        self.positions = positions
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor, position: int | None = None) -> Tensor:
+        """Embed ids (B, T) at positions 0 to T - 1, or all of them at one position."""
+        pad = len(self.weight) - 1
+        x = F.embedding(ids, self.weight, padding_idx=pad) * self.scale  # (B, T, d_model)
+        first, n = (0, ids.shape[1]) if position is None else (position, 1)
+        return self.dropout(x + self.positions(first, n))  # type: ignore[no-any-return]
+
+
+class SinusoidalPositions(nn.Module):
+    """Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(same)."""
+
+    table: Tensor
+    max_length = 2**31
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.register_buffer("table", sinusoids(512, d_model), persistent=False)
+
+    def forward(self, first: int, n: int) -> Tensor:
+        """Rows `first` to `first + n - 1`: (n, d_model)."""
+        if first + n > len(self.table):
+            self.table = sinusoids(2 * (first + n), self.d_model).to(self.table)
+        return self.table[first : first + n]
+
+
+def sinusoids(n_positions: int, d_model: int) -> Tensor:
+    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model)."""
+    pos = torch.arange(n_positions, dtype=torch.float64)[:, None]
+    two_i = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = pos / 10_000 ** (two_i / d_model)  # (n_positions, d_model / 2)
+    return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1).float()
+
+
+class LearnedPositions(nn.Module):
+    """Table 3, row (E): a learned vector a position instead of sinusoids."""
+
+    def __init__(self, d_model: int, max_positions: int) -> None:
+        super().__init__()
+        self.max_length = max_positions
+        self.table = nn.Parameter(torch.empty(max_positions, d_model))
+        nn.init.normal_(self.table, std=0.02)
+
+    def forward(self, first: int, n: int) -> Tensor:
+        """Rows `first` to `first + n - 1`: (n, d_model)."""
+        return self.table[first : first + n]
+
+
+Positions = SinusoidalPositions | LearnedPositions

@@ -1,0 +1,390 @@
+"""The verbs as functions; here alone the stages are wired together.
+
+RUN/recipe.toml        the resolved recipe
+RUN/data/              binarised pairs, dev text, tokenizer
+RUN/checkpoints/       the best and the last K
+RUN/log.jsonl          all events; RUN/tensorboard/ as curves
+RUN/model/             the translator
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+from yakusu.data import Pairs
+from yakusu.errors import RecipeError, RunError
+from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
+from yakusu.model.base import Seq2Seq, models
+from yakusu.preparation import Preparation, Prepared
+from yakusu.progress import Progress, Silent
+from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
+from yakusu.text import read_lines
+from yakusu.tokenizer import Tokenizer
+from yakusu.training.checkpoint import (
+    average_tensors,
+    checkpoints,
+    load_tensors,
+    read_json,
+    save_folder,
+    step_of,
+    verify_folder,
+)
+from yakusu.training.device import keep_freed_memory
+from yakusu.training.log import RunLog
+from yakusu.training.trainer import Trainer
+from yakusu.translator import Translation, Translator, save_translator
+
+# Keys that may change when a run goes on; all others decide what it gives.
+_MAY_CHANGE = (
+    "search.",
+    "training.max_",
+    "training.patience",
+    "training.checkpoint_",
+    "training.log_steps",
+)
+
+
+# ---- prepare -----------------------------------------------------------------------------------
+
+
+def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = -1) -> Prepared:
+    """Filter the corpus, learn the tokenizer, binarise train and dev.
+
+    Args:
+        recipe: Says where everything lies; the result goes to `recipe.run`/data.
+        progress: Watches.
+        workers: Processes that tokenise; -1 for one a core. The bytes do not depend on it.
+
+    Raises:
+        DataError: The corpus cannot be used.
+        RunError: The folder holds another run.
+    """
+    run = _open_run(recipe)
+    folder = run / "data"
+    was_there = folder.exists()
+    if not was_there:
+        job = Preparation(recipe, progress or Silent(), workers)
+        save_folder(folder, job.fill)
+    facts = read_json(folder / "data.json")
+    return Prepared(
+        folder, facts["report"], facts["n_train"], facts["n_dev"], facts["fullness"], was_there
+    )
+
+
+def _open_run(recipe: Recipe) -> Path:
+    """The run folder; its saved recipe must agree with this one."""
+    if not recipe.run:
+        raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
+    run = Path(recipe.run)
+    saved = run / "recipe.toml"
+    if saved.exists():
+        changed = [
+            difference
+            for difference in differences(recipe, load_recipe(saved))
+            if not difference.startswith((*_MAY_CHANGE, "run "))
+        ]
+        if changed:
+            raise RunError(
+                f"{run} holds another run, of which {changed[0]}: choose another folder with "
+                "--run, or delete this one"
+            )
+    elif run.exists() and any(run.iterdir()):
+        raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
+    if not recipe.data.train:
+        raise RecipeError(
+            "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
+        )
+    for corpus in (recipe.data.train, recipe.data.dev):
+        for file in corpus.files if corpus and not saved.exists() else ():
+            next(read_lines(file), None)  # complain before the folder is made
+    run.mkdir(parents=True, exist_ok=True)
+    save_recipe(recipe, saved)
+    return run
+
+
+# ---- train and average ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What `train` made."""
+
+    model: Path
+    steps: int
+    seconds: float
+    reason: str  # why it stopped
+    dev_bleu: Score
+
+
+def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
+    """Train a translator, or go on training it; prepares the data first where that is to be done.
+
+    Raises:
+        YakusuError: See `prepare`; or a checkpoint is corrupt.
+    """
+    progress = progress or Silent()
+    prepared = prepare(recipe, progress=progress)
+    if not prepared.was_there:
+        progress.say(str(prepared))
+    run, data = Path(recipe.run), prepared.folder
+    verify_folder(data)
+    tokenizer = Tokenizer.load(data)
+    dev_tgt = list(read_lines(data / "dev.tgt.txt"))
+    dev_src = list(read_lines(data / "dev.src.txt"))
+
+    def dev_bleu(model: Seq2Seq) -> Score:
+        translator = Translator(
+            model,
+            tokenizer,
+            languages=recipe.languages,
+            search=recipe.search.model_copy(update={"n_best": 1}),
+            device=next(model.parameters()).device,
+        )
+        hypotheses = translator.translate(dev_src)
+        return score(
+            hypotheses, dev_tgt, metrics=("bleu",), target_language=recipe.data.target_language
+        )[0]
+
+    keep_freed_memory()
+    torch.manual_seed(recipe.seed)
+    model = models[recipe.model.name](
+        recipe.model,
+        src_vocab_size=tokenizer.src_vocab_size,
+        tgt_vocab_size=tokenizer.tgt_vocab_size,
+    )
+    with RunLog(run, progress) as log:
+        trainer = Trainer(
+            model,
+            train=Pairs.open(data, "train"),
+            dev=Pairs.open(data, "dev"),
+            config=recipe.training,
+            batches=recipe.batches,
+            seed=recipe.seed,
+            folder=run / "checkpoints",
+            bleu=lambda model: dev_bleu(model).value,
+            record=log.record,
+            progress=progress,
+        )
+        progress.say(_beginning(trainer, trainer.resume()))
+        reason = trainer.run()
+    out = average(run, progress=progress)
+    final = Translator.load(out, device=trainer.device)
+    return Trained(out, trainer.state.step, trainer.state.seconds, reason, dev_bleu(final.model))
+
+
+def _beginning(trainer: Trainer, resumed: bool) -> str:
+    state = trainer.state
+    size = sum(parameter.numel() for parameter in trainer.model.parameters()) / 1e6
+    if not resumed:
+        return f"training {size:.1f} million parameters on {trainer.device}"
+    best = "none yet" if state.best is None else f"{abs(state.best):.2f} at step {state.best_step}"
+    place = (
+        f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, rate "
+        f"{trainer.learning_rate:.2e}, best {trainer.config.best_by} {best}, "
+        f"{state.bad_validations} validations without a better one)"
+    )
+    if reason := trainer.limit_reached():
+        return f"{place}: nothing left to do, {reason} is reached"
+    return f"{place}: going on"
+
+
+def average(
+    run: str | Path,
+    *,
+    out: str | Path | None = None,
+    last: int = 0,
+    progress: Progress | None = None,
+) -> Path:
+    """Average the last checkpoints of a run into a model folder, section 6.1.
+
+    Args:
+        run: The run folder.
+        out: Where the model goes; RUN/model where it is not given.
+        last: How many checkpoints; 0 for the recipe's `training.keep_last`.
+        progress: Watches.
+
+    Raises:
+        RunError: The folder is no run, or has no checkpoint.
+        ModelError: A checkpoint is corrupt.
+    """
+    run = Path(run)
+    if not (run / "recipe.toml").exists():
+        raise RunError(f"{run} is not a run folder: name the folder that 'yakusu train' wrote")
+    recipe = load_recipe(run / "recipe.toml")
+    saved = checkpoints(run / "checkpoints")
+    if not saved:
+        raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
+    milestones = set(read_json(saved[-1] / "state.json")["milestones"])
+    chosen = [folder for folder in saved if step_of(folder) in milestones] or saved[-1:]
+    chosen = chosen[-(last or recipe.training.keep_last) :]
+    for folder in chosen:
+        verify_folder(folder)
+    weights = average_tensors([load_tensors(folder / "model.safetensors") for folder in chosen])
+    folder = Path(out) if out else run / "model"
+    save_translator(
+        folder,
+        weights,
+        Tokenizer.load(run / "data"),
+        model=recipe.model,
+        languages=recipe.languages,
+        search=recipe.search,
+    )
+    steps = ", ".join(f"{step_of(folder):,}" for folder in chosen)
+    (progress or Silent()).say(f"averaged the checkpoints of steps {steps} into {folder}")
+    return folder
+
+
+# ---- translate and evaluate ----------------------------------------------------------------------
+
+
+def translate(
+    model: str | Path,
+    sentences: Iterable[str],
+    *,
+    beam: int = 0,
+    alpha: float | None = None,
+    n_best: int = 1,
+    batch: int = 64,
+    window: int = 0,
+    device: str = "cpu",
+) -> Iterator[list[Translation]]:
+    """Translate sentences in order, as they come.
+
+    Args:
+        model: A model folder.
+        sentences: One a line.
+        beam: Width of the beam; 0 for the recipe's.
+        alpha: Of the length penalty; None for the recipe's.
+        n_best: How many translations of each sentence.
+        batch: Sentences translated together; the result does not depend on it.
+        window: Sentences read ahead and sorted by length; 0 for 32 batches.
+        device: Where to translate.
+
+    Raises:
+        ModelError: The folder is incomplete or corrupt.
+    """
+    translator = Translator.load(model, device=device)
+    update: dict[str, int | float] = {"n_best": n_best}
+    if beam:
+        update["beam"] = beam
+    if alpha is not None:
+        update["alpha"] = alpha
+    translator.search = translator.search.model_copy(update=update)
+    return translator.stream(sentences, batch=batch, window=window)
+
+
+def evaluate(
+    hypotheses: Iterable[str],
+    references: Iterable[str],
+    *,
+    lowercase: bool = False,
+    tokenize: str | None = None,
+    target_language: str | None = None,
+    paper: bool = False,
+) -> list[Score]:
+    """BLEU, chrF and TER with their signatures.
+
+    Args:
+        hypotheses: Translations, one a line.
+        references: One a line.
+        lowercase: Ignore case.
+        tokenize: sacreBLEU's tokenizer; None chooses by the language.
+        target_language: Its code.
+        paper: Also the paper's tokenised, compound-split BLEU.
+
+    Raises:
+        DataError: The two do not have the same number of lines.
+    """
+    hypotheses, references = list(hypotheses), list(references)
+    scores = score(
+        hypotheses,
+        references,
+        tokenize=tokenize,
+        lowercase=lowercase,
+        target_language=target_language,
+    )
+    if paper:
+        scores.append(tokenized_compound_bleu(hypotheses, references, target_language or "en"))
+    return scores
+
+
+def compare(
+    baseline: Iterable[str],
+    system: Iterable[str],
+    references: Iterable[str],
+    *,
+    lowercase: bool = False,
+    tokenize: str | None = None,
+    target_language: str | None = None,
+) -> BootstrapResult:
+    """Paired bootstrap of BLEU between two systems.
+
+    Raises:
+        DataError: The three do not have the same number of lines.
+    """
+    return paired_bootstrap(
+        list(baseline),
+        list(system),
+        list(references),
+        lowercase=lowercase,
+        tokenize=tokenize,
+        target_language=target_language,
+    )
+
+
+# ---- demo ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What `demo` made."""
+
+    model: Path
+    samples: list[tuple[str, str, str]]  # source, translation, reference
+    bleu: Score
+    seconds: float
+
+
+def demo(
+    target: str = "ja", *, folder: str | Path = "runs", progress: Progress | None = None
+) -> Demo:
+    """Make a phrasebook, train a translator on it and translate sentences that it never saw.
+
+    Args:
+        target: ja, de, fr or ko; the source is English.
+        folder: Where the run goes, as FOLDER/demo-en-TARGET.
+        progress: Watches.
+
+    Raises:
+        DataError: There is no phrasebook in that language.
+    """
+    from yakusu.phrasebook import phrasebook, write  # needs the extra "demo"
+
+    progress = progress or Silent()
+    run = Path(folder) / f"demo-en-{target}"
+    text = Path(folder) / f"phrasebook-en-{target}"
+    book = phrasebook(target)
+    files = write(book, text)
+    progress.say(f"a phrasebook of {len(book.train):,} sentence pairs: {text}")
+    corpora = {
+        f"data.{split}": f'{{src = "{files[f"{split}.en"]}", tgt = "{files[f"{split}.{target}"]}"}}'
+        for split in ("train", "dev")
+    }
+    recipe = load_recipe(
+        "demo",
+        [
+            f'run="{run}"',
+            f'data.target_language="{target}"',
+            *(f"{key}={value}" for key, value in corpora.items()),
+        ],
+    )
+    trained = train(recipe, progress=progress)
+    sources = [source for source, _ in book.test]
+    references = [reference for _, reference in book.test]
+    translations = Translator.load(trained.model).translate(sources)
+    bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
+    samples = list(islice(zip(sources, translations, references, strict=True), 0, None, 25))
+    return Demo(trained.model, samples, bleu, trained.seconds)

@@ -1,0 +1,200 @@
+"""One TOML file that drives prepare, train and translate: load, override, save."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel, Field, ValidationError
+
+from yakusu.batches import BatchConfig
+from yakusu.config import Config
+from yakusu.errors import RecipeError
+from yakusu.model.transformer import TransformerConfig
+from yakusu.registry import nearest
+from yakusu.search import SearchConfig
+from yakusu.text import Corpus, FilterConfig
+from yakusu.tokenizer import TokenizerConfig
+from yakusu.training.trainer import TrainingConfig
+
+
+class DataConfig(Config):
+    """Where the corpora lie. `$NAME` in a path is an environment variable."""
+
+    source_language: str = ""  # codes such as "en": they choose BLEU's tokenizer
+    target_language: str = ""
+    train: Corpus = Corpus()
+    dev: Corpus = Corpus()  # where it is not given, pairs of train are held out
+    hold_out: int = Field(1000, ge=1)  # how many at most; never more than a twentieth
+
+
+class Recipe(Config):
+    """All that decides what a run gives."""
+
+    run: str = ""  # the folder of the run
+    seed: int = Field(1, ge=0)
+    data: DataConfig = DataConfig()
+    filters: FilterConfig = FilterConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    batches: BatchConfig = BatchConfig()
+    model: TransformerConfig = TransformerConfig()
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Codes of source and target."""
+        return self.data.source_language, self.data.target_language
+
+
+def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a recipe by path, or by name if it comes with yakusu, and apply `a.b=c` overrides.
+
+    Raises:
+        RecipeError: No such recipe, not TOML, an unknown key (the nearest valid one is named), or
+            a value out of range.
+    """
+    path = _find(name)
+    text = path.read_text(encoding="utf-8")
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{name} is not TOML: {error}") from error
+    for override in overrides:
+        _apply(values, override)
+    try:
+        return Recipe.model_validate(_expand(values))
+    except ValidationError as error:
+        raise RecipeError(_fault(error, values, text, str(name), overrides)) from error
+
+
+def save_recipe(recipe: Recipe, path: Path) -> None:
+    """Write a recipe with every value spelled out."""
+    path.write_text(tomli_w.dumps(recipe.model_dump()), encoding="utf-8")
+
+
+def differences(one: Recipe, other: Recipe) -> list[str]:
+    """The keys whose values differ, as "a.b = 1, not 2"."""
+    mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
+    return [
+        f"{key} = {mine[key]!r}, not {theirs[key]!r}" for key in mine if mine[key] != theirs[key]
+    ]
+
+
+def recipe_names() -> list[str]:
+    """The recipes that come with yakusu."""
+    folder = resources.files("yakusu") / "recipes"
+    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def _find(name: str | Path) -> Path:
+    path = Path(name)
+    if path.is_file():
+        return path
+    if str(name) in recipe_names():
+        return Path(str(resources.files("yakusu") / "recipes" / f"{name}.toml"))
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise RecipeError(f"{name} does not exist: check the path of the recipe")
+    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    if not separator:
+        raise RecipeError(
+            f"--set {override}: write it as key=value, as in --set training.max_steps=500"
+        )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string
+    *groups, last = key.strip().split(".")
+    for group in groups:
+        values = values.setdefault(group, {})
+        if not isinstance(values, dict):
+            raise RecipeError(f"--set {override}: '{group}' is not a group of keys")
+    values[last] = value
+
+
+def _expand(value: Any) -> Any:
+    """Put environment variables into strings."""
+    if isinstance(value, dict):
+        return {key: _expand(item) for key, item in value.items()}
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    expanded = os.path.expandvars(value)
+    if missing := re.search(r"\$\{?(\w+)", expanded):
+        raise RecipeError(f"'{value}' needs the environment variable {missing[1]}: set it first")
+    return expanded
+
+
+def _fault(
+    error: ValidationError,
+    values: Mapping[str, Any],
+    text: str,
+    name: str,
+    overrides: Sequence[str],
+) -> str:
+    """The first thing that pydantic found wrong, as one sentence."""
+    first = error.errors()[0]
+    keys = [str(part) for part in first["loc"] if part in _names_within(values)]
+    key = ".".join(keys)
+    where = name
+    if any(override.startswith(f"{key}=") for override in overrides):
+        where = "--set"
+    elif line := _line_of(text, keys):
+        where = f"{name}, line {line}"
+    if first["type"] == "extra_forbidden":
+        group = ".".join(keys[:-1])
+        known = [f"{group}.{field}" if group else field for field in _fields(keys[:-1])]
+        return f"{where}: unknown key '{key}': {nearest(key, known)}"
+    if first["type"] == "value_error":
+        return f"{where}: {first['ctx']['error']}"
+    advice = first["msg"][0].lower() + first["msg"][1:]
+    return f"{where}: {key} = {first['input']!r}: {advice}"
+
+
+def _names_within(values: Mapping[str, Any]) -> set[str]:
+    names = set(values)
+    for value in values.values():
+        if isinstance(value, Mapping):
+            names |= _names_within(value)
+    return names
+
+
+def _fields(keys: Sequence[str]) -> list[str]:
+    model: type[BaseModel] = Recipe
+    for key in keys:
+        annotation = model.model_fields[key].annotation
+        assert isinstance(annotation, type) and issubclass(annotation, BaseModel)
+        model = annotation
+    return list(model.model_fields)
+
+
+def _line_of(text: str, keys: Sequence[str]) -> int:
+    """The line of a recipe where a key is set; 0 where it cannot be told."""
+    group: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[([\w.]+)\]", line):
+            group = header[1].split(".")
+        elif (key := re.match(r"\s*([\w.]+)\s*=", line)) and [*group, *key[1].split(".")] == [
+            *keys[: len(group) + len(key[1].split("."))]
+        ]:
+            return number
+        if header and group == list(keys):
+            return number
+    return 0
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat

@@ -1,0 +1,227 @@
+"""Parallel text: reading pairs of lines, and the filters that keep the good ones.
+
+A line ends at "\\n" and nowhere else: a carriage return, a form feed or U+2028 inside a sentence
+never shifts the alignment. Nothing here holds more than a window of the corpus in memory.
+"""
+
+import gzip
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from yakusu.config import Config
+from yakusu.errors import DataError
+
+Pair = tuple[str, str]
+T = TypeVar("T")
+
+
+class Corpus(Config):
+    """Where parallel text lies: two files, or two columns of one TSV; any of them may be .gz.
+
+    `src_column` and `tgt_column` are numbers from 1, or names found in the TSV's first line.
+    """
+
+    src: str = ""
+    tgt: str = ""
+    tsv: str = ""
+    src_column: int | str = 1
+    tgt_column: int | str = 2
+
+    def __bool__(self) -> bool:
+        return bool(self.src or self.tgt or self.tsv)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold this corpus."""
+        return (Path(self.tsv),) if self.tsv else (Path(self.src), Path(self.tgt))
+
+
+class FilterConfig(Config):
+    """Which pairs are dropped. Lengths are counted in tokens, so they suit every script."""
+
+    max_tokens: int = Field(256, ge=1)
+    max_ratio: float = Field(4.0, ge=1)  # of the longer side to the shorter one
+    drop_duplicates: bool = True
+    drop_identical: bool = True
+
+
+def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
+    """Open a file for reading, unpacking .gz.
+
+    Raises:
+        DataError: The file is missing or is a folder.
+    """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: name a file of sentences")
+    if not path.exists():
+        raise DataError(f"{path} does not exist: check the path in the recipe or the command")
+    try:
+        return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
+    """UTF-8 lines without their "\\n" and without white space around them.
+
+    Raises:
+        DataError: A byte is not UTF-8 (file, line and byte are named), or the .gz is cut off.
+    """
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            text = line.decode("utf-8")
+            yield (text.removeprefix("\ufeff") if number == 1 else text).strip()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is "
+            "not UTF-8: convert the file (iconv -t UTF-8) or mend the line"
+        ) from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise DataError(f"{name}, after line {number}: broken gzip file: pack it again") from error
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file, one by one; see `decode_lines` for the errors."""
+    with open_binary(Path(path)) as file:
+        yield from decode_lines(file, str(path))
+
+
+def read_pairs(corpus: Corpus) -> Iterator[Pair]:
+    """The pairs of a corpus in order.
+
+    Raises:
+        DataError: A file is missing or not UTF-8, the two files differ in length, or a TSV line
+            lacks a column.
+    """
+    if corpus.tsv:
+        return _read_tsv(corpus)
+    if not (corpus.src and corpus.tgt):
+        raise DataError("a corpus is two files (src and tgt) or one tsv: name them in the recipe")
+    return _read_two_files(corpus.src, corpus.tgt)
+
+
+def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
+    src, tgt = read_lines(src_path), read_lines(tgt_path)
+    n = 0
+    end = object()
+    while True:
+        source, target = next(src, end), next(tgt, end)
+        if source is end and target is end:
+            return
+        if source is end or target is end:
+            n_src = n + (source is not end) + sum(1 for _ in src)
+            n_tgt = n + (target is not end) + sum(1 for _ in tgt)
+            raise DataError(
+                f"{src_path} has {n_src} lines and {tgt_path} {n_tgt}: align them line by line"
+            )
+        n += 1
+        yield str(source), str(target)
+
+
+def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
+    lines = enumerate(read_lines(corpus.tsv), start=1)
+    wanted = (corpus.src_column, corpus.tgt_column)
+    header = next(lines, (1, ""))[1].split("\t") if any(isinstance(c, str) for c in wanted) else []
+    src, tgt = (_column(column, header, corpus.tsv) for column in wanted)
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) <= max(src, tgt):
+            raise DataError(
+                f"{corpus.tsv}, line {number}: {len(cells)} columns where column "
+                f"{max(src, tgt) + 1} is wanted: separate the columns by tabs"
+            )
+        yield cells[src].strip(), cells[tgt].strip()
+
+
+def _column(column: int | str, header: list[str], path: str) -> int:
+    if isinstance(column, int):
+        return column - 1
+    if column not in header:
+        raise DataError(f"{path}, line 1: no column '{column}' among {', '.join(header)}")
+    return header.index(column)
+
+
+def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    """Cut a stream into lists of `size` items, the last one shorter."""
+    while window := list(islice(items, size)):
+        yield window
+
+
+class FilterReport:
+    """How many pairs were read, and how many each filter dropped."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.dropped: Counter[str] = Counter(
+            dict.fromkeys(("empty", "identical", "duplicate", "too long", "ratio"), 0)
+        )
+
+    @property
+    def kept(self) -> int:
+        """Pairs that passed every filter."""
+        return self.read - self.dropped.total()
+
+    def as_dict(self) -> dict[str, int]:
+        """All counts, for JSON and for printing."""
+        return {"read": self.read, **self.dropped, "kept": self.kept}
+
+
+def text_fault(pair: Pair, config: FilterConfig) -> str:
+    """Why the text of a pair is unfit for training; "" if it is fit."""
+    src, tgt = pair
+    if not src or not tgt:
+        return "empty"
+    return "identical" if config.drop_identical and src == tgt else ""
+
+
+def length_fault(n_src: int, n_tgt: int, config: FilterConfig) -> str:
+    """Why the lengths of a pair, in tokens, are unfit for training; "" if they are fit."""
+    longer, shorter = max(n_src, n_tgt), min(n_src, n_tgt)
+    if shorter == 0:
+        return "empty"
+    if longer > config.max_tokens:
+        return "too long"
+    return "ratio" if longer > config.max_ratio * shorter else ""
+
+
+class Repeats:
+    """Which pairs of a stream occurred before, in memory that does not grow with the stream.
+
+    Each pair leaves its 128-bit digest in one of 64 files; a repeat meets its first occurrence in
+    the same file, so the files are looked through one at a time.
+    """
+
+    _BUCKETS = 64
+    _RECORD = np.dtype([("digest", "<u8", 2), ("position", "<u8")])
+
+    def __init__(self, folder: Path) -> None:
+        self._files = [(folder / f"repeats-{i:02}").open("w+b") for i in range(self._BUCKETS)]
+        self._n = 0
+
+    def add(self, pair: Pair) -> None:
+        """Note the next pair of the stream."""
+        digest = hashlib.blake2b("\n".join(pair).encode(), digest_size=16).digest()
+        self._files[digest[0] % self._BUCKETS].write(digest + self._n.to_bytes(8, "little"))
+        self._n += 1
+
+    def find(self) -> npt.NDArray[np.bool_]:
+        """True for each pair, in the order of `add`, that occurred before; closes the files."""
+        repeated = np.zeros(self._n, dtype=np.bool_)
+        for file in self._files:
+            file.seek(0)
+            records = np.frombuffer(file.read(), dtype=self._RECORD)
+            file.close()
+            digest, position = records["digest"], records["position"]
+            order = np.lexsort((position, digest[:, 1], digest[:, 0]))
+            same = (digest[order[1:]] == digest[order[:-1]]).all(axis=1)
+            repeated[position[order[1:]][same]] = True
+        return repeated

@@ -1,0 +1,177 @@
+"""SentencePiece: sentences <-> token ids, with `eos = 0, unk = 1, pad = V - 1` and no bos.
+
+See docs/decisions/0003. One vocabulary serves both sides (section 5.1) unless `joint = false`.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece as spm
+from pydantic import Field
+
+from yakusu.config import Config
+from yakusu.errors import DataError, ModelError
+
+EOS, UNK = 0, 1
+
+
+class TokenizerConfig(Config):
+    """How vocabularies are learnt."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    vocab_size: int = Field(8000, ge=16)  # of each vocabulary, eos, unk and pad included
+    joint: bool = True
+    normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
+    character_coverage: float = Field(0.9995, gt=0, le=1)
+    sample_sentences: int = Field(1_000_000, ge=1)  # of each side; bounds memory
+
+
+class Tokenizer:
+    """Turns sentences into ids and ids into sentences.
+
+    Args:
+        src: SentencePiece model of the source side.
+        tgt: SentencePiece model of the target side; the same object where they are joint.
+    """
+
+    def __init__(self, src: spm.SentencePieceProcessor, tgt: spm.SentencePieceProcessor) -> None:
+        self._src, self._tgt = src, tgt
+
+    @classmethod
+    def train(
+        cls, src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig, *, seed: int
+    ) -> "Tokenizer":
+        """Learn the vocabularies from sentences of both sides.
+
+        Raises:
+            DataError: The corpus is too small for `vocab_size`, or too rich in characters.
+        """
+        if config.joint:
+            model = _learn(_chain(src, tgt), config, seed, side="joint")
+            return cls(model, model)
+        return cls(_learn(src, config, seed, "source"), _learn(tgt, config, seed, "target"))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Tokenizer":
+        """Read `tokenizer.model`, or `source.model` and `target.model`.
+
+        Raises:
+            ModelError: The files are missing or are not SentencePiece models.
+        """
+        if (folder / "tokenizer.model").exists():
+            model = _open(folder / "tokenizer.model")
+            return cls(model, model)
+        return cls(_open(folder / "source.model"), _open(folder / "target.model"))
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write what `load` reads; return the files."""
+        if self.joint:
+            models = {folder / "tokenizer.model": self._src}
+        else:
+            models = {folder / "source.model": self._src, folder / "target.model": self._tgt}
+        for path, model in models.items():
+            path.write_bytes(model.serialized_model_proto())
+        return list(models)
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self._src is self._tgt
+
+    @property
+    def src_vocab_size(self) -> int:
+        """Number of source ids, pad included."""
+        return _size(self._src)
+
+    @property
+    def tgt_vocab_size(self) -> int:
+        """Number of target ids, pad included."""
+        return _size(self._tgt)
+
+    def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Source ids of each sentence, eos at the end."""
+        return _encode(self._src, sentences)
+
+    def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Target ids of each sentence, eos at the end."""
+        return _encode(self._tgt, sentences)
+
+    def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """The sentences of target ids; eos and pad leave no trace."""
+        return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
+
+    def source_pieces(self, ids: Sequence[int]) -> list[str]:
+        """The written form of each source id."""
+        return [self._src.id_to_piece(i) for i in ids]
+
+    def target_pieces(self, ids: Sequence[int]) -> list[str]:
+        """The written form of each target id."""
+        return [self._tgt.id_to_piece(i) for i in ids]
+
+
+def _chain(src: Iterable[str], tgt: Iterable[str]) -> Iterable[str]:
+    yield from src
+    yield from tgt
+
+
+def _size(model: spm.SentencePieceProcessor) -> int:
+    """V: the pieces and pad, which the SentencePiece model itself does not know."""
+    return int(model.get_piece_size()) + 1
+
+
+def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
+    encoded: list[list[int]] = model.encode(list(sentences), add_eos=True)
+    return encoded
+
+
+def _learn(
+    sentences: Iterable[str], config: TokenizerConfig, seed: int, side: str
+) -> spm.SentencePieceProcessor:
+    model = io.BytesIO()
+    spm.set_random_generator_seed(seed)
+    try:
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocab_size - 1,
+            normalization_rule_name=config.normalization,
+            character_coverage=config.character_coverage,
+            eos_id=EOS,
+            unk_id=UNK,
+            bos_id=-1,
+            pad_id=-1,
+            num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        raise DataError(_vocabulary_fault(str(error), config.vocab_size, side)) from error
+    return spm.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def _vocabulary_fault(message: str, vocab_size: int, side: str) -> str:
+    """SentencePiece's message as one sentence with its remedy."""
+    if largest := re.search(r"value <= (\d+)", message):
+        return (
+            f"the {side} corpus allows no vocabulary of {vocab_size} tokens: "
+            f"set tokenizer.vocab_size to {int(largest[1]) + 1} or less"
+        )
+    if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
+        return (
+            f"the {side} corpus has too many characters for a vocabulary of {vocab_size} tokens: "
+            f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, or lower "
+            "tokenizer.character_coverage"
+        )
+    return f"no {side} vocabulary of {vocab_size} tokens could be learnt: {message}"
+
+
+def _open(path: Path) -> spm.SentencePieceProcessor:
+    try:
+        return spm.SentencePieceProcessor(model_proto=path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
+    except RuntimeError as error:
+        raise ModelError(f"{path} is no SentencePiece model: copy the folder again") from error

@@ -1,0 +1,182 @@
+"""Text -> tokens -> search -> text: a translator and the folder it lives in.
+
+config.json         the model's sizes, the languages, how to search
+model.safetensors   its weights
+tokenizer.model     or source.model and target.model
+manifest.json       sizes and SHA-256 of these
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from yakusu.batches import pad
+from yakusu.errors import ModelError
+from yakusu.model.base import Seq2Seq
+from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
+from yakusu.text import windows
+from yakusu.tokenizer import Tokenizer
+from yakusu.training.checkpoint import (
+    Tensors,
+    load_tensors,
+    read_json,
+    save_folder,
+    save_tensors,
+    verify_folder,
+    write_json,
+)
+
+_log = logging.getLogger(__name__)
+_WINDOW_BATCHES = 32  # batches that are read ahead and sorted by length
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One of the best translations of a sentence."""
+
+    text: str
+    score: float  # log-probability over length penalty
+    n_tokens: int  # eos counted
+
+
+class Translator:
+    """A model, its tokenizer and how to search.
+
+    Args:
+        model: Moved to `device` and set to evaluation.
+        tokenizer: The one the model was trained with.
+        languages: Codes of source and target, "" where not known.
+        search: Beam, length penalty, greatest length.
+        device: Where to translate.
+        max_source_tokens: Longer sentences are cut, with a warning.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        *,
+        languages: tuple[str, str],
+        search: SearchConfig,
+        device: torch.device | str = "cpu",
+        max_source_tokens: int = 1024,
+    ) -> None:
+        self.model = model.to(device).eval()
+        self.tokenizer, self.languages, self.search = tokenizer, languages, search
+        self.device = torch.device(device)
+        self.max_source_tokens = min(max_source_tokens, model.max_length)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: torch.device | str = "cpu") -> "Translator":
+        """Open a model folder after checking it.
+
+        Raises:
+            ModelError: It is incomplete or corrupt.
+        """
+        folder = Path(folder)
+        if (folder / "model" / "manifest.json").exists():
+            raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+        verify_folder(folder)
+        try:
+            config = read_json(folder / "config.json")
+            model = Transformer(
+                TransformerConfig(**config["model"]),
+                src_vocab_size=config["src_vocab_size"],
+                tgt_vocab_size=config["tgt_vocab_size"],
+            )
+            search = SearchConfig(**config["search"])
+            languages = (config["source_language"], config["target_language"])
+            model.load_weights(load_tensors(folder / "model.safetensors"))
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise ModelError(f"{folder} does not fit together: {error}") from error
+        tokenizer = Tokenizer.load(folder)
+        return cls(model, tokenizer, languages=languages, search=search, device=device)
+
+    def translate(self, sentences: Iterable[str]) -> list[str]:
+        """The best translation of each sentence."""
+        return [best[0].text for best in self.stream(sentences)]
+
+    def stream(
+        self, sentences: Iterable[str], *, batch: int = 64, window: int = 0
+    ) -> Iterator[list[Translation]]:
+        """Translate sentences in order, as they come.
+
+        The result does not depend on `batch`, `window` or the neighbours of a sentence.
+
+        Args:
+            sentences: One a line; an empty one has an empty translation.
+            batch: Sentences that are translated together.
+            window: Sentences read ahead, to translate those of like length together; 0: 32 batches.
+
+        Yields:
+            The `search.n_best` best translations of each sentence, best first.
+        """
+        for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
+            ids = [self._cut(line, s) for line, s in zip(lines, self._encode(lines), strict=True)]
+            results: list[list[Translation]] = [[Translation("", 0.0, 0)] for _ in lines]
+            order = sorted(
+                (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
+            )
+            for rows in windows(iter(order), batch):
+                for row, found in zip(rows, self._batch([ids[i] for i in rows]), strict=True):
+                    results[row] = found
+            yield from results
+
+    def _encode(self, lines: list[str]) -> list[list[int]]:
+        return self.tokenizer.encode_source([line.strip() for line in lines])
+
+    def _cut(self, line: str, ids: list[int]) -> list[int]:
+        if len(ids) <= self.max_source_tokens:
+            return ids
+        _log.warning(
+            "a sentence of %d tokens is cut to %d: '%s...': split it",
+            len(ids),
+            self.max_source_tokens,
+            line[:40],
+        )
+        return [*ids[: self.max_source_tokens - 1], ids[-1]]
+
+    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
+        multiple = min(SOURCE_MULTIPLE, self.model.max_length)
+        src = pad(ids, self.model.src_pad, multiple=multiple).to(self.device)  # (B, S)
+        found = beam_search(self.model, src, self.search)
+        return [
+            [
+                Translation(text, hypothesis.score, len(hypothesis.tokens) + 1)
+                for text, hypothesis in zip(
+                    self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
+                )
+            ]
+            for best in found
+        ]
+
+
+def save_translator(
+    folder: Path,
+    weights: Tensors,
+    tokenizer: Tokenizer,
+    *,
+    model: TransformerConfig,
+    languages: tuple[str, str],
+    search: SearchConfig,
+) -> None:
+    """Write a model folder, whole or not at all."""
+    config = {
+        "source_language": languages[0],
+        "target_language": languages[1],
+        "src_vocab_size": tokenizer.src_vocab_size,
+        "tgt_vocab_size": tokenizer.tgt_vocab_size,
+        "model": model.model_dump(),
+        "search": search.model_dump(),
+    }
+
+    def fill(temporary: Path) -> None:
+        write_json(temporary / "config.json", config)
+        save_tensors(temporary / "model.safetensors", weights)
+        tokenizer.save(temporary)
+
+    save_folder(folder, fill)

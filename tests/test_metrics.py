@@ -1,0 +1,267 @@
+"""Scores against sacreBLEU itself, against arithmetic by hand, and the bootstrap's promises."""
+
+import os
+
+import pytest
+import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+
+from yakusu import metrics
+from yakusu.errors import DataError, RecipeError
+from yakusu.metrics import METRICS, Score, paired_bootstrap, score, tokenized_compound_bleu
+
+REFERENCES = [
+    "The ferry leaves the harbour at seven o'clock.",
+    "My sister paints small boats, and sells them in summer.",
+    "Nobody had expected so much snow in April!",
+    "Please close the window before you go to bed.",
+    "The baker on our street knows every child by name.",
+    "We walked along the river until it became dark.",
+]
+GOOD = [
+    "The ferry leaves the harbour at seven.",
+    "My sister paints small boats and sells them in summer.",
+    "Nobody expected so much snow in April!",
+    "Please close the window before you go to sleep.",
+    "The baker in our street knows every child by name.",
+    "We walked along the river until it got dark.",
+]
+BAD = [
+    "A ship goes from the port at 7.",
+    "The sister of me makes pictures of boats, they are sold.",
+    "Such snow in April was a surprise!",
+    "You close a window, then you sleep.",
+    "Every child is known to a baker in the street.",
+    "Along a river we went, and dark it became.",
+]
+JAPANESE = ["船は七時に港を出ます。", "姉は夏に小さな絵を売ります。"]
+JAPANESE_REFERENCES = ["船は朝七時に港を出る。", "姉は夏に小さな絵を売っています。"]
+
+
+@pytest.fixture
+def no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SACREBLEU_SEED", raising=False)
+
+
+def test_scores_equal_sacrebleus_own() -> None:
+    bleu, chrf, ter = score(GOOD, REFERENCES)
+    assert bleu.value == sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score
+    assert chrf.value == sacrebleu.corpus_chrf(GOOD, [REFERENCES]).score
+    assert ter.value == sacrebleu.corpus_ter(GOOD, [REFERENCES]).score
+    assert 0 < bleu.value < 100 and 0 < chrf.value < 100 and 0 < ter.value < 100
+
+
+def test_signatures_say_how_the_scores_were_made() -> None:
+    version = sacrebleu.__version__
+    assert [(s.name, s.signature) for s in score(GOOD, REFERENCES)] == [
+        ("BLEU", f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"),
+        ("chrF2", f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}"),
+        ("TER", f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}"),
+    ]
+
+
+def test_a_score_prints_its_signature() -> None:
+    assert str(Score("BLEU", 34.5178, "nrefs:1|tok:13a")) == "BLEU = 34.52 (nrefs:1|tok:13a)"
+
+
+def test_perfect_translations_score_100_and_need_no_edits() -> None:
+    values = [s.value for s in score(REFERENCES, REFERENCES)]
+    assert values == pytest.approx([100, 100, 0])
+
+
+def test_scores_come_in_the_order_asked_for() -> None:
+    assert [s.name for s in score(GOOD, REFERENCES, metrics=["ter", "bleu"])] == ["TER", "BLEU"]
+    assert list(METRICS) == ["bleu", "chrf", "ter"]
+
+
+def test_lowercase_ignores_case_everywhere_and_ter_always_does() -> None:
+    shouted = [line.upper() for line in REFERENCES]
+    bleu, chrf, ter = score(shouted, REFERENCES)
+    assert bleu.value < 50 and chrf.value < 50 and ter.value == 0
+    folded = score(shouted, REFERENCES, lowercase=True)
+    assert [s.value for s in folded] == pytest.approx([100, 100, 0])
+    assert all("case:lc" in s.signature for s in folded)
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenizer"),
+    [("ja", "ja-mecab"), ("ko", "ko-mecab"), ("zh", "zh"), ("zh_CN", "zh"), ("pt-BR", "13a")],
+)
+def test_the_target_language_chooses_the_tokenizer(language: str, tokenizer: str) -> None:
+    [bleu] = score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)
+    oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize=tokenizer)
+    assert bleu.value == oracle.score
+    assert f"|tok:{tokenizer}" in bleu.signature
+
+
+def test_mecab_finds_the_words_that_13a_cannot() -> None:
+    def bleu(language: str | None) -> float:
+        return score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)[
+            0
+        ].value
+
+    assert bleu("ja") > 30 > bleu(None)
+
+
+def test_a_tokenizer_given_outranks_the_languages_own() -> None:
+    bleu, *_ = score(JAPANESE, JAPANESE_REFERENCES, tokenize="char", target_language="ja")
+    oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize="char")
+    assert bleu.value == oracle.score and "|tok:char|" in bleu.signature
+
+
+def test_splitting_a_compound_changes_bleu_by_the_amount_computed_by_hand() -> None:
+    hypothesis = ["wir lesen den kurzen Online-Text heute"]
+    reference = ["wir lesen den kurzen Online-Brief heute"]
+    # Whole, 6 tokens with 1 wrong: 5/6 * 3/5 * 2/4 * 1/3 = 1/12.
+    whole = BLEU(tokenize="none", smooth_method="none").corpus_score(hypothesis, [reference])
+    assert whole.score == pytest.approx(100 * (1 / 12) ** (1 / 4))
+    # Split into "Online ##AT##-##AT## Text", 8 tokens with 1 wrong: 7/8 * 5/7 * 4/6 * 3/5 = 1/4.
+    split = tokenized_compound_bleu(hypothesis, reference, "de")
+    assert split.value == pytest.approx(100 * (1 / 4) ** (1 / 4))
+
+
+def test_compound_bleu_sees_moses_tokens() -> None:
+    attached, detached = ["Das Wasser ist klar."], ["Das Wasser ist klar ."]
+    assert tokenized_compound_bleu(attached, detached, "de").value == pytest.approx(100)
+    # In French the apostrophe stays with its article, "l' eau": 6 tokens with the last one wrong,
+    # 5/6 * 4/5 * 3/4 * 2/3 = 1/3. In German it stands alone, "l ' eau", and 6 of 7 are right:
+    # 6/7 * 5/6 * 4/5 * 3/4 = 3/7.
+    hypothesis, reference = ["ici nous buvons toujours l'eau"], ["ici nous buvons toujours l'air"]
+    french = tokenized_compound_bleu(hypothesis, reference, "fr")
+    assert french.value == pytest.approx(100 * (1 / 3) ** (1 / 4))
+    german = tokenized_compound_bleu(hypothesis, reference, "de")
+    assert german.value == pytest.approx(100 * (3 / 7) ** (1 / 4))
+
+
+def test_compound_bleu_is_not_smoothed() -> None:
+    # No four tokens in a row are right; sacreBLEU's default smoothing would lend it some points.
+    hypothesis, reference = ["wir lesen den Brief"], ["wir lesen den Text"]
+    assert tokenized_compound_bleu(hypothesis, reference, "de").value == pytest.approx(0)
+    assert score(hypothesis, reference, metrics=["bleu"])[0].value > 50
+
+
+def test_compound_bleu_carries_its_own_label_and_signature() -> None:
+    import sacremoses
+
+    result = tokenized_compound_bleu(GOOD, REFERENCES, "en")
+    assert result.name == "BLEU (tokenised, compound-split)"
+    assert result.signature == (
+        "nrefs:1|case:mixed|eff:no|tok:moses-en+compound-split|smooth:none"
+        f"|sacremoses:{sacremoses.__version__}|version:{sacrebleu.__version__}"
+    )
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "german"])
+def test_compound_bleu_refuses_a_language_that_moses_cannot_split(language: str) -> None:
+    with pytest.raises(DataError, match=f"'{language}'.*target_language='{language}'"):
+        tokenized_compound_bleu(JAPANESE, JAPANESE_REFERENCES, language)
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    result = paired_bootstrap(GOOD, GOOD, REFERENCES)
+    assert result.p_value == 1.0
+    assert result.baseline == result.system
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
+def test_a_far_better_system_is_significant(metric: str) -> None:
+    result = paired_bootstrap(BAD, GOOD, REFERENCES, metric=metric)
+    assert result.p_value < 0.05
+    [bad], [good] = (score(lines, REFERENCES, metrics=[metric]) for lines in (BAD, GOOD))
+    assert (result.baseline.score.value, result.system.score.value) == (bad.value, good.value)
+    assert result.system.score.name == good.name
+
+
+def test_one_better_line_in_six_is_not_significant() -> None:
+    nearly = [*BAD[:-1], GOOD[-1]]
+    assert paired_bootstrap(BAD, nearly, REFERENCES).p_value > 0.05
+
+
+@pytest.mark.usefixtures("no_seed")
+def test_mean_and_half_width_equal_sacrebleus_confidence() -> None:
+    result = paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=300, seed=12345)
+    for estimate, lines in ((result.baseline, BAD), (result.system, GOOD)):
+        oracle = BLEU().corpus_score(lines, [REFERENCES], n_bootstrap=300)
+        assert estimate.mean == pytest.approx(oracle._mean)
+        assert estimate.half_width == pytest.approx(oracle._ci)
+
+
+def test_bootstrap_is_a_function_of_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = paired_bootstrap(BAD, GOOD, REFERENCES, seed=7)
+    monkeypatch.setenv("SACREBLEU_SEED", "99")
+    assert paired_bootstrap(BAD, GOOD, REFERENCES, seed=7) == first
+    other = paired_bootstrap(BAD, GOOD, REFERENCES, seed=8)
+    assert other.system.mean != first.system.mean
+    assert other.system.score.value == first.system.score.value
+    assert os.environ["SACREBLEU_SEED"] == "99"
+
+
+@pytest.mark.usefixtures("no_seed")
+def test_bootstrap_leaves_the_environment_as_it_was_even_when_it_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = dict(os.environ)
+    paired_bootstrap(BAD, GOOD, REFERENCES)
+    assert dict(os.environ) == before
+
+    def fail(*_: object) -> None:
+        assert os.environ["SACREBLEU_SEED"] == "5"
+        raise MemoryError
+
+    monkeypatch.setattr(metrics, "PairedTest", fail)
+    with pytest.raises(MemoryError):
+        paired_bootstrap(BAD, GOOD, REFERENCES, seed=5)
+    assert dict(os.environ) == before
+
+
+def test_bootstrap_prints_both_systems_and_how_they_were_compared() -> None:
+    result = paired_bootstrap(GOOD, GOOD, REFERENCES, n_samples=50, seed=3)
+    value, mean, half = result.system.score.value, result.system.mean, result.system.half_width
+    system = f"BLEU = {value:.2f} (mean {mean:.2f} ± {half:.2f})"
+    signature = f"case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
+    assert str(result).splitlines() == [
+        f"baseline: {system}",
+        f"system:   {system}",
+        f"p = 1.0000 (nrefs:1|bs:50|seed:3|{signature})",
+    ]
+
+
+def test_bootstrap_passes_its_options_to_the_metric() -> None:
+    result = paired_bootstrap(
+        JAPANESE, JAPANESE_REFERENCES, JAPANESE_REFERENCES, target_language="ja", lowercase=True
+    )
+    assert "case:lc" in result.system.score.signature
+    assert "tok:ja-mecab" in result.system.score.signature
+
+
+def test_texts_that_do_not_line_up_are_refused_with_their_lengths() -> None:
+    message = "the hypotheses have 5 lines and the references 6: align them line by line"
+    with pytest.raises(DataError, match=message):
+        score(GOOD[:5], REFERENCES)
+    with pytest.raises(DataError, match=message):
+        tokenized_compound_bleu(GOOD[:5], REFERENCES, "en")
+    with pytest.raises(DataError, match="the baseline's translations have 5 lines"):
+        paired_bootstrap(BAD[:5], GOOD, REFERENCES)
+    with pytest.raises(DataError, match="the system's translations have 5 lines"):
+        paired_bootstrap(BAD, GOOD[:5], REFERENCES)
+
+
+def test_empty_texts_are_refused() -> None:
+    with pytest.raises(DataError, match="are empty: give at least one line of each"):
+        score([], [])
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    with pytest.raises(RecipeError, match="no metric 'belu': did you mean 'bleu'"):
+        score(GOOD, REFERENCES, metrics=["belu"])
+    with pytest.raises(RecipeError, match="no BLEU tokenizer 'ja-meca': did you mean 'ja-mecab'"):
+        score(GOOD, REFERENCES, tokenize="ja-meca")
+
+
+def test_a_bootstrap_that_would_tell_nothing_is_refused() -> None:
+    with pytest.raises(DataError, match="of 1 line tells nothing: give two or more"):
+        paired_bootstrap(BAD[:1], GOOD[:1], REFERENCES[:1])
+    with pytest.raises(RecipeError, match="n_samples is 0"):
+        paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=0)
+    with pytest.raises(RecipeError, match="seed is 0: choose one from 1 up"):
+        paired_bootstrap(BAD, GOOD, REFERENCES, seed=0)
