@@ -21,7 +21,6 @@ help: ## say what there is
 	@echo "make clean            remove .venv and all that was built; runs/ is kept"
 	@echo
 	@echo "Each sets up .venv first if need be. PYTHON=/path/to/python chooses the interpreter."
-	@echo "PIP_FLAGS='--extra-index-url https://download.pytorch.org/whl/cpu' gets torch without CUDA."
 
 demo: .venv/.stamp-demo
 	@.venv/bin/yakusu demo --target $(TARGET)

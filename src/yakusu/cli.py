@@ -26,7 +26,7 @@ from rich.text import Text
 import yakusu
 from yakusu.errors import DataError, YakusuError
 from yakusu.progress import Task
-from yakusu.text import decode_lines, read_lines
+from yakusu.text import decode_lines, language_of, read_lines
 
 app = typer.Typer(
     name="yakusu",
@@ -191,7 +191,9 @@ def evaluate(
     baseline: Annotated[str, typer.Option(help="Another system: paired bootstrap.")] = "",
     lowercase: Lowercase = False,
     tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokenizer.")] = "",
-    language: Annotated[str, typer.Option(help="Code of the target language.")] = "",
+    language: Annotated[
+        str, typer.Option(help="Target language; else as REFERENCE is named, .de.")
+    ] = "",
     paper: Annotated[
         bool, typer.Option("--paper", help="Also the paper's tokenised, compound-split BLEU.")
     ] = False,
@@ -201,6 +203,7 @@ def evaluate(
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
     references = list(read_lines(reference))
+    language = language or language_of(reference)
     options = {"tokenize": tokenize or None, "target_language": language or None}
     hypotheses = _system(system, src)
     for result in yakusu.evaluate(

@@ -9,7 +9,6 @@ RUN/model/             the translator
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -144,9 +143,7 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
             device=next(model.parameters()).device,
         )
         hypotheses = translator.translate(dev_src)
-        return score(
-            hypotheses, dev_tgt, metrics=("bleu",), target_language=recipe.data.target_language
-        )[0]
+        return score(hypotheses, dev_tgt, metrics=("bleu",), target_language=recipe.languages[1])[0]
 
     keep_freed_memory()
     torch.manual_seed(recipe.seed)
@@ -386,5 +383,5 @@ def demo(
     references = [reference for _, reference in book.test]
     translations = Translator.load(trained.model).translate(sources)
     bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
-    samples = list(islice(zip(sources, translations, references, strict=True), 0, None, 25))
+    samples = list(zip(sources, translations, references, strict=True))[::19]  # of many frames
     return Demo(trained.model, samples, bleu, trained.seconds)

@@ -17,7 +17,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.transformer import TransformerConfig
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
-from yakusu.text import Corpus, FilterConfig
+from yakusu.text import Corpus, FilterConfig, language_of
 from yakusu.tokenizer import TokenizerConfig
 from yakusu.training.trainer import TrainingConfig
 
@@ -25,8 +25,8 @@ from yakusu.training.trainer import TrainingConfig
 class DataConfig(Config):
     """Where the corpora lie. `$NAME` in a path is an environment variable."""
 
-    source_language: str = ""  # codes such as "en": they choose BLEU's tokenizer
-    target_language: str = ""
+    source_language: str = ""  # codes such as "en"; train.en says so by itself
+    target_language: str = ""  # it chooses BLEU's tokenizer
     train: Corpus = Corpus()
     dev: Corpus = Corpus()  # where it is not given, pairs of train are held out
     hold_out: int = Field(1000, ge=1)  # how many at most; never more than a twentieth
@@ -47,8 +47,12 @@ class Recipe(Config):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of source and target."""
-        return self.data.source_language, self.data.target_language
+        """Codes of source and target; where not given, what the files' names end in."""
+        data = self.data
+        return (
+            data.source_language or language_of(data.train.src),
+            data.target_language or language_of(data.train.tgt),
+        )
 
 
 def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:

@@ -6,6 +6,7 @@ never shifts the alignment. Nothing here holds more than a window of the corpus 
 
 import gzip
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -148,6 +149,12 @@ def _column(column: int | str, header: list[str], path: str) -> int:
     if column not in header:
         raise DataError(f"{path}, line 1: no column '{column}' among {', '.join(header)}")
     return header.index(column)
+
+
+def language_of(path: str | Path) -> str:
+    """The language code that a file's name ends in, as in train.de or train.de.gz; else ""."""
+    code = str(path).removesuffix(".gz").rpartition(".")[2]
+    return code if re.fullmatch("[a-z]{2}", code) else ""
 
 
 def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -25,6 +25,7 @@ class TokenizerConfig(Config):
     vocab_size: int = Field(8000, ge=16)  # of each vocabulary, eos, unk and pad included
     joint: bool = True
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
+    split_digits: bool = True  # a number is its digits, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)
     sample_sentences: int = Field(1_000_000, ge=1)  # of each side; bounds memory
 
@@ -139,6 +140,7 @@ def _learn(
             model_type=config.kind,
             vocab_size=config.vocab_size - 1,
             normalization_rule_name=config.normalization,
+            split_digits=config.split_digits,
             character_coverage=config.character_coverage,
             eos_id=EOS,
             unk_id=UNK,
