@@ -1,5 +1,6 @@
 """The command line: verbs only, each a thin shell over the function of the same name."""
 
+import json
 import logging
 import sys
 import time
@@ -126,7 +127,9 @@ def train(
 def average(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
     out: Annotated[str, typer.Option(help="Model folder to write; RUN/model by default.")] = "",
-    last: Annotated[int, typer.Option(help="How many checkpoints; 0: as the recipe says.")] = 0,
+    last: Annotated[
+        int, typer.Option(min=0, help="How many checkpoints; 0: as the recipe says.")
+    ] = 0,
 ) -> None:
     """Average the last checkpoints of a run into a model folder.
 
@@ -139,11 +142,13 @@ def average(
 def translate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
     source: Annotated[str, typer.Argument(help="A text file; - is standard input.")] = "-",
-    beam: Annotated[int, typer.Option(help="Width of the beam; 0: as the model says.")] = 0,
+    beam: Annotated[
+        int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")
+    ] = 0,
     alpha: Annotated[float, typer.Option(help="Length penalty; -1: as the model says.")] = -1.0,
-    n_best: Annotated[int, typer.Option(help="Print this many, with scores, by tabs.")] = 1,
-    batch: Annotated[int, typer.Option(help="Sentences translated together.")] = 64,
-    window: Annotated[int, typer.Option(help="Sentences read ahead; 0: 32 batches.")] = 0,
+    n_best: Annotated[int, typer.Option(min=1, help="Print this many, with scores, by tabs.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="Sentences translated together.")] = 64,
+    window: Annotated[int, typer.Option(min=0, help="Sentences read ahead; 0: 32 batches.")] = 0,
     device: Device = "cpu",
 ) -> None:
     """Translate a file or standard input, in order; speed is told on stderr.
@@ -203,19 +208,16 @@ def evaluate(
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
     references = list(read_lines(reference))
-    language = language or language_of(reference)
+    hypotheses, model_language = _system(system, src)
+    other, _ = _system(baseline, src) if baseline else ([], "")
+    language = language or language_of(reference) or model_language
     options = {"tokenize": tokenize or None, "target_language": language or None}
-    hypotheses = _system(system, src)
     for result in yakusu.evaluate(
         hypotheses, references, lowercase=lowercase, paper=paper, **options
     ):
         print(result)
     if baseline:
-        print(
-            yakusu.compare(
-                _system(baseline, src), hypotheses, references, lowercase=lowercase, **options
-            )
-        )
+        print(yakusu.compare(other, hypotheses, references, lowercase=lowercase, **options))
 
 
 @app.command()
@@ -248,21 +250,23 @@ def _overrides(
         "data.dev.src": dev_src,
         "data.dev.tgt": dev_tgt,
     }
-    return [f"{key}={value!r}" for key, value in named.items() if value] + (set_ or [])
+    return [
+        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value
+    ] + (set_ or [])
 
 
-def _system(path: str, src: str) -> list[str]:
-    """Lines of a file of translations, or what a model makes of `src`."""
+def _system(path: str, src: str) -> tuple[list[str], str]:
+    """Lines of a file of translations, or what a model makes of `src` and its language."""
     if not Path(path).is_dir():
-        return list(read_lines(path))
+        return list(read_lines(path)), ""
     if not src:
         raise DataError(f"{path} is a model folder: add --src FILE for it to translate")
     with _Shown().task("translating", "sentences", None) as task:
-        texts = []
-        for best in yakusu.translate(path, read_lines(src)):
+        translator, texts = yakusu.Translator.load(path), []
+        for best in translator.stream(read_lines(src)):
             texts.append(best[0].text)
             task.advance()
-    return texts
+    return texts, translator.languages[1]
 
 
 # ---- what is shown while a job runs --------------------------------------------------------------

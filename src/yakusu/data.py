@@ -109,8 +109,7 @@ def sift(
 ) -> npt.NDArray[np.bool_]:
     """Read a corpus once; True for each line whose text passes the filters."""
     fit = bytearray()
-    with tempfile.TemporaryDirectory() as folder:
-        repeats = Repeats(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
         with progress.task("reading", "pairs", None) as task:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:

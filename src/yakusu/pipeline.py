@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 
 from yakusu.data import Pairs
 from yakusu.errors import RecipeError, RunError
@@ -20,7 +21,8 @@ from yakusu.model.base import Seq2Seq, models
 from yakusu.preparation import Preparation, Prepared
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
-from yakusu.text import read_lines
+from yakusu.search import SearchConfig
+from yakusu.text import read_lines, read_pairs
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import (
     average_tensors,
@@ -37,12 +39,16 @@ from yakusu.training.trainer import Trainer
 from yakusu.translator import Translation, Translator, save_translator
 
 # Keys that may change when a run goes on; all others decide what it gives.
+_MEASURES = {"bleu": "BLEU", "perplexity": "perplexity"}
 _MAY_CHANGE = (
     "search.",
     "training.max_",
     "training.patience",
     "training.checkpoint_",
     "training.log_steps",
+    "training.device",
+    "training.precision",
+    "training.compile",
 )
 
 
@@ -64,9 +70,10 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     run = _open_run(recipe)
     folder = run / "data"
     was_there = folder.exists()
-    if not was_there:
-        job = Preparation(recipe, progress or Silent(), workers)
-        save_folder(folder, job.fill)
+    if was_there:
+        verify_folder(folder)
+    else:
+        save_folder(folder, Preparation(recipe, progress or Silent(), workers).fill)
     facts = read_json(folder / "data.json")
     return Prepared(
         folder, facts["report"], facts["n_train"], facts["n_dev"], facts["fullness"], was_there
@@ -79,10 +86,12 @@ def _open_run(recipe: Recipe) -> Path:
         raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
     run = Path(recipe.run)
     saved = run / "recipe.toml"
-    if saved.exists():
+    if run.exists() and not run.is_dir():
+        raise RunError(f"{run} is a file: choose another folder with --run")
+    if saved.exists() and (run / "data").exists():
         changed = [
             difference
-            for difference in differences(recipe, load_recipe(saved))
+            for difference in differences(load_recipe(saved), recipe)
             if not difference.startswith((*_MAY_CHANGE, "run "))
         ]
         if changed:
@@ -90,18 +99,23 @@ def _open_run(recipe: Recipe) -> Path:
                 f"{run} holds another run, of which {changed[0]}: choose another folder with "
                 "--run, or delete this one"
             )
-    elif run.exists() and any(run.iterdir()):
+    elif not saved.exists() and run.exists() and any(run.iterdir()):
         raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
+    _look_at(recipe)
+    run.mkdir(parents=True, exist_ok=True)
+    save_recipe(recipe, saved)
+    return run
+
+
+def _look_at(recipe: Recipe) -> None:
+    """Complain of the corpora before anything is made."""
     if not recipe.data.train:
         raise RecipeError(
             "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
         )
     for corpus in (recipe.data.train, recipe.data.dev):
-        for file in corpus.files if corpus and not saved.exists() else ():
-            next(read_lines(file), None)  # complain before the folder is made
-    run.mkdir(parents=True, exist_ok=True)
-    save_recipe(recipe, saved)
-    return run
+        if corpus and not (Path(recipe.run) / "data").exists():
+            next(read_pairs(corpus), None)
 
 
 # ---- train and average ---------------------------------------------------------------------------
@@ -129,7 +143,6 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
     if not prepared.was_there:
         progress.say(str(prepared))
     run, data = Path(recipe.run), prepared.folder
-    verify_folder(data)
     tokenizer = Tokenizer.load(data)
     dev_tgt = list(read_lines(data / "dev.tgt.txt"))
     dev_src = list(read_lines(data / "dev.src.txt"))
@@ -174,13 +187,13 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
 
 def _beginning(trainer: Trainer, resumed: bool) -> str:
     state = trainer.state
-    size = sum(parameter.numel() for parameter in trainer.model.parameters()) / 1e6
+    size = sum(parameter.numel() for parameter in trainer.model.parameters())
     if not resumed:
-        return f"training {size:.1f} million parameters on {trainer.device}"
+        return f"training {size:,} parameters on {trainer.device}"
     best = "none yet" if state.best is None else f"{abs(state.best):.2f} at step {state.best_step}"
     place = (
         f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, rate "
-        f"{trainer.learning_rate:.2e}, best {trainer.config.best_by} {best}, "
+        f"{trainer.learning_rate:.2e}, best {_MEASURES[trainer.config.best_by]} {best}, "
         f"{state.bad_validations} validations without a better one)"
     )
     if reason := trainer.limit_reached():
@@ -264,12 +277,12 @@ def translate(
         ModelError: The folder is incomplete or corrupt.
     """
     translator = Translator.load(model, device=device)
-    update: dict[str, int | float] = {"n_best": n_best}
-    if beam:
-        update["beam"] = beam
-    if alpha is not None:
-        update["alpha"] = alpha
-    translator.search = translator.search.model_copy(update=update)
+    changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
+    search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}
+    try:
+        translator.search = SearchConfig.model_validate(search)
+    except ValidationError as error:
+        raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
     return translator.stream(sentences, batch=batch, window=window)
 
 

@@ -18,7 +18,7 @@ from yakusu.data import Pairs, binarise, chosen_pairs, dtype_for, sift
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
-from yakusu.text import Corpus, FilterConfig, FilterReport
+from yakusu.text import Corpus, FilterConfig, FilterReport, Pair, length_fault
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import write_json
 from yakusu.training.trainer import CPU_BATCH_TOKENS
@@ -61,53 +61,76 @@ class Preparation:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
         train = sift(recipe.data.train, recipe.filters, report, self.progress)
-        if not train.any():
-            raise DataError(
-                f"{_names(recipe.data.train)}: no pair is left to train on of {len(train)}"
-            )
-        dev_corpus, dev = self._dev(train)
+        dev_corpus, dev_filters, dev = self._dev(train)
+        if not train.any() or not dev.any():
+            raise DataError(_too_few(recipe.data.train, report.read, train.sum(), dev.sum()))
         tokenizer = self._tokenizer(train)
         tokenizer.save(folder)
         n_train = self._binarise(
-            recipe.data.train, train, folder / "train", tokenizer, recipe.filters, report
+            chosen_pairs(recipe.data.train, train),
+            int(train.sum()),
+            folder / "train",
+            tokenizer,
+            recipe.filters,
+            report,
         )
-        n_dev = self._binarise(
-            dev_corpus, dev, folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
+        dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, report)
+        self._binarise(
+            iter(dev_pairs), len(dev_pairs), folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
         )
-        if not n_train or not n_dev:
-            raise DataError(
-                f"{_names(recipe.data.train)}: {n_train} pairs are left to train on and {n_dev} to "
-                "validate on: give more text or loosen the filters"
-            )
+        if not n_train or not dev_pairs:
+            raise DataError(_too_few(recipe.data.train, report.read, n_train, len(dev_pairs)))
         for side, name in enumerate(("src", "tgt")):
-            lines = (pair[side] + "\n" for pair in chosen_pairs(dev_corpus, dev))
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(lines)
-        dtype = dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size))
-        write_json(folder / "data.json", {"dtype": dtype})
-        pairs = Pairs.open(folder, "train")
-        batch_tokens = recipe.batches.batch_tokens or CPU_BATCH_TOKENS
+                file.writelines(pair[side] + "\n" for pair in dev_pairs)
+        self._describe(folder, tokenizer, report, n_train, len(dev_pairs))
+
+    def _describe(
+        self, folder: Path, tokenizer: Tokenizer, report: FilterReport, n_train: int, n_dev: int
+    ) -> None:
         facts = {
-            "dtype": dtype,
+            "dtype": dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)),
             "n_train": n_train,
             "n_dev": n_dev,
-            "fullness": fullness(pairs, cut_by_length(np.arange(n_train), pairs, batch_tokens)),
             "report": report.as_dict(),
         }
         write_json(folder / "data.json", facts)
+        pairs = Pairs.open(folder, "train")
+        batch_tokens = self.recipe.batches.batch_tokens or CPU_BATCH_TOKENS
+        batches = cut_by_length(np.arange(n_train), pairs, batch_tokens)
+        write_json(folder / "data.json", {**facts, "fullness": fullness(pairs, batches)})
 
-    def _dev(self, train: npt.NDArray[np.bool_]) -> tuple[Corpus, npt.NDArray[np.bool_]]:
-        """The dev corpus and which of its pairs to use; held-out ones are taken out of `train`."""
+    def _fit_dev(
+        self,
+        pairs: Iterator[Pair],
+        tokenizer: Tokenizer,
+        filters: FilterConfig,
+        report: FilterReport,
+    ) -> list[Pair]:
+        """Dev pairs whose lengths pass the filters; those held out are counted like the others."""
+        fit = []
+        for src, tgt in pairs:
+            ids = tokenizer.encode_source([src]), tokenizer.encode_target([tgt])
+            if fault := length_fault(len(ids[0][0]) - 1, len(ids[1][0]) - 1, filters):
+                report.dropped[fault] += 1
+            else:
+                fit.append((src, tgt))
+        return fit
+
+    def _dev(
+        self, train: npt.NDArray[np.bool_]
+    ) -> tuple[Corpus, FilterConfig, npt.NDArray[np.bool_]]:
+        """The dev corpus, its filters and its fit pairs; held-out ones are taken from `train`."""
         data = self.recipe.data
         if data.dev:
             keep = sift(data.dev, _KEEP_ALL, FilterReport(), self.progress)
-            return data.dev, keep
+            return data.dev, _KEEP_ALL, keep
         fit = np.flatnonzero(train)
         n = min(data.hold_out, len(fit) // 20)
         held_out = np.zeros_like(train)
         held_out[fit[np.linspace(0, len(fit) - 1, n, dtype=np.int64)]] = True
         train &= ~held_out
-        return data.train, held_out
+        return data.train, self.recipe.filters, held_out
 
     def _tokenizer(self, train: npt.NDArray[np.bool_]) -> Tokenizer:
         """Learnt on sentences spread evenly over the corpus."""
@@ -125,24 +148,30 @@ class Preparation:
 
     def _binarise(
         self,
-        corpus: Corpus,
-        keep: npt.NDArray[np.bool_],
+        pairs: Iterator[Pair],
+        total: int,
         stem: Path,
         tokenizer: Tokenizer,
         filters: FilterConfig,
         report: FilterReport,
     ) -> int:
         return binarise(
-            chosen_pairs(corpus, keep),
+            pairs,
             stem,
             tokenizer=tokenizer,
             filters=filters,
             report=report,
-            total=int(keep.sum()),
+            total=total,
             progress=self.progress,
             workers=self.workers,
         )
 
 
-def _names(corpus: Corpus) -> str:
-    return " and ".join(str(file) for file in corpus.files)
+def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:
+    names = " and ".join(str(file) for file in corpus.files)
+    if not n_read:
+        return f"{names}: no sentence pair is there: check the files"
+    return (
+        f"{names}: of {n_read:,} pairs read, {n_train:,} are left to train on and {n_dev:,} to "
+        "validate on: give more text or loosen the filters"
+    )

@@ -63,10 +63,10 @@ def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
             a value out of range.
     """
     path = _find(name)
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{name} is not TOML: {error}") from error
     for override in overrides:
         _apply(values, override)
@@ -148,7 +148,8 @@ def _fault(
     keys = [str(part) for part in first["loc"] if part in _names_within(values)]
     key = ".".join(keys)
     where = name
-    if any(override.startswith(f"{key}=") for override in overrides):
+    given = [override.partition("=")[0].strip() for override in overrides]
+    if any(name == key or name.startswith(f"{key}.") for name in given):
         where = "--set"
     elif line := _line_of(text, keys):
         where = f"{name}, line {line}"
@@ -158,6 +159,10 @@ def _fault(
         return f"{where}: unknown key '{key}': {nearest(key, known)}"
     if first["type"] == "value_error":
         return f"{where}: {first['ctx']['error']}"
+    if first["type"] == "model_type":
+        return (
+            f"{where}: {key} = {first['input']!r}: it is a group of keys, as in {key}.KEY = VALUE"
+        )
     advice = first["msg"][0].lower() + first["msg"][1:]
     return f"{where}: {key} = {first['input']!r}: {advice}"
 

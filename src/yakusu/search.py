@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from yakusu.config import Config
@@ -32,6 +32,12 @@ class SearchConfig(Config):
     alpha: float = Field(0.6, ge=0)  # of the length penalty
     max_extra: int = Field(50, ge=0)  # tokens that a translation may be longer than its source
     n_best: int = Field(1, ge=1)
+
+    @model_validator(mode="after")
+    def _best_are_in_the_beam(self) -> "SearchConfig":
+        if self.n_best > self.beam:
+            raise ValueError(f"n_best = {self.n_best} is more than beam = {self.beam} can give")
+        return self
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ class _Search:
         """
         found = self.finished[self.sentences[row]]
         scores = sorted((hypothesis.score for hypothesis in found), reverse=True)
-        wanted = min(self.config.n_best, self.config.beam)
+        wanted = self.config.n_best
         if best_open == -math.inf or len(scores) < wanted:
             return best_open > -math.inf
         bound = best_open / self.penalty(self.limits[row])

@@ -7,11 +7,13 @@ never shifts the alignment. Nothing here holds more than a window of the corpus 
 import gzip
 import hashlib
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Annotated, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ from yakusu.config import Config
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]
+Column = Annotated[int, Field(ge=1)] | str
 T = TypeVar("T")
 
 
@@ -33,8 +36,8 @@ class Corpus(Config):
     src: str = ""
     tgt: str = ""
     tsv: str = ""
-    src_column: int | str = 1
-    tgt_column: int | str = 2
+    src_column: Column = 1
+    tgt_column: Column = 2
 
     def __bool__(self) -> bool:
         return bool(self.src or self.tgt or self.tsv)
@@ -71,7 +74,7 @@ def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
-    """UTF-8 lines without their "\\n" and without white space around them.
+    """UTF-8 lines without their "\\n".
 
     Raises:
         DataError: A byte is not UTF-8 (file, line and byte are named), or the .gz is cut off.
@@ -79,19 +82,23 @@ def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
-            text = line.decode("utf-8")
-            yield (text.removeprefix("\ufeff") if number == 1 else text).strip()
+            text = line.decode("utf-8").removesuffix("\n")
+            yield text.removeprefix("\ufeff") if number == 1 else text
     except UnicodeDecodeError as error:
         raise DataError(
             f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is "
             "not UTF-8: convert the file (iconv -t UTF-8) or mend the line"
         ) from error
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name}, after line {number}: broken gzip file: pack it again") from error
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text file, one by one; see `decode_lines` for the errors."""
+    """The lines of a text file, white space around them dropped; errors as in `decode_lines`."""
+    return (line.strip() for line in _raw_lines(path))
+
+
+def _raw_lines(path: str | Path) -> Iterator[str]:
     with open_binary(Path(path)) as file:
         yield from decode_lines(file, str(path))
 
@@ -129,9 +136,10 @@ def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
 
 
 def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
-    lines = enumerate(read_lines(corpus.tsv), start=1)
+    lines = enumerate(_raw_lines(corpus.tsv), start=1)
     wanted = (corpus.src_column, corpus.tgt_column)
-    header = next(lines, (1, ""))[1].split("\t") if any(isinstance(c, str) for c in wanted) else []
+    named = any(isinstance(column, str) for column in wanted)
+    header = [cell.strip() for cell in next(lines, (1, ""))[1].split("\t")] if named else []
     src, tgt = (_column(column, header, corpus.tsv) for column in wanted)
     for number, line in lines:
         cells = line.split("\t")
@@ -211,8 +219,18 @@ class Repeats:
     _RECORD = np.dtype([("digest", "<u8", 2), ("position", "<u8")])
 
     def __init__(self, folder: Path) -> None:
-        self._files = [(folder / f"repeats-{i:02}").open("w+b") for i in range(self._BUCKETS)]
+        self._stack = ExitStack()
+        self._files = [self._open(folder / f"{i:02}") for i in range(self._BUCKETS)]
         self._n = 0
+
+    def _open(self, path: Path) -> BinaryIO:
+        return self._stack.enter_context(path.open("w+b"))
+
+    def __enter__(self) -> "Repeats":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
 
     def add(self, pair: Pair) -> None:
         """Note the next pair of the stream."""
@@ -221,12 +239,11 @@ class Repeats:
         self._n += 1
 
     def find(self) -> npt.NDArray[np.bool_]:
-        """True for each pair, in the order of `add`, that occurred before; closes the files."""
+        """True for each pair, in the order of `add`, that occurred before."""
         repeated = np.zeros(self._n, dtype=np.bool_)
         for file in self._files:
             file.seek(0)
             records = np.frombuffer(file.read(), dtype=self._RECORD)
-            file.close()
             digest, position = records["digest"], records["position"]
             order = np.lexsort((position, digest[:, 1], digest[:, 0]))
             same = (digest[order[1:]] == digest[order[:-1]]).all(axis=1)

@@ -158,16 +158,16 @@ def _vocabulary_fault(message: str, vocab_size: int, side: str) -> str:
     """SentencePiece's message as one sentence with its remedy."""
     if largest := re.search(r"value <= (\d+)", message):
         return (
-            f"the {side} corpus allows no vocabulary of {vocab_size} tokens: "
+            f"the {side} corpus allows no vocabulary of {vocab_size:,} tokens: "
             f"set tokenizer.vocab_size to {int(largest[1]) + 1} or less"
         )
     if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
         return (
-            f"the {side} corpus has too many characters for a vocabulary of {vocab_size} tokens: "
+            f"the {side} corpus has too many characters for a vocabulary of {vocab_size:,} tokens: "
             f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, or lower "
             "tokenizer.character_coverage"
         )
-    return f"no {side} vocabulary of {vocab_size} tokens could be learnt: {message}"
+    return f"no {side} vocabulary of {vocab_size:,} tokens could be learnt: {message}"
 
 
 def _open(path: Path) -> spm.SentencePieceProcessor:

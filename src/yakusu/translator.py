@@ -29,6 +29,7 @@ from yakusu.training.checkpoint import (
     verify_folder,
     write_json,
 )
+from yakusu.training.device import pick_device
 
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches that are read ahead and sorted by length
@@ -81,6 +82,7 @@ class Translator:
         if (folder / "model" / "manifest.json").exists():
             raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
         verify_folder(folder)
+        place = pick_device(str(device))
         try:
             config = read_json(folder / "config.json")
             model = Transformer(
@@ -94,7 +96,7 @@ class Translator:
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ModelError(f"{folder} does not fit together: {error}") from error
         tokenizer = Tokenizer.load(folder)
-        return cls(model, tokenizer, languages=languages, search=search, device=device)
+        return cls(model, tokenizer, languages=languages, search=search, device=place)
 
     def translate(self, sentences: Iterable[str]) -> list[str]:
         """The best translation of each sentence."""

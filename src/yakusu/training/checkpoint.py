@@ -26,12 +26,17 @@ Tensors = dict[str, Tensor]
 
 
 def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Make a folder that is there whole or not at all, replacing an older one.
+    """Make a folder that is there whole or not at all, replacing an older one of its kind.
 
     Args:
         folder: Its final name.
         fill: Writes the files into the folder that it is given.
+
+    Raises:
+        ModelError: Something else has that name.
     """
+    if folder.exists() and not (folder / "manifest.json").exists():
+        raise ModelError(f"{folder} exists and is no model folder: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

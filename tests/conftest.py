@@ -1,0 +1,155 @@
+"""What many tests need: small models, binarised pairs, and a model that learnt to copy."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from yakusu.batches import BatchConfig
+from yakusu.data import Pairs
+from yakusu.model.base import Seq2Seq, models
+from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.progress import Silent
+from yakusu.tokenizer import EOS
+from yakusu.training.trainer import Trainer, TrainingConfig
+
+Sentences = Sequence[Sequence[int]]
+MakeTrainer = Callable[..., Trainer]
+
+# The smallest useful sizes of every registered model; a new architecture adds its own.
+TINY: dict[str, dict[str, Any]] = {
+    "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
+}
+
+
+def _tiny(
+    name: str = "transformer",
+    *,
+    vocab_size: int = 12,
+    tgt_vocab_size: int = 0,
+    seed: int = 0,
+    **sizes: Any,
+) -> Seq2Seq:
+    torch.manual_seed(seed)
+    factory: Any = models[name]
+    return factory(
+        factory.Config(**{**TINY[name], **sizes}),
+        src_vocab_size=vocab_size,
+        tgt_vocab_size=tgt_vocab_size or vocab_size,
+    ).eval()
+
+
+def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "train") -> Pairs:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "data.json").write_text(json.dumps({"dtype": "<u2"}))
+    for side, sentences in (("src", src), ("tgt", tgt)):
+        ids = np.concatenate([np.asarray(s, dtype="<u2") for s in sentences])
+        ends = np.cumsum([0, *map(len, sentences)]).astype("<u8")
+        (folder / f"{split}.{side}.tokens").write_bytes(ids.tobytes())
+        (folder / f"{split}.{side}.offsets").write_bytes(ends.tobytes())
+    return Pairs.open(folder, split)
+
+
+def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> list[list[int]]:
+    """Random sentences of 1 to `longest` tokens and eos."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, longest + 1, n)
+    return [[*rng.integers(2, vocab_size - 1, k).tolist(), EOS] for k in lengths]
+
+
+@pytest.fixture
+def tiny() -> Callable[..., Seq2Seq]:
+    """Makes a tiny, seeded model in evaluation mode: tiny(name, vocab_size=..., d_model=...)."""
+    return _tiny
+
+
+@pytest.fixture
+def write_pairs() -> Callable[..., Pairs]:
+    """Binarises sentences of ids: write_pairs(folder, src, tgt, split)."""
+    return _write_pairs
+
+
+@pytest.fixture
+def sequences() -> Callable[..., list[list[int]]]:
+    """Makes random sentences of ids: sequences(n, seed=...)."""
+    return _sequences
+
+
+@pytest.fixture
+def make_trainer(tmp_path: Path) -> MakeTrainer:
+    """Makes a trainer of a tiny model on a copy task; keywords go to TrainingConfig."""
+
+    def make(
+        *,
+        sizes: dict[str, Any] | None = None,
+        n_pairs: int = 24,
+        step_tokens: int = 40,
+        batch_tokens: int = 20,
+        seed: int = 1,
+        folder: Path | None = None,
+        bleu: Callable[[Seq2Seq], float] = lambda _: 0.0,
+        record: Callable[[dict[str, Any]], None] = lambda _: None,
+        **config: Any,
+    ) -> Trainer:
+        ids = _sequences(n_pairs, seed=5)
+        pairs = _write_pairs(tmp_path / "data", ids, ids)
+        return Trainer(
+            _tiny(**{"dropout": 0.1, **(sizes or {})}),
+            train=pairs,
+            dev=pairs,
+            config=TrainingConfig(**{"device": "cpu", "warmup_steps": 10, **config}),
+            batches=BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens),
+            seed=seed,
+            folder=folder or tmp_path / "checkpoints",
+            bleu=bleu,
+            record=record,
+            progress=Silent(),
+        )
+
+    return make
+
+
+@dataclass(frozen=True)
+class CopyTask:
+    """A model that learnt to copy, what its log says, and sequences that it never saw."""
+
+    model: Transformer
+    events: list[dict[str, Any]]
+    unseen: list[list[int]]
+    vocab_size: int
+
+
+@pytest.fixture(scope="session")
+def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
+    """Train a small Transformer to copy sequences, as Sockeye's system tests do."""
+    vocab_size, folder = 12, tmp_path_factory.mktemp("copy")
+    train = _sequences(4000, seed=1)
+    seen = {tuple(ids) for ids in train}
+    held_out = [ids for ids in _sequences(300, seed=2) if tuple(ids) not in seen]
+    torch.manual_seed(0)
+    model = Transformer(
+        TransformerConfig(n_layers=1, d_model=32, d_ff=64, n_heads=4, dropout=0.0),
+        src_vocab_size=vocab_size,
+        tgt_vocab_size=vocab_size,
+    )
+    events: list[dict[str, Any]] = []
+    Trainer(
+        model,
+        train=_write_pairs(folder, train, train),
+        dev=_write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+        config=TrainingConfig(
+            warmup_steps=100, max_steps=600, validate_steps=300, log_steps=50, device="cpu"
+        ),
+        batches=BatchConfig(step_tokens=1000, batch_tokens=1000),
+        seed=1,
+        folder=folder / "checkpoints",
+        bleu=lambda _: 0.0,
+        record=events.append,
+        progress=Silent(),
+    ).run()
+    return CopyTask(model.eval(), events, held_out[50:], vocab_size)

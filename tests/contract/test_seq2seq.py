@@ -1,0 +1,166 @@
+"""The promises of model/base.py, kept by every registered model."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import yakusu.model.transformer  # noqa: F401  (registers itself)
+from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
+from yakusu.tokenizer import EOS
+
+V, B, S = 12, 5, 9
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "transformer": [
+        {},
+        {"norm": "pre"},
+        {"positions": "learned", "max_positions": 64},
+        {"tied": "none", "d_k": 5, "d_v": 3},
+    ],
+}
+CASES = [(name, variant) for name in models for variant in VARIANTS.get(name, [{}])]
+
+
+@pytest.fixture(params=CASES, ids=str)
+def model(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
+    name, variant = request.param
+    return tiny(name, vocab_size=V, **variant)
+
+
+@pytest.fixture
+def rng() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture
+def src(rng: torch.Generator) -> Tensor:
+    """Source ids (B, S), of every length from 1 token and eos on."""
+    ids = torch.randint(2, V - 1, (B, S), generator=rng)
+    for row, length in zip(ids, (1, 3, 5, 7, S - 1), strict=True):
+        row[length], row[length + 1 :] = EOS, V - 1
+    return ids
+
+
+def tokens(rng: torch.Generator, *shape: int) -> Tensor:
+    return torch.randint(0, V - 1, shape, generator=rng)
+
+
+def agree(one: Tensor, other: Tensor) -> None:
+    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_beams", [1, 3])
+def test_step_equals_decode_whatever_the_beams_do(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator, n_beams: int
+) -> None:
+    memory = model.encode(src.repeat_interleave(n_beams, dim=0))
+    state: DecoderState = model.start(model.encode(src), n_beams)
+    prev = torch.full((B, n_beams), model.tgt_pad)
+    history = prev[:, :, None][:, :, :0]  # (B, K, T)
+    for _ in range(20):  # past the first enlargement of any cache
+        logits, state = model.step(prev, state)
+        history = torch.cat([history, prev[:, :, None]], dim=2)
+        agree(logits, model.decode(history.flatten(0, 1), memory)[:, -1].view(B, n_beams, -1))
+        beams = torch.randint(n_beams, (B, n_beams), generator=rng)  # some die, some split
+        state.reorder(beams)
+        history = history.gather(1, beams[:, :, None].expand_as(history))
+        prev = tokens(rng, B, n_beams)
+
+
+def test_keep_drops_sentences_and_leaves_the_others_as_they_were(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    chosen, n_beams = [4, 1, 2], 3
+    whole = model.start(model.encode(src), n_beams)
+    part = model.start(model.encode(src), n_beams)
+    prev = torch.full((B, n_beams), model.tgt_pad)
+    for t in range(24):
+        logits, whole = model.step(prev, whole)
+        rows = prev if t <= 6 else prev[chosen]
+        fewer, part = model.step(rows, part)
+        agree(fewer, logits if t <= 6 else logits[chosen])
+        if t == 6:
+            part.keep(torch.tensor(chosen))
+        beams = torch.randint(n_beams, (B, n_beams), generator=rng)
+        whole.reorder(beams)
+        part.reorder(beams[chosen] if t >= 6 else beams)
+        prev = tokens(rng, B, n_beams)
+
+
+def test_keep_before_the_first_step_drops_sentences_too(model: Seq2Seq, src: Tensor) -> None:
+    state = model.start(model.encode(src), 2)
+    state.keep(torch.tensor([3, 0]))
+    logits, _ = model.step(torch.full((2, 2), model.tgt_pad), state)
+    expected, _ = model.step(torch.full((B, 2), model.tgt_pad), model.start(model.encode(src), 2))
+    agree(logits, expected[[3, 0]])
+
+
+def test_source_padding_changes_nothing(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+    tgt_in = tokens(rng, B, 6)
+    more = torch.cat([src, torch.full((B, 7), model.src_pad)], dim=1)
+    agree(model.decode(tgt_in, model.encode(more)), model.decode(tgt_in, model.encode(src)))
+
+
+def test_target_padding_changes_nothing(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+    tgt_in, memory = tokens(rng, B, 6), model.encode(src)
+    more = torch.cat([tgt_in, torch.full((B, 3), model.tgt_pad)], dim=1)
+    agree(model.decode(more, memory)[:, :6], model.decode(tgt_in, memory))
+
+
+def test_the_future_is_invisible(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+    tgt_in, memory = tokens(rng, B, 8), model.encode(src)
+    before = model.decode(tgt_in, memory)
+    for t in range(1, 8):
+        changed = tgt_in.clone()
+        changed[:, t:] = (changed[:, t:] + 1) % (V - 1)
+        after = model.decode(changed, memory)
+        agree(after[:, :t], before[:, :t])
+        assert not torch.allclose(after[:, t], before[:, t], atol=1e-3)  # the present is visible
+
+
+def test_the_source_is_visible(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+    tgt_in, changed = tokens(rng, B, 3), src.clone()
+    changed[:, 0] = 2 + (changed[:, 0] - 1) % (V - 3)
+    one = model.decode(tgt_in, model.encode(src))
+    other = model.decode(tgt_in, model.encode(changed))
+    assert ((one - other).abs().amax(dim=(1, 2)) > 1e-3).all()
+
+
+def test_a_batch_of_one_equals_a_batch_of_many(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    tgt_in = tokens(rng, B, 6)
+    together = model.decode(tgt_in, model.encode(src))
+    for b in range(B):
+        alone = src[b : b + 1, : int((src[b] != model.src_pad).sum())]
+        agree(model.decode(tgt_in[b : b + 1], model.encode(alone)), together[b : b + 1])
+
+
+def test_decode_is_hidden_times_the_output_matrix(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    tgt_in, memory = tokens(rng, B, 6), model.encode(src)
+    assert model.output_weight.shape == (V - 1, model.hidden(tgt_in, memory).shape[-1])
+    agree(model.decode(tgt_in, memory), model.hidden(tgt_in, memory) @ model.output_weight.T)
+
+
+def test_forward_predicts_the_target_from_what_stands_before_it(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    tgt = tokens(rng, B, 6)
+    tgt_in = torch.cat([torch.full((B, 1), model.tgt_pad), tgt[:, :-1]], dim=1)
+    assert torch.equal(shift_right(tgt, model.tgt_pad), tgt_in)
+    agree(model(src, tgt), model.hidden(tgt_in, model.encode(src)))
+
+
+def test_weights_round_trip(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+    tgt = tokens(rng, B, 6)
+    before, saved = model(src, tgt), {name: w.clone() for name, w in model.weights().items()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    assert not torch.allclose(model(src, tgt), before)
+    model.load_weights(saved)
+    assert torch.equal(model(src, tgt), before)

@@ -1,0 +1,104 @@
+"""Eq. 1 by hand, against torch's kernel and torch's own multi-head attention."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from yakusu.model.attention import (
+    MultiHeadAttention,
+    attention,
+    attention_weights,
+    causal_mask,
+    fused_attention,
+)
+
+
+def randn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_equation_1_by_hand() -> None:
+    query = torch.tensor([[[[2 * math.log(3.0), 0.0, 0.0, 0.0]]]])  # (1, 1, 1, 4): sqrt(d_k) = 2
+    key = torch.tensor([[[[1.0, 0, 0, 0], [0.0, 1, 0, 0]]]])
+    value = torch.tensor([[[[4.0, 8.0], [0.0, 4.0]]]])
+    # The scores are log 3 and 0, so their softmax is 3/4 and 1/4.
+    torch.testing.assert_close(attention_weights(query, key), torch.tensor([[[[0.75, 0.25]]]]))
+    torch.testing.assert_close(attention(query, key, value), torch.tensor([[[[3.0, 7.0]]]]))
+
+
+@pytest.mark.parametrize("d_v", [8, 5])
+@pytest.mark.parametrize("masked", [False, True])
+def test_fused_attention_equals_the_formula(masked: bool, d_v: int) -> None:
+    query, key, value = randn(3, 2, 6, 8), randn(3, 2, 7, 8, seed=1), randn(3, 2, 7, d_v, seed=2)
+    mask = None
+    if masked:
+        mask = randn(3, 1, 6, 7, seed=3) > 0
+        mask[..., 0] = True  # every query may attend to at least one key
+    torch.testing.assert_close(
+        fused_attention(query, key, value, mask), attention(query, key, value, mask)
+    )
+
+
+def test_masked_positions_get_no_weight_and_the_others_share_it() -> None:
+    mask = torch.tensor([True, False, True, False])
+    weights = attention_weights(randn(2, 3, 5, 8), randn(2, 3, 4, 8, seed=1), mask)
+    assert (weights[..., ~mask] == 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 5))
+    only_these = attention_weights(randn(2, 3, 5, 8), randn(2, 3, 4, 8, seed=1)[:, :, mask])
+    torch.testing.assert_close(weights[..., mask], only_these)
+
+
+def test_causal_mask_lets_a_position_see_itself_and_those_before() -> None:
+    assert causal_mask(3, torch.device("cpu")).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+@pytest.fixture
+def pair() -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
+    """Ours, and torch's with the same weights."""
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(d_model=12, n_heads=3, d_k=4, d_v=4)
+    oracle = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
+    with torch.no_grad():
+        oracle.in_proj_weight.copy_(ours.w_qkv)
+        oracle.out_proj.weight.copy_(ours.w_o)
+    return ours, oracle
+
+
+def test_self_attention_equals_torchs_module(
+    pair: tuple[MultiHeadAttention, nn.MultiheadAttention],
+) -> None:
+    ours, oracle = pair
+    x, mask = randn(2, 5, 12), causal_mask(5, torch.device("cpu"))
+    expected, _ = oracle(x, x, x, attn_mask=~mask)
+    torch.testing.assert_close(ours(x, x, mask), expected)
+
+
+def test_cross_attention_equals_torchs_module(
+    pair: tuple[MultiHeadAttention, nn.MultiheadAttention],
+) -> None:
+    ours, oracle = pair
+    x, memory = randn(2, 5, 12), randn(2, 7, 12, seed=1)
+    real = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
+    expected, _ = oracle(x, memory, memory, key_padding_mask=~real)
+    torch.testing.assert_close(ours(x, memory, real[:, None, None]), expected)
+
+
+def test_self_attention_is_cross_attention_to_itself() -> None:
+    torch.manual_seed(0)
+    ours, x = MultiHeadAttention(d_model=12, n_heads=3, d_k=5, d_v=7), randn(2, 5, 12)
+    torch.testing.assert_close(ours(x, x, None), ours(x, x.clone(), None))
+
+
+def test_each_projection_of_all_heads_is_xavier_uniform() -> None:
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(d_model=64, n_heads=4, d_k=8, d_v=32)
+    for matrix in (*ours.w_qkv.split(ours.widths), ours.w_o):
+        bound = math.sqrt(6 / sum(matrix.shape))
+        assert 0.97 * bound < matrix.abs().max() <= bound
+        assert matrix.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)

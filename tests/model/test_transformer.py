@@ -1,0 +1,205 @@
+"""Sizes against Table 3, initialisation, and the options that depart from the base model."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import nn
+
+from yakusu.errors import ModelError, RecipeError
+from yakusu.model.base import Seq2Seq
+from yakusu.model.transformer import Transformer, TransformerConfig
+
+# Table 3: what a row changes, and its parameters in millions. Rows (A) and (D) are as large as
+# the base model.
+TABLE_3: dict[str, tuple[dict[str, Any], int]] = {
+    "base": ({}, 65),
+    "A, h = 1": ({"n_heads": 1}, 65),
+    "A, h = 4": ({"n_heads": 4}, 65),
+    "A, h = 16": ({"n_heads": 16}, 65),
+    "A, h = 32": ({"n_heads": 32}, 65),
+    "B, d_k = 16": ({"d_k": 16}, 58),
+    "B, d_k = 32": ({"d_k": 32}, 60),
+    "C, N = 2": ({"n_layers": 2}, 36),
+    "C, N = 4": ({"n_layers": 4}, 50),
+    "C, N = 8": ({"n_layers": 8}, 80),
+    "C, d_model = 256": ({"d_model": 256, "d_k": 32, "d_v": 32}, 28),
+    "C, d_model = 1024": ({"d_model": 1024, "d_k": 128, "d_v": 128}, 168),
+    "C, d_ff = 1024": ({"d_ff": 1024}, 53),
+    "C, d_ff = 4096": ({"d_ff": 4096}, 90),
+    "E": ({"positions": "learned"}, 65),
+    "big": ({"d_model": 1024, "d_ff": 4096, "n_heads": 16}, 213),
+}
+ROWS = pytest.mark.parametrize("row", TABLE_3)
+
+
+def millions(vocab_size: int = 37_000, **sizes: Any) -> float:
+    """Parameters of a Transformer, counted without making its tensors."""
+    with torch.device("meta"):
+        model = Transformer(
+            TransformerConfig(**sizes), src_vocab_size=vocab_size, tgt_vocab_size=vocab_size
+        )
+    return sum(parameter.numel() for parameter in model.parameters()) / 1e6
+
+
+@ROWS
+def test_parameters_are_within_5_percent_of_table_3(row: str) -> None:
+    sizes, expected = TABLE_3[row]
+    # The paper's own counts hold about 4,000 tokens more than its text says; 2 million parameters
+    # are 6.5% of the smallest model.
+    tolerance = 0.07 if row == "C, N = 2" else 0.05
+    assert millions(**sizes) == pytest.approx(expected, rel=tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE_3 if row != "big"])
+def test_parameters_with_41_thousand_tokens_are_those_of_table_3(row: str) -> None:
+    sizes, expected = TABLE_3[row]
+    assert millions(41_000, **sizes) == pytest.approx(expected, abs=1.1)
+
+
+def test_parameters_of_the_base_model_by_hand() -> None:
+    attention, feed_forward, norm = 4 * 512 * 512, 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    layers = 6 * (3 * attention + 2 * feed_forward + 5 * norm)
+    assert millions(37_000) * 1e6 == 37_000 * 512 + layers
+
+
+def test_untied_and_decoder_tied_models_have_their_own_matrices() -> None:
+    shared, matrix = millions(1000), 1000 * 512 / 1e6
+    assert millions(1000, tied="decoder") == pytest.approx(shared + matrix)
+    assert millions(1000, tied="none") == pytest.approx(shared + matrix + 999 * 512 / 1e6)
+
+
+def test_three_way_tying_is_one_matrix_and_decoder_tying_two(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    def shares(tied: str) -> tuple[bool, bool]:
+        model: Any = tiny(tied=tied)
+        src, tgt = model.src_embedding.weight, model.tgt_embedding.weight
+        return src is tgt, model.output_weight.data_ptr() == tgt.data_ptr()
+
+    assert shares("three-way") == (True, True)
+    assert shares("decoder") == (False, True)
+    assert shares("none") == (False, False)
+
+
+@pytest.mark.parametrize("tied", ["three-way", "decoder", "none"])
+def test_pad_has_no_logit(tiny: Callable[..., Seq2Seq], tied: str) -> None:
+    model = tiny(vocab_size=12, tied=tied)
+    assert model.output_weight.shape == (11, 16)
+    logits = model.decode(torch.tensor([[11, 3]]), model.encode(torch.tensor([[4, 0]])))
+    assert logits.shape == (1, 2, 11)
+
+
+def test_all_matrices_are_xavier_uniform_and_all_biases_zero() -> None:
+    torch.manual_seed(0)
+    model = Transformer(
+        TransformerConfig(n_layers=1, d_model=64, d_ff=128, n_heads=4, tied="none"),
+        src_vocab_size=100,
+        tgt_vocab_size=100,
+    )
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            bound = math.sqrt(6 / sum(module.weight.shape))
+            assert 0.97 * bound < module.weight.abs().max() <= bound
+            assert (module.bias == 0).all()
+    assert model.untied_output is not None
+    bound = math.sqrt(6 / (99 + 64))
+    assert 0.97 * bound < model.untied_output.abs().max() <= bound
+
+
+def test_post_norm_ends_in_normalised_states_as_the_paper(tiny: Callable[..., Seq2Seq]) -> None:
+    model: Any = tiny(norm="post")
+    states = model.encode(torch.tensor([[3, 4, 5, 0]])).states
+    torch.testing.assert_close(states.mean(dim=-1), torch.zeros(1, 4), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        states.var(dim=-1, correction=0), torch.ones(1, 4), atol=1e-3, rtol=0
+    )
+    assert isinstance(model.encoder_norm, nn.Identity)
+
+
+def test_a_post_norm_layer_is_the_formula_of_section_3_1(tiny: Callable[..., Seq2Seq]) -> None:
+    model: Any = tiny(norm="post", n_layers=1)
+    layer, mask = model.encoder[0], torch.ones(1, 1, 1, 5, dtype=torch.bool)
+    x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
+    first, second = (residual.norm for residual in layer.residuals)
+    y = first(x + layer.self_attention(x, x, mask))
+    inner = torch.clamp(layer.feed_forward.inner(y), min=0)
+    torch.testing.assert_close(layer(x, mask), second(y + layer.feed_forward.outer(inner)))
+
+
+def test_a_pre_norm_layer_normalises_only_what_enters_a_sublayer(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    model: Any = tiny(norm="pre", n_layers=1)
+    layer, mask = model.encoder[0], torch.ones(1, 1, 1, 5, dtype=torch.bool)
+    x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
+    first, second = (residual.norm for residual in layer.residuals)
+    h = first(x)
+    y = x + layer.self_attention(h, h, mask)
+    torch.testing.assert_close(layer(x, mask), y + layer.feed_forward(second(y)))
+    assert isinstance(model.encoder_norm, nn.LayerNorm)
+    assert isinstance(model.decoder_norm, nn.LayerNorm)
+
+
+def test_learned_positions_bound_the_length_and_sinusoids_do_not(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    assert tiny(positions="learned", max_positions=40).max_length == 40
+    assert tiny().max_length > 1_000_000
+
+
+def test_learned_positions_are_learnt(tiny: Callable[..., Seq2Seq]) -> None:
+    model: Any = tiny(positions="learned", max_positions=40)
+    model(torch.tensor([[3, 4, 0]]), torch.tensor([[5, 0]])).square().sum().backward()
+    used = model.tgt_embedding.positions.table.grad.abs().sum(dim=1) > 0
+    assert used.tolist() == [True] * 3 + [False] * 37
+
+
+def test_three_way_tying_of_two_vocabularies_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"needs one vocabulary, not 10 source and 12 target"):
+        Transformer(TransformerConfig(), src_vocab_size=10, tgt_vocab_size=12)
+
+
+def test_two_vocabularies_work_with_decoder_tying(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny(vocab_size=10, tgt_vocab_size=14, tied="decoder")
+    assert (model.src_pad, model.tgt_pad) == (9, 13)
+    assert model.decode(torch.tensor([[13]]), model.encode(torch.tensor([[8, 0]]))).shape[-1] == 13
+
+
+def test_d_model_that_heads_do_not_divide_is_refused_unless_d_k_and_d_v_are_set() -> None:
+    with pytest.raises(ValidationError, match=r"d_model = 512 does not divide into n_heads = 7"):
+        TransformerConfig(n_heads=7)
+    with pytest.raises(ValidationError, match="does not divide"):
+        TransformerConfig(n_heads=7, d_k=64)
+    assert TransformerConfig(n_heads=7, d_k=64, d_v=32).d_v == 32
+
+
+def test_d_k_and_d_v_follow_d_model_and_heads() -> None:
+    config = TransformerConfig(d_model=256, n_heads=4)
+    assert (config.d_k, config.d_v) == (64, 64)
+    config = TransformerConfig(d_model=256, n_heads=4, d_k=16)
+    assert (config.d_k, config.d_v) == (16, 64)
+
+
+def test_a_saved_config_reads_back_as_it_was() -> None:
+    config = TransformerConfig(d_model=256, n_heads=4, d_k=16)
+    assert TransformerConfig(**config.model_dump()) == config
+
+
+def test_weights_of_another_model_are_refused_by_name(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny()
+    with pytest.raises(ModelError, match=r"'decoder\.2\..*' does not fit"):
+        model.load_weights(tiny(n_layers=3).weights())
+    with pytest.raises(ModelError, match=r"'encoder\.0\.feed_forward\.inner\.weight' does not fit"):
+        model.load_weights(tiny(d_ff=64).weights())
+
+
+def test_loaded_weights_give_the_same_output(tiny: Callable[..., Seq2Seq]) -> None:
+    one, other = tiny(seed=1), tiny(seed=2)
+    src, tgt = torch.tensor([[3, 4, 0]]), torch.tensor([[5, 0]])
+    assert not torch.equal(one(src, tgt), other(src, tgt))
+    other.load_weights(one.weights())
+    assert torch.equal(one(src, tgt), other(src, tgt))

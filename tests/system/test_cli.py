@@ -1,0 +1,603 @@
+"""The verbs from end to end: what goes to stdout and to stderr, exit codes, one-line errors."""
+
+import io
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import yakusu
+from yakusu import cli
+
+WORDS = {
+    "the": "die",
+    "old": "alte",
+    "ferry": "fähre",
+    "baker": "bäckerin",
+    "sees": "sieht",
+    "paints": "malt",
+    "small": "kleine",
+    "bridge": "brücke",
+    "window": "scheibe",
+    "through": "durch",
+}
+OVERRIDES = [
+    "tokenizer.vocab_size=70",
+    "batches.step_tokens=500",
+    "model.n_layers=1",
+    "model.d_model=16",
+    "model.d_ff=32",
+    "model.n_heads=2",
+    "training.max_steps=6",
+    "training.validate_steps=3",
+    "training.log_steps=2",
+    "search.max_extra=4",
+    "data.hold_out=8",
+]
+
+
+@dataclass
+class Said:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Yakusu = Callable[..., Said]
+
+
+@pytest.fixture
+def run_yakusu(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Yakusu:
+    """`yakusu ARGS` within this process."""
+
+    def run(*args: object, stdin: bytes = b"") -> Said:
+        capfdbinary.readouterr()
+        monkeypatch.setattr(sys, "argv", ["yakusu", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as error:
+            code = int(error.code or 0)
+        out, err = capfdbinary.readouterr()
+        return Said(code, out.decode(), err.decode())
+
+    return run
+
+
+def yakusu_process(*args: object, stdin: bytes = b"") -> Said:
+    """`python -m yakusu ARGS` as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "yakusu", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def fails(said: Said) -> str:
+    """The error of a command that failed as it should: code 2, one line, nothing on stdout."""
+    assert said.code == 2, said
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    *before, last = said.err.splitlines()
+    assert last.startswith("error: ") and not any("error" in line for line in before)
+    return last.removeprefix("error: ")
+
+
+def options(folder: Path, run: str = "run", *overrides: str) -> list[str]:
+    sets = [word for item in (*OVERRIDES, *overrides) for word in ("--set", item)]
+    files = ["--src", str(folder / "a.en"), "--tgt", str(folder / "a.de")]
+    return ["tiny", "--run", str(folder / run), *files, *sets]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences of our own, and a run trained on them; tests only read it."""
+    folder = tmp_path_factory.mktemp("work")
+    rng = random.Random(7)
+    lines = {" ".join(rng.choices(list(WORDS), k=rng.randint(3, 7))) for _ in range(300)}
+    src = sorted(lines)
+    (folder / "a.en").write_text("".join(line + "\n" for line in src), encoding="utf-8")
+    (folder / "a.de").write_text(
+        "".join(" ".join(WORDS[w] for w in line.split()) + "\n" for line in src), encoding="utf-8"
+    )
+    said = yakusu_process("train", *options(folder))
+    assert said.code == 0, said.err
+    (folder / "train.out").write_text(said.out)
+    (folder / "train.err").write_text(said.err)
+    return folder
+
+
+@pytest.fixture
+def model(work: Path) -> Path:
+    return work / "run" / "model"
+
+
+@pytest.fixture
+def own(work: Path, tmp_path: Path) -> Path:
+    """A copy of the run that a test may change."""
+    for name in ("a.en", "a.de"):
+        shutil.copy(work / name, tmp_path / name)
+    shutil.copytree(work / "run", tmp_path / "run")
+    recipe = tmp_path / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace(str(work), str(tmp_path)))
+    return tmp_path
+
+
+# ---- prepare, train, average
+
+
+def test_train_prepares_trains_and_says_what_to_type_next(work: Path) -> None:
+    out, err = (work / "train.out").read_text(), (work / "train.err").read_text()
+    model = work / "run" / "model"
+    lines = out.splitlines()
+    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", lines[0])
+    assert re.fullmatch(
+        r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", lines[1]
+    )
+    assert lines[2:] == [
+        f"the translator: {model}",
+        f"next: echo 'A sentence.' | yakusu translate {model}",
+    ]
+    assert "pairs read; dropped: 0 empty" in err
+    assert re.search(r"training [\d,]+ parameters on cpu", err)
+    assert re.search(r"step 2  epoch [\d.]+  loss [\d.]+ \(never below [\d.]+\)", err)
+    assert f"averaged the checkpoints of steps 3, 6 into {model}" in err
+
+
+def test_the_run_folder_is_as_the_docs_say(work: Path) -> None:
+    run = work / "run"
+    assert sorted(path.name for path in run.iterdir()) == [
+        "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
+    ]  # fmt: skip
+    assert sorted(path.name for path in (run / "model").iterdir()) == [
+        "config.json", "manifest.json", "model.safetensors", "tokenizer.model"
+    ]  # fmt: skip
+
+
+def test_the_log_is_json_lines_with_every_event(work: Path) -> None:
+    events = [json.loads(line) for line in (work / "run" / "log.jsonl").read_text().splitlines()]
+    assert [(event["event"], event["step"]) for event in events] == [
+        ("train", 2), ("validate", 3), ("train", 4), ("train", 6), ("validate", 6)
+    ]  # fmt: skip
+    for event in events[:1]:
+        assert event["perplexity"] > 1 and event["loss"] > event["loss_zero_point"] > 0
+
+
+def test_prepare_reports_and_says_when_it_was_done_before(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    n = len((work / "a.en").read_text().splitlines())
+    args = ["prepare", *options(work), "--run", tmp_path / "run"]
+    first, second = run_yakusu(*args), run_yakusu(*args)
+    assert first.code == second.code == 0
+    assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 duplicate, ")
+    assert first.out.endswith(f"binarised pairs and tokenizer: {tmp_path / 'run' / 'data'}\n")
+    assert second.out == f"already prepared: {first.out}"
+    assert "learning a vocabulary of 70 tokens from" in first.err and second.err == ""
+
+
+def test_the_same_command_again_says_already_at_step(run_yakusu: Yakusu, own: Path) -> None:
+    log = (own / "run" / "log.jsonl").read_text()
+    weights = (own / "run" / "model" / "model.safetensors").read_bytes()
+    said = run_yakusu("train", *options(own))
+    assert said.code == 0
+    assert re.search(
+        r"^already at step 6 \(epoch [\d.]+, rate .*\): nothing left to do, ", said.err
+    )
+    assert (own / "run" / "log.jsonl").read_text() == log
+    assert (own / "run" / "model" / "model.safetensors").read_bytes() == weights
+
+
+def test_a_longer_run_goes_on_and_appends_to_the_log(run_yakusu: Yakusu, own: Path) -> None:
+    log = (own / "run" / "log.jsonl").read_text()
+    said = run_yakusu("train", *options(own, "run", "training.max_steps=8"))
+    assert said.code == 0
+    assert re.search(r"^already at step 6 \(.*\): going on$", said.err, re.MULTILINE)
+    assert said.out.startswith("stopped at step 8 after")
+    after = (own / "run" / "log.jsonl").read_text()
+    assert after.startswith(log)
+    added = [json.loads(line)["step"] for line in after.removeprefix(log).splitlines()]
+    assert added == [8, 8]
+
+
+def test_average_of_one_checkpoint_is_that_checkpoint(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    said = run_yakusu("average", work / "run", "--last", 1, "--out", tmp_path / "model")
+    assert (said.code, said.out) == (0, f"{tmp_path / 'model'}\n")
+    assert said.err == f"averaged the checkpoints of steps 6 into {tmp_path / 'model'}\n"
+    last = work / "run" / "checkpoints" / "step-00000006" / "model.safetensors"
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == last.read_bytes()
+
+
+def test_average_never_replaces_a_folder_that_is_no_model(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear.txt").write_text("dear")
+    said = run_yakusu("average", work / "run", "--out", tmp_path / "letters")
+    assert (tmp_path / "letters" / "dear.txt").read_text() == "dear"
+    fails(said)
+
+
+# ---- translate
+
+
+SOURCES = ["the old ferry", "", "a baker paints the bridge", "through the window", ""]
+
+
+def text(lines: list[str]) -> bytes:
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def test_a_file_and_standard_input_translate_alike_one_line_each(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(text(SOURCES))
+    of_file = run_yakusu("translate", model, tmp_path / "in")
+    of_stdin = run_yakusu("translate", model, stdin=text(SOURCES))
+    of_python = [best[0].text for best in yakusu.translate(model, SOURCES)]
+    assert of_file.out == of_stdin.out == text(of_python).decode()
+    assert [not line for line in of_file.out.split("\n")[:-1]] == [not line for line in SOURCES]
+    assert re.fullmatch(
+        r"5 sentences in [\d.]+ s: [\d.,]+ sentences/s, [\d,]+ target tokens/s\n", of_file.err
+    )
+
+
+def test_odd_line_ends_within_a_sentence_do_not_shift_the_output(
+    run_yakusu: Yakusu, model: Path
+) -> None:
+    sources = ["the\rold ferry", "", "a\u2028baker", "\r", "the\x0cbridge\x85sees", "\u2028", "\0"]
+    said = run_yakusu("translate", model, stdin=text(sources))
+    assert said.code == 0
+    lines = said.out.split("\n")
+    assert len(lines) == len(sources) + 1 and lines[-1] == ""
+    assert [i for i, line in enumerate(lines[:6]) if not line] == [1, 3, 5]
+    assert not re.search("[\r\x0c\x85\u2028]", said.out)
+
+
+def test_the_output_does_not_depend_on_batch_and_window(run_yakusu: Yakusu, model: Path) -> None:
+    outs = {
+        run_yakusu(
+            "translate", model, "--batch", batch, "--window", window, stdin=text(SOURCES)
+        ).out
+        for batch, window in [(64, 0), (1, 1), (2, 3)]
+    }
+    assert len(outs) == 1
+
+
+def test_a_beam_of_one_is_what_python_gives(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, "--beam", 1, "--alpha", 0, stdin=text(SOURCES))
+    found = yakusu.translate(model, SOURCES, beam=1, alpha=0)
+    assert said.out == text([best[0].text for best in found]).decode()
+
+
+def test_n_best_prints_number_score_and_text_by_tabs_best_first(
+    run_yakusu: Yakusu, model: Path
+) -> None:
+    said = run_yakusu("translate", model, "--n-best", 3, stdin=text(SOURCES))
+    best = run_yakusu("translate", model, stdin=text(SOURCES)).out.split("\n")
+    rows = [line.split("\t") for line in said.out.splitlines()]
+    assert all(re.fullmatch(r"-?\d+\.\d{4}", score) for _, score, _ in rows)
+    numbers = [int(number) for number, _, _ in rows]
+    assert numbers == sorted(numbers) and set(numbers) == {1, 2, 3, 4, 5}
+    for number in (1, 3, 4):
+        mine = [row for row in rows if row[0] == str(number)]
+        assert len(mine) == 3
+        scores = [float(score) for _, score, _ in mine]
+        assert scores == sorted(scores, reverse=True)
+        assert mine[0][2] == best[number - 1]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(
+    run_yakusu: Yakusu, model: Path
+) -> None:
+    plain = run_yakusu("translate", model, stdin=text(SOURCES))
+    windows = run_yakusu(
+        "translate", model, stdin=b"\xef\xbb\xbf" + text(SOURCES).replace(b"\n", b"\r\n")
+    )
+    assert windows.out == plain.out
+
+
+def test_no_sentence_gives_no_line(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, stdin=b"")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.startswith("0 sentences in ")
+
+
+def test_invalid_utf8_on_standard_input_is_told(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, stdin=b"the ferry\nsch\xf6n\n")
+    assert fails(said) == (
+        "standard input, line 2, byte 4: 0xf6 is not UTF-8: convert the file (iconv -t UTF-8) or "
+        "mend the line"
+    )
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--batch=0", "--n-best=0", "--beam=-1", "--beam=300", "--window=-1", "--device=nonsense"],
+)
+def test_an_option_out_of_range_is_told(run_yakusu: Yakusu, model: Path, option: str) -> None:
+    try:
+        said = run_yakusu("translate", model, option, stdin=b"the ferry\n")
+    except (RuntimeError, IndexError, ValueError) as error:
+        pytest.fail(f"a traceback: {error}")
+    assert (said.code, said.out) == (2, "")
+    assert option.split("=")[0] in said.err or option.split("=")[1] in said.err
+
+
+# ---- evaluate
+
+
+def test_evaluate_scores_a_file_as_python_does(run_yakusu: Yakusu, work: Path) -> None:
+    said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", "de")
+    assert said.code == 0 and said.err == ""
+    names = [line.split(" (")[0] for line in said.out.splitlines()]
+    assert names == ["BLEU = 100.00", "chrF2 = 100.00", "TER = 0.00"]
+    assert said.out.splitlines()[0].split(" (")[1].startswith("nrefs:1|case:mixed|eff:no|tok:13a|")
+
+
+def test_evaluate_of_a_model_is_evaluate_of_what_it_translates(
+    run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
+) -> None:
+    for name in ("a.en", "a.de"):
+        lines = (work / name).read_text().splitlines()[:20]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "out").write_text(run_yakusu("translate", model, tmp_path / "a.en").out)
+    of_model = run_yakusu("evaluate", model, tmp_path / "a.de", "--src", tmp_path / "a.en")
+    of_file = run_yakusu("evaluate", tmp_path / "out", tmp_path / "a.de")
+    assert of_model.code == 0
+    assert of_model.out == of_file.out
+
+
+def test_evaluate_compares_with_a_baseline_and_scores_as_the_paper(
+    run_yakusu: Yakusu, work: Path
+) -> None:
+    said = run_yakusu(
+        "evaluate", work / "a.de", work / "a.de", "--baseline", work / "a.en",
+        "--paper", "--language", "de",
+    )  # fmt: skip
+    lines = said.out.splitlines()
+    assert said.code == 0 and len(lines) == 7
+    assert lines[3].startswith("BLEU (tokenised, compound-split) = 100.00 (")
+    assert lines[4].startswith("baseline: BLEU = 0.") and lines[5].startswith(
+        "system:   BLEU = 100"
+    )
+    assert re.match(r"p = 0\.\d{4} ", lines[6])
+
+
+# ---- errors: issue 2's list
+
+
+def test_files_of_unequal_length(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:
+    short = tmp_path / "short.de"
+    short.write_text("x\n")
+    n = len((work / "a.en").read_text().splitlines())
+    said = run_yakusu("prepare", *options(work), "--run", tmp_path / "run", "--tgt", short)
+    assert fails(said) == (f"{work / 'a.en'} has {n} lines and {short} 1: align them line by line")
+
+
+def test_invalid_utf8_in_a_corpus(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:
+    latin = tmp_path / "latin.de"
+    latin.write_bytes(b"gut\nsch\xf6n\n")
+    said = run_yakusu("prepare", *options(work), "--run", tmp_path / "run", "--tgt", latin)
+    assert fails(said).startswith(f"{latin}, line 2, byte 4: 0xf6 is not UTF-8: ")
+
+
+def test_an_empty_corpus(run_yakusu: Yakusu, tmp_path: Path) -> None:
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).touch()
+    assert fails(run_yakusu("prepare", *options(tmp_path))) == (
+        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: no sentence pair is there: check the files"
+    )
+
+
+@pytest.mark.parametrize("verb", ["prepare", "train"])
+def test_a_missing_file(run_yakusu: Yakusu, tmp_path: Path, verb: str) -> None:
+    assert fails(run_yakusu(verb, *options(tmp_path))) == (
+        f"{tmp_path / 'a.en'} does not exist: check the path in the recipe or the command"
+    )
+
+
+def test_a_missing_file_to_translate_or_to_score(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    missing = tmp_path / "none"
+    told = f"{missing} does not exist: check the path in the recipe or the command"
+    assert fails(run_yakusu("translate", model, missing)) == told
+    assert fails(run_yakusu("evaluate", missing, missing)) == told
+
+
+def test_a_vocabulary_larger_than_the_corpus_allows(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    said = run_yakusu(
+        "prepare", *options(work), "--set", "tokenizer.vocab_size=9999", "--run", tmp_path / "run"
+    )
+    assert re.fullmatch(
+        r"the joint corpus allows no vocabulary of 9,999 tokens: set tokenizer.vocab_size to \d+ or "
+        "less",
+        fails(said),
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        (
+            "training.max_step=5",
+            "--set: unknown key 'training.max_step': did you mean 'training.max_steps'?",
+        ),
+        (
+            "training.max_steps=0",
+            "--set: training.max_steps = 0: input should be greater than or equal to 1",
+        ),
+    ],
+)
+def test_an_unknown_key_and_a_value_out_of_range(
+    run_yakusu: Yakusu, override: str, told: str
+) -> None:
+    assert fails(run_yakusu("train", "tiny", "--set", override)) == told
+
+
+def test_a_recipe_file_with_an_unknown_key(run_yakusu: Yakusu, tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[model]\n[training]\nmax_step = 5\n")
+    assert fails(run_yakusu("train", path)) == (
+        f"{path}, line 3: unknown key 'training.max_step': did you mean 'training.max_steps'?"
+    )
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
+def test_a_model_folder_that_is_incomplete_or_corrupt(
+    run_yakusu: Yakusu, own: Path, name: str
+) -> None:
+    path = own / "run" / "model" / name
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    told = fails(run_yakusu("translate", path.parent, stdin=b"the\n"))
+    assert told.startswith(f"{path} is corrupt (") and told.endswith(": copy the folder again")
+    path.unlink()
+    told = fails(run_yakusu("translate", path.parent, stdin=b"the\n"))
+    assert told == f"{path} is missing: the folder is incomplete, copy it again"
+
+
+def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:
+    assert fails(run_yakusu("translate", tmp_path / "none")) == (
+        f"{tmp_path / 'none'} is not a model folder: check the path"
+    )
+    assert fails(run_yakusu("translate", work / "run")) == (
+        f"{work / 'run'} is a run folder: its translator is {work / 'run' / 'model'}"
+    )
+    assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no whole manifest")
+
+
+def test_a_corrupt_checkpoint_or_data_folder_does_not_go_on(run_yakusu: Yakusu, own: Path) -> None:
+    weights = own / "run" / "checkpoints" / "step-00000006" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1])
+    assert f"{weights} is corrupt" in fails(run_yakusu("train", *options(own)))
+    weights.write_bytes(whole)
+    tokens = own / "run" / "data" / "train.src.tokens"
+    tokens.write_bytes(tokens.read_bytes()[:-2])
+    assert f"{tokens} is corrupt" in fails(run_yakusu("train", *options(own)))
+
+
+def test_a_target_folder_that_holds_another_run(run_yakusu: Yakusu, own: Path) -> None:
+    told = fails(run_yakusu("train", *options(own, "run", "model.dropout=0.25")))
+    assert told.startswith(f"{own / 'run'} holds another run, ") and "model.dropout" in told
+    assert told.endswith(": choose another folder with --run, or delete this one")
+
+
+def test_a_target_folder_that_holds_something_else(run_yakusu: Yakusu, own: Path) -> None:
+    (own / "letters").mkdir()
+    (own / "letters" / "dear.txt").write_text("dear")
+    assert fails(run_yakusu("train", *options(own, "letters"))) == (
+        f"{own / 'letters'} is not empty and holds no run: choose another folder with --run"
+    )
+
+
+def test_nothing_to_average(run_yakusu: Yakusu, tmp_path: Path) -> None:
+    assert fails(run_yakusu("average", tmp_path)) == (
+        f"{tmp_path} is not a run folder: name the folder that 'yakusu train' wrote"
+    )
+
+
+def test_translations_and_references_of_unequal_length(
+    run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "one").write_text("x\n")
+    (tmp_path / "two").write_text("x\ny\n")
+    assert fails(run_yakusu("evaluate", tmp_path / "one", tmp_path / "two")) == (
+        "the hypotheses have 1 lines and the references 2: align them line by line"
+    )
+    assert fails(run_yakusu("evaluate", model, tmp_path / "two")) == (
+        f"{model} is a model folder: add --src FILE for it to translate"
+    )
+
+
+def test_square_brackets_in_a_path_are_shown_as_they_are(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    name = "[bold]x[/bold] [1]"
+    assert fails(run_yakusu("translate", tmp_path / name)) == (
+        f"{tmp_path / name} is not a model folder: check the path"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["it's.en", "a'b\"c.en", "a\\b.en"],
+)
+def test_any_file_name_may_be_given(run_yakusu: Yakusu, tmp_path: Path, name: str) -> None:
+    told = fails(run_yakusu("prepare", "tiny", "--run", "r", "--src", name, "--tgt", "x.de"))
+    assert told.startswith(f"{name} does not exist: ")
+
+
+# ---- help, and processes of their own
+
+
+@pytest.mark.parametrize("verb", ["prepare", "train", "average", "translate", "evaluate", "demo"])
+def test_the_help_of_each_verb_shows_an_example(run_yakusu: Yakusu, verb: str) -> None:
+    said = run_yakusu(verb, "--help")
+    assert said.code == 0
+    assert re.search(rf"Example: yakusu {verb}\b", said.out)
+
+
+def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
+    said = run_yakusu("--help")
+    assert said.code == 0
+    for verb in ("prepare", "train", "average", "translate", "evaluate", "demo"):
+        assert re.search(rf"^\W*{verb}\b", said.out, re.MULTILINE)
+    assert run_yakusu("trane").code == 2
+    assert run_yakusu("translate").code == 2
+
+
+def test_the_version_is_the_packages(run_yakusu: Yakusu) -> None:
+    assert run_yakusu("--version").out == f"yakusu {yakusu.__version__}\n"
+
+
+def test_python_m_yakusu_is_yakusu_with_its_exit_codes(tmp_path: Path) -> None:
+    assert yakusu_process("--version") == Said(0, f"yakusu {yakusu.__version__}\n", "")
+    assert fails(yakusu_process("translate", tmp_path / "none")) == (
+        f"{tmp_path / 'none'} is not a model folder: check the path"
+    )
+
+
+def test_a_reader_that_leaves_early_sees_no_traceback(model: Path) -> None:
+    command = f"{sys.executable} -m yakusu translate {model} --batch 2 --window 2 | head -1"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        input=text(["the old ferry"] * 3000),
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+def test_output_is_utf8_whatever_the_locale(model: Path, run_yakusu: Yakusu) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "yakusu", "translate", str(model)],
+        input=text(["the old ferry 猫"]),
+        capture_output=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout.decode() == run_yakusu("translate", model, stdin=text(["the old ferry 猫"])).out
+    )

@@ -1,0 +1,308 @@
+"""One TOML file: packaged recipes, overrides, the environment, and faults with their place."""
+
+from pathlib import Path
+
+import pytest
+
+from yakusu.errors import RecipeError
+from yakusu.recipe import Recipe, differences, load_recipe, recipe_names, save_recipe
+
+
+def recipe_file(folder: Path, text: str) -> Path:
+    path = folder / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def fault(path: Path | str, *overrides: str) -> str:
+    with pytest.raises(RecipeError) as error:
+        load_recipe(path, overrides)
+    return str(error.value)
+
+
+# ---- recipes that come with yakusu
+
+
+def test_the_packaged_recipes_are_these() -> None:
+    assert recipe_names() == ["base", "big", "demo", "small", "tiny"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("base", (6, 512, 2048, 8, 64, 64, 0.1)),
+        ("big", (6, 1024, 4096, 16, 64, 64, 0.3)),
+        ("small", (4, 256, 1024, 4, 64, 64, 0.2)),
+        ("tiny", (4, 128, 256, 4, 32, 32, 0.3)),
+    ],
+)
+def test_packaged_recipes_have_the_sizes_of_their_names(
+    name: str, sizes: tuple[float, ...]
+) -> None:
+    m = load_recipe(name).model
+    assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
+
+
+def test_base_is_the_papers() -> None:
+    recipe = load_recipe("base")
+    assert recipe.tokenizer.vocab_size == 37_000 and recipe.tokenizer.joint
+    training = recipe.training
+    assert (training.adam_beta1, training.adam_beta2, training.adam_epsilon) == (0.9, 0.98, 1e-9)
+    assert (training.warmup_steps, training.lr_scale, training.label_smoothing) == (4000, 1, 0.1)
+    assert (recipe.search.beam, recipe.search.alpha, recipe.search.max_extra) == (4, 0.6, 50)
+    assert recipe.batches.step_tokens == 25_000
+
+
+def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+    assert load_recipe(recipe_file(tmp_path, "")) == Recipe()
+
+
+def test_a_file_goes_before_a_packaged_recipe_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny").write_text("seed = 77\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_recipe("tiny").seed == 77
+
+
+# ---- what cannot be a recipe
+
+
+def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
+    assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
+    assert fault("zzz") == "there is no recipe 'zzz': known: base, big, demo, small, tiny"
+    missing = tmp_path / "none.toml"
+    assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
+
+
+def test_what_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, "seed = 1\nrun = [\n")
+    assert fault(path) == f"{path} is not TOML: Invalid value (at end of document)"
+    path = recipe_file(tmp_path, "seed = 1\nrun: x\n")
+    assert fault(path) == (
+        f"{path} is not TOML: Expected '=' after a key in a key/value pair (at line 2, column 4)"
+    )
+
+
+def test_a_recipe_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_bytes("# schön\n".encode("latin-1"))
+    assert fault(path).startswith(f"{path}")
+
+
+TEXT = """# a recipe of mine
+seed = 3
+
+[training]
+max_steps = 100
+warmup_step = 50
+
+[data.train]
+src = "a.en"
+"""
+
+
+def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, TEXT)
+    assert fault(path) == (
+        f"{path}, line 6: unknown key 'training.warmup_step': did you mean 'training.warmup_steps'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[trainings]\nmax_steps = 1\n",
+            "line 1: unknown key 'trainings': did you mean 'training'?",
+        ),
+        ("sead = 1\n", "line 1: unknown key 'sead': did you mean 'seed'?"),
+        (
+            '[data.train]\nscr = "x"\n',
+            "line 2: unknown key 'data.train.scr': did you mean 'data.train.src'?",
+        ),
+        (
+            '\n[data]\ntrain = { scr = "x" }\n',
+            "line 3: unknown key 'data.train.scr': did you mean 'data.train.src'?",
+        ),
+        ("search.beem = 4\n", "line 1: unknown key 'search.beem': did you mean 'search.beam'?"),
+        (
+            "[search]\nqqqqqqqqqqqqqqqqqqqqqq = 4\n",
+            "line 2: unknown key 'search.qqqqqqqqqqqqqqqqqqqqqq': known: search.alpha, "
+            "search.beam, search.max_extra, search.n_best",
+        ),
+        (
+            "\n[training]\nmax_steps = 0\n",
+            "line 3: training.max_steps = 0: input should be greater than or equal to 1",
+        ),
+        ("[model]\ndropout = 1.0\n", "line 2: model.dropout = 1.0: input should be less than 1"),
+        (
+            '[model]\nn_layers = "six"\n',
+            "line 2: model.n_layers = 'six': input should be a valid integer, unable to parse "
+            "string as an integer",
+        ),
+        ("run = 5\n", "line 1: run = 5: input should be a valid string"),
+        (
+            '[tokenizer]\nkind = "wordpiece"\n',
+            "line 2: tokenizer.kind = 'wordpiece': input should be 'bpe' or 'unigram'",
+        ),
+        (
+            "[model]\nd_model = 100\nn_heads = 8\n",
+            "line 1: d_model = 100 does not divide into n_heads = 8: set d_k and d_v",
+        ),
+        (
+            "[data.train]\nsrc_column = 1.5\n",
+            "line 2: data.train.src_column = 1.5: input should be a valid integer, got a number "
+            "with a fractional part",
+        ),
+    ],
+)
+def test_faults_are_told_with_their_line_and_remedy(text: str, told: str, tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, text)
+    assert fault(path) == f"{path}, {told}"
+
+
+def test_the_same_key_in_two_groups_is_told_where_it_is_wrong(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, '[data.train]\nsrc = "a"\n\n[data.dev]\nsrc = 4\n')
+    assert fault(path) == f"{path}, line 5: data.dev.src = 4: input should be a valid string"
+
+
+def test_recipes_are_frozen() -> None:
+    with pytest.raises(Exception, match="frozen"):
+        Recipe().seed = 2  # type: ignore[misc]
+
+
+# ---- --set
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("seed=7", 7),
+        ("seed = 7", 7),
+        ("search.alpha=1", 1.0),
+        ("search.alpha=0.25", 0.25),
+        ("training.adam_epsilon=1e-6", 1e-6),
+        ("batches.step_tokens=4_000", 4000),
+        ("run=runs/x", "runs/x"),
+        ('run="runs/x y"', "runs/x y"),
+        ("run='7'", "7"),
+        ("run=a=b", "a=b"),
+        ("run=", ""),
+        ("tokenizer.joint=false", False),
+        ("tokenizer.kind=unigram", "unigram"),
+        ("data.source_language=no", "no"),
+        ("data.target_language=ja", "ja"),
+        ("data.train.src_column=en", "en"),
+        ("data.train.src_column=3", 3),
+    ],
+)
+def test_overrides_take_numbers_strings_and_bare_words(override: str, value: object) -> None:
+    found: object = load_recipe("tiny", [override])
+    for key in override.split("=")[0].strip().split("."):
+        found = getattr(found, key)
+    assert found == value and type(found) is type(value)
+
+
+def test_an_override_takes_a_whole_group() -> None:
+    recipe = load_recipe("tiny", ['data.train={src = "a.en", tgt = "a.de"}'])
+    assert recipe.data.train.files == (Path("a.en"), Path("a.de"))
+
+
+def test_the_last_override_wins_and_the_rest_of_the_recipe_stays() -> None:
+    recipe = load_recipe("tiny", ["model.dropout=0", "model.dropout=0.2"])
+    assert recipe.model == load_recipe("tiny").model.model_copy(update={"dropout": 0.2})
+
+
+def test_heads_follow_an_overridden_width() -> None:
+    model = load_recipe("tiny", ["model.d_model=64", "model.n_heads=2"]).model
+    assert (model.d_k, model.d_v) == (32, 32)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        (
+            "training.max_steps",
+            "--set training.max_steps: write it as key=value, as in --set training.max_steps=500",
+        ),
+        ("seed=x", "--set: seed = 'x': input should be a valid integer, unable to parse string "),
+        ("trainings.max_steps=5", "unknown key 'trainings': did you mean 'training'?"),
+        (
+            "training.max_step=5",
+            "--set: unknown key 'training.max_step': did you mean 'training.max_steps'?",
+        ),
+        (
+            "training.max_steps=0",
+            "--set: training.max_steps = 0: input should be greater than or equal to 1",
+        ),
+        ("model.d_model.x=5", "--set model.d_model.x=5: 'd_model' is not a group of keys"),
+    ],
+)
+def test_bad_overrides_are_told_as_such(override: str, told: str) -> None:
+    assert told in fault("tiny", override)
+
+
+@pytest.mark.parametrize(
+    "override", ["trainings.max_steps=5", "training.max_steps = 0", "model.d_model=130"]
+)
+def test_a_fault_that_an_override_made_is_not_blamed_on_the_recipe(override: str) -> None:
+    assert fault("tiny", override).startswith("--set")
+
+
+# ---- environment variables
+
+
+def test_environment_variables_are_expanded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORPORA", "/corpora")
+    path = recipe_file(tmp_path, '[data.train]\nsrc = "$CORPORA/a.en"\ntgt = "${CORPORA}x/a.de"\n')
+    recipe = load_recipe(path, ["run=$CORPORA/run"])
+    assert recipe.data.train.src == "/corpora/a.en"
+    assert recipe.data.train.tgt == "/corporax/a.de"
+    assert recipe.run == "/corpora/run"
+
+
+def test_a_missing_environment_variable_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CORPORA", raising=False)
+    path = recipe_file(tmp_path, '[data.train]\nsrc = "$CORPORA/a.en"\n')
+    assert fault(path) == ("'$CORPORA/a.en' needs the environment variable CORPORA: set it first")
+
+
+# ---- save, load, compare
+
+
+@pytest.mark.parametrize("name", ["base", "big", "demo", "small", "tiny"])
+def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
+    recipe = load_recipe(
+        name,
+        ["run='a b\\c'", "data.source_language=no", "data.train={tsv = 'x', src_column = 'ja'}"],
+    )
+    save_recipe(recipe, tmp_path / "saved.toml")
+    assert load_recipe(tmp_path / "saved.toml") == recipe
+
+
+def test_a_saved_recipe_spells_every_value_out(tmp_path: Path) -> None:
+    save_recipe(Recipe(), tmp_path / "saved.toml")
+    text = (tmp_path / "saved.toml").read_text()
+    for line in ("d_k = 64", "label_smoothing = 0.1", "alpha = 0.6", "hold_out = 1000"):
+        assert line in text.splitlines()
+
+
+def test_the_language_code_no_is_norwegian_and_not_false(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, '[data]\nsource_language = "no"\n')
+    assert load_recipe(path).languages == ("no", "")
+    assert load_recipe(path, ["data.target_language=on"]).languages == ("no", "on")
+
+
+def test_differences_name_the_keys_and_both_values() -> None:
+    one = load_recipe("tiny", ["seed=2", "data.train.src=a", "model.dropout=0.5"])
+    assert differences(one, one) == []
+    assert differences(one, load_recipe("tiny")) == [
+        "seed = 2, not 1",
+        "data.train.src = 'a', not ''",
+        "model.dropout = 0.5, not 0.3",
+    ]

@@ -1,0 +1,369 @@
+"""Search against a naive loop, against all translations there are, and against itself."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from yakusu import search as search_module
+from yakusu.batches import pad
+from yakusu.model.base import Seq2Seq
+from yakusu.search import (
+    SOURCE_MULTIPLE,
+    LengthPenalty,
+    SearchConfig,
+    beam_search,
+    greedy_search,
+    top_k,
+)
+from yakusu.tokenizer import EOS
+
+Tiny = Callable[..., Seq2Seq]
+Sequences = Callable[..., list[list[int]]]
+
+
+def never_stop(self: object, row: int, best_open: float) -> bool:
+    return best_open > -math.inf
+
+
+def sharpened(model: Any, factor: float) -> Seq2Seq:
+    """The same model, surer of what it says; nearly all of its hypotheses differ clearly."""
+    with torch.no_grad():
+        model.untied_output.mul_(factor)
+    assert isinstance(model, Seq2Seq)
+    return model
+
+
+def padded(model: Seq2Seq, ids: list[list[int]]) -> Tensor:
+    """A batch as the translator makes it."""
+    return pad(ids, model.src_pad, multiple=SOURCE_MULTIPLE)
+
+
+def naive_greedy(model: Seq2Seq, ids: list[int], limit: int) -> tuple[list[int], float]:
+    memory, tokens, log_prob = model.encode(torch.tensor([ids])), [model.tgt_pad], 0.0
+    while len(tokens) <= limit:
+        log_p = model.decode(torch.tensor([tokens]), memory)[0, -1].log_softmax(dim=-1)
+        tokens.append(int(log_p.argmax()))
+        log_prob += log_p[tokens[-1]].item()
+        if tokens[-1] == EOS:
+            break
+    return [token for token in tokens[1:] if token != EOS], log_prob
+
+
+# ---- greedy search -------------------------------------------------------------------------------
+
+
+def test_greedy_equals_a_naive_loop_over_decode(tiny: Tiny, sequences: Sequences) -> None:
+    model = sharpened(tiny(vocab_size=20, tied="none"), 4.0)
+    ids = sequences(20, seed=3, vocab_size=20)
+    with torch.inference_mode():
+        for sentence, found in zip(
+            ids, greedy_search(model, padded(model, ids), max_extra=4), strict=True
+        ):
+            tokens, log_prob = naive_greedy(model, sentence, limit=len(sentence) + 4)
+            assert list(found.tokens) == tokens
+            assert found.log_prob == pytest.approx(log_prob, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_a_beam_of_one_equals_greedy(copy_task: Any, alpha: float) -> None:
+    src = padded(copy_task.model, copy_task.unseen[:40])
+    greedy = greedy_search(copy_task.model, src, max_extra=10)
+    beam = beam_search(copy_task.model, src, SearchConfig(beam=1, alpha=alpha, max_extra=10))
+    assert all(len(found) == 1 for found in beam)
+    assert [found[0].tokens for found in beam] == [h.tokens for h in greedy]
+    assert [found[0].log_prob for found in beam] == [h.log_prob for h in greedy]
+
+
+def test_a_beam_copies_what_the_model_learnt_to_copy(copy_task: Any) -> None:
+    src = padded(copy_task.model, copy_task.unseen)
+    found = beam_search(copy_task.model, src, SearchConfig())
+    exact = sum(
+        [*best[0].tokens, EOS] == ids for best, ids in zip(found, copy_task.unseen, strict=True)
+    )
+    assert exact >= 0.98 * len(found)
+
+
+# ---- beam search ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_beam_wide_enough_finds_all_translations_there_are(
+    tiny: Tiny, alpha: float, seed: int
+) -> None:
+    # One source token, at most two more than that: 3 outputs besides eos, at most 3 tokens.
+    model = sharpened(tiny(vocab_size=5, tied="none", seed=seed), 3.0)
+    src = torch.tensor([[2, EOS]])
+    config = SearchConfig(beam=200, n_best=200, alpha=alpha, max_extra=2)
+    found = {h.tokens: h for h in beam_search(model, src, config)[0] if len(h.tokens) <= 3}
+    assert len(found) == 1 + 3 + 9 + 27
+    with torch.inference_mode():
+        memory = model.encode(src)
+        for length in range(4):
+            for tokens in product((1, 2, 3), repeat=length):
+                tgt = torch.tensor([[*tokens, EOS]])
+                tgt_in = torch.tensor([[model.tgt_pad, *tokens]])
+                log_p = model.decode(tgt_in, memory).log_softmax(dim=-1)
+                log_prob = log_p.gather(2, tgt[:, :, None]).sum().item()
+                penalty = ((5 + length + 1) / 6) ** alpha
+                assert found[tokens].log_prob == pytest.approx(log_prob, abs=1e-4)
+                assert found[tokens].score == pytest.approx(log_prob / penalty, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [2, 4, 7])
+def test_the_log_probability_is_that_of_decode(tiny: Tiny, sequences: Sequences, beam: int) -> None:
+    model = sharpened(tiny(vocab_size=20, tied="none", seed=1), 3.0)
+    ids = sequences(10, seed=4, vocab_size=20)
+    found = beam_search(model, padded(model, ids), SearchConfig(beam=beam, n_best=beam))
+    with torch.inference_mode():
+        for sentence, hypotheses in zip(ids, found, strict=True):
+            memory = model.encode(torch.tensor([sentence]))
+            for h in hypotheses:
+                if len(h.tokens) > len(sentence) - 1 + 50:
+                    continue
+                tgt = torch.tensor([[*h.tokens, EOS]])
+                tgt_in = torch.tensor([[model.tgt_pad, *h.tokens]])
+                log_p = model.decode(tgt_in, memory).log_softmax(dim=-1)
+                expected = log_p.gather(2, tgt[:, :, None]).sum().item()
+                assert h.log_prob == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_the_length_penalty_is_that_of_wu_et_al() -> None:
+    assert LengthPenalty(0.6)(1) == 1
+    assert LengthPenalty(0.6)(19) == pytest.approx(2.2973967)  # 4^0.6
+    assert LengthPenalty(1.0)(7) == 2
+    assert LengthPenalty(0.0)(30) == 1
+
+
+def test_the_score_is_the_log_probability_over_the_penalty_of_tokens_and_eos(
+    copy_task: Any,
+) -> None:
+    src = padded(copy_task.model, copy_task.unseen[:10])
+    for found in beam_search(copy_task.model, src, SearchConfig(n_best=4, max_extra=20)):
+        for h in found:
+            if len(h.tokens) < 15:
+                expected = h.log_prob / LengthPenalty(0.6)(len(h.tokens) + 1)
+                assert h.score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_best", [1, 3, 4, 9])
+def test_hypotheses_come_best_first_and_all_different(copy_task: Any, n_best: int) -> None:
+    src = padded(copy_task.model, copy_task.unseen[:20])
+    config = SearchConfig(n_best=n_best, max_extra=10)
+    for found in beam_search(copy_task.model, src, config):
+        assert len(found) == min(n_best, config.beam)
+        scores = [h.score for h in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len({h.tokens for h in found}) == len(found)
+
+
+def test_the_n_best_list_begins_with_the_shorter_one(copy_task: Any) -> None:
+    src = padded(copy_task.model, copy_task.unseen[:20])
+    one, four = (
+        beam_search(copy_task.model, src, SearchConfig(n_best=n, max_extra=10)) for n in (1, 4)
+    )
+    assert [found[:1] for found in four] == one
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+def test_stopping_early_changes_no_result_and_saves_steps(
+    tiny: Tiny,
+    sequences: Sequences,
+    monkeypatch: pytest.MonkeyPatch,
+    alpha: float,
+    n_best: int,
+) -> None:
+    ids = sequences(40, seed=6, vocab_size=20)
+    config = SearchConfig(alpha=alpha, n_best=n_best, max_extra=15)
+    n_steps = 0
+    step = search_module._Search._step
+
+    def counted(self: Any) -> None:
+        nonlocal n_steps
+        n_steps += len(self.sentences)
+        step(self)
+
+    monkeypatch.setattr(search_module._Search, "_step", counted)
+    for seed in range(2):
+        model = sharpened(tiny(vocab_size=20, tied="none", seed=seed), 3.0)
+        # Let eos be likely, so that sentences end at all lengths.
+        model.output_weight.data[EOS] += 0.3 * model.output_weight.data.mean(dim=0)
+        early = beam_search(model, padded(model, ids), config)
+        n_early, n_steps = n_steps, 0
+        with monkeypatch.context() as patch:
+            patch.setattr(search_module._Search, "_can_improve", never_stop)
+            full = beam_search(model, padded(model, ids), config)
+        assert early == full
+        assert n_early <= n_steps
+        n_steps = 0
+
+
+def test_stopping_early_saves_steps_of_a_model_that_is_sure(
+    copy_task: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    src, config = padded(copy_task.model, copy_task.unseen[:20]), SearchConfig()
+    lengths: list[int] = []
+    close = search_module._Search._close
+
+    def watched(self: Any, length: int) -> None:
+        lengths.append(length)
+        close(self, length)
+
+    monkeypatch.setattr(search_module._Search, "_close", watched)
+    early = beam_search(copy_task.model, src, config)
+    n_early = len(lengths)
+    lengths.clear()
+    monkeypatch.setattr(search_module._Search, "_can_improve", never_stop)
+    assert beam_search(copy_task.model, src, config) == early
+    assert n_early < len(lengths)
+
+
+# ---- length --------------------------------------------------------------------------------------
+
+
+def endless(model: Any) -> Seq2Seq:
+    """A model that hardly ever ends."""
+    with torch.no_grad():  # post-norm states have mean zero a row; its bias gives them a direction
+        model.decoder[-1].residuals[-1].norm.bias.copy_(-model.untied_output[EOS] * 1e3)
+    assert isinstance(model, Seq2Seq)
+    return model
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a hypothesis cut at its limit has one token more, in eos's place"
+)
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("max_extra", [0, 3])
+def test_a_translation_is_at_most_max_extra_tokens_longer_than_its_source(
+    tiny: Tiny, beam: int, max_extra: int
+) -> None:
+    model = endless(tiny(tied="none"))
+    ids = [[3, EOS], [3, 4, 5, 6, 7, 8, EOS], [5, 6, EOS]]
+    config = SearchConfig(beam=beam, max_extra=max_extra)
+    found = beam_search(model, padded(model, ids), config)
+    lengths = [len(best[0].tokens) for best in found]
+    assert lengths == [len(sentence) - 1 + max_extra for sentence in ids]
+
+
+def test_a_translation_is_never_longer_than_the_model_can_represent(tiny: Tiny) -> None:
+    model = endless(tiny(tied="none", positions="learned", max_positions=16))
+    found = beam_search(model, padded(model, [[3, 4, EOS]]), SearchConfig())
+    assert len(found[0][0].tokens) <= model.max_length
+    assert len(found[0][0].tokens) >= model.max_length - 1
+
+
+# ---- a sentence does not depend on its neighbours ------------------------------------------------
+
+
+POOL = 28  # sentences to draw batches from
+
+
+def mixed_sentences(sequences: Sequences, vocab_size: int) -> list[list[int]]:
+    """Sentences of 1 to 40 tokens, so that batches are padded to 16, 32 and 48."""
+    short = sequences(14, seed=8, vocab_size=vocab_size)
+    long = [ids for ids in sequences(60, seed=9, vocab_size=vocab_size, longest=40) if len(ids) > 9]
+    return [[3, EOS], [4, EOS], *short, *long][:POOL]
+
+
+@pytest.fixture(scope="module")
+def searched() -> dict[Any, Any]:
+    """What each sentence gives by itself."""
+    return {}
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "copy": {},
+    "random": {"vocab_size": 50, "d_model": 64, "d_ff": 96, "n_heads": 4},
+    "large vocabulary": {"vocab_size": 1500, "d_model": 32, "norm": "pre"},
+    "odd widths": {"vocab_size": 30, "d_model": 30, "d_ff": 50, "n_heads": 3, "d_k": 7, "d_v": 9},
+}
+
+
+ODD = pytest.mark.xfail(
+    strict=True,
+    reason="where d_k is not d_v, torch's unfused attention rounds by the number of keys",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "beam"),
+    [
+        pytest.param(name, beam, marks=ODD if name == "odd widths" and beam != 4 else ())
+        for name in MODELS
+        for beam in (1, 3, 4, 5)
+    ],
+)
+@settings(
+    deadline=None,
+    max_examples=5,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(chosen=st.lists(st.integers(0, POOL - 1), min_size=1, max_size=40))
+@example(chosen=list(range(POOL)))
+@example(chosen=list(range(POOL))[::-1])
+@example(chosen=[0] * 13)
+def test_output_is_bit_for_bit_the_same_for_any_batch_size_and_order(
+    copy_task: Any,
+    tiny: Tiny,
+    sequences: Sequences,
+    searched: dict[Any, Any],
+    name: str,
+    beam: int,
+    chosen: list[int],
+) -> None:
+    config = SearchConfig(beam=beam, n_best=beam, max_extra=6)
+    if (name, beam) not in searched:
+        sizes = MODELS[name]
+        model = sharpened(tiny(tied="none", **sizes), 3.0) if sizes else copy_task.model
+        ids = mixed_sentences(sequences, model.src_vocab_size)
+        alone = [beam_search(model, padded(model, [sentence]), config)[0] for sentence in ids]
+        searched[name, beam] = model, ids, alone
+    model, ids, alone = searched[name, beam]
+    together = beam_search(model, padded(model, [ids[i] for i in chosen]), config)
+    assert together == [alone[i] for i in chosen]
+
+
+# ---- top_k ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [50, 1023, 1024, 1025, 1500, 8191])
+@pytest.mark.parametrize("k", [1, 4, 17])
+def test_top_k_equals_torchs(n: int, k: int) -> None:
+    values = torch.randn(3, 5, n, generator=torch.Generator().manual_seed(n))
+    best, ids = top_k(values, k)
+    expected = values.topk(k, dim=-1)
+    assert torch.equal(best, expected.values)
+    assert torch.equal(ids, expected.indices)
+
+
+@pytest.mark.parametrize("place", [0, 127, 128, 1151, 1152, 1199])
+def test_top_k_finds_the_largest_wherever_it_lies(place: int) -> None:
+    values = torch.zeros(1, 1200)  # 9 blocks and a rest of 48
+    values[0, place] = 1.0
+    best, ids = top_k(values, 4)
+    assert (best[0, 0].item(), ids[0, 0].item()) == (1.0, place)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(n=st.integers(1, 70), k=st.integers(1, 12), levels=st.integers(1, 4), seed=st.integers(0))
+def test_top_k_of_tied_values_gives_different_places_that_hold_them(
+    n: int, k: int, levels: int, seed: int
+) -> None:
+    rng = torch.Generator().manual_seed(seed % 2**63)
+    values = torch.randint(levels, (4, n), generator=rng).float()
+    values[:, 0] = -torch.inf
+    k = min(k, n)
+    best, ids = top_k(values, k, block=4)
+    assert torch.equal(best, values.topk(k, dim=-1).values)
+    assert torch.equal(values.gather(1, ids), best)
+    assert all(len(set(row)) == k for row in ids.tolist())

@@ -1,0 +1,119 @@
+"""The loss in chunks against torch's cross-entropy, its gradient, and its least value."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from yakusu.training import loss as loss_module
+from yakusu.training.loss import smoothed_loss, zero_point
+
+N, D, V = 23, 8, 11
+# The sums run in float32 whatever the inputs are.
+TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
+
+
+def inputs(dtype: torch.dtype = torch.float32, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+    rng = torch.Generator().manual_seed(0)
+    hidden = (scale * torch.randn(N, D, generator=rng)).to(dtype).requires_grad_()
+    weight = torch.randn(V, D, generator=rng).to(dtype).requires_grad_()
+    return hidden, weight, torch.randint(V, (N,), generator=rng)
+
+
+def oracle(hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float) -> Tensor:
+    return F.cross_entropy(hidden @ weight.T, target, label_smoothing=epsilon, reduction="sum")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("chunk", [1, 7, 22, N, 1000])  # tokens; 22 leaves a last chunk of one
+def test_value_and_gradients_equal_torchs_cross_entropy(
+    dtype: torch.dtype, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", chunk * V)
+    hidden, weight, target = inputs(dtype)
+    loss = smoothed_loss(hidden, weight, target, epsilon=epsilon)
+    expected = oracle(hidden, weight, target, epsilon)
+    torch.testing.assert_close(loss.smoothed.to(dtype), expected, **TOLERANCE)
+    ours = torch.autograd.grad(loss.smoothed / N, (hidden, weight))
+    theirs = torch.autograd.grad(expected / N, (hidden, weight))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.dtype == dtype
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_chunk_holds_one_token_when_the_vocabulary_is_larger_than_a_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", V - 1)
+    hidden, weight, target = inputs()
+    loss = smoothed_loss(hidden, weight, target, epsilon=0.1).smoothed
+    torch.testing.assert_close(loss, oracle(hidden, weight, target, 0.1), **TOLERANCE)
+
+
+def test_nll_is_the_plain_negative_log_likelihood_whatever_epsilon() -> None:
+    hidden, weight, target = inputs()
+    loss = smoothed_loss(hidden, weight, target, epsilon=0.3)
+    log_p = (hidden @ weight.T).log_softmax(dim=-1)
+    torch.testing.assert_close(loss.nll, -log_p.gather(1, target[:, None]).sum(), **TOLERANCE)
+    assert not loss.nll.requires_grad
+
+
+def test_without_smoothing_the_loss_is_the_nll() -> None:
+    smoothed, nll = smoothed_loss(*inputs(), epsilon=0.0)
+    assert smoothed.item() == pytest.approx(nll.item(), rel=1e-6)
+
+
+def test_large_logits_neither_overflow_nor_lose_their_gradient() -> None:
+    hidden, weight, target = inputs(scale=200.0)
+    loss = smoothed_loss(hidden, weight, target, epsilon=0.1).smoothed
+    expected = oracle(hidden, weight, target, 0.1)
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-2)
+    ours = torch.autograd.grad(loss, (hidden, weight))
+    theirs = torch.autograd.grad(expected, (hidden, weight))
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-3)
+
+
+def test_nothing_is_kept_for_gradients_that_nobody_wants() -> None:
+    hidden, weight, target = inputs()
+    with torch.no_grad():
+        loss = smoothed_loss(hidden, weight, target, epsilon=0.1)
+    assert not loss.smoothed.requires_grad
+    torch.testing.assert_close(loss.smoothed, oracle(hidden, weight, target, 0.1), **TOLERANCE)
+
+
+def test_bf16_states_with_fp32_weights_get_gradients_of_their_own_types() -> None:
+    hidden, weight, target = inputs()
+    half = hidden.detach().bfloat16().requires_grad_()
+    loss = smoothed_loss(half, weight, target, epsilon=0.1).smoothed
+    ours = torch.autograd.grad(loss, (half, weight))
+    theirs = torch.autograd.grad(oracle(half.float(), weight, target, 0.1), (half, weight))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.dtype == other.dtype
+        torch.testing.assert_close(mine, other, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
+def test_zero_point_is_the_entropy_of_the_smoothed_targets(epsilon: float) -> None:
+    q = torch.full((V,), epsilon / V, dtype=torch.float64)
+    q[3] += 1 - epsilon
+    entropy = torch.special.entr(q).sum().item()  # entr(0) = 0
+    assert zero_point(V, epsilon) == pytest.approx(entropy, abs=1e-12)
+
+
+def test_zero_point_by_hand() -> None:
+    # Two outputs, epsilon 1/2: targets 3/4 and 1/4.
+    assert zero_point(2, 0.5) == pytest.approx(2 * math.log(2) - 0.75 * math.log(3))
+
+
+def test_the_loss_attains_its_zero_point_where_the_model_gives_the_smoothed_targets() -> None:
+    epsilon, target = 0.1, torch.arange(V)
+    q = torch.full((V, V), epsilon / V) + (1 - epsilon) * torch.eye(V)
+    hidden = q.log().requires_grad_()  # (N = V, D = V): with the identity these are the logits
+    loss = smoothed_loss(hidden, torch.eye(V), target, epsilon=epsilon).smoothed
+    assert loss.item() / V == pytest.approx(zero_point(V, epsilon), rel=1e-6)
+    (gradient,) = torch.autograd.grad(loss, hidden)
+    torch.testing.assert_close(gradient, torch.zeros(V, V), atol=1e-6, rtol=0)
