@@ -19,6 +19,9 @@ class Lengths:
     def __init__(self, lengths: list[int]) -> None:
         self.lengths = np.array(lengths, dtype=np.int64)
 
+    def lengths_of(self, chosen: np.ndarray) -> np.ndarray:
+        return self.lengths[chosen]
+
     def __len__(self) -> int:
         return len(self.lengths)
 

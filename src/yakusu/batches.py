@@ -46,7 +46,7 @@ def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indic
     Sorted by the longer side, then by either side, neighbours are alike on both. Pairs of equal
     lengths stay in the order given; a pair longer than `batch_tokens` is a batch by itself.
     """
-    src, tgt = pairs.src.lengths[order], pairs.tgt.lengths[order]
+    src, tgt = pairs.src.lengths_of(order), pairs.tgt.lengths_of(order)
     longer = np.maximum(src, tgt)
     # Every other group of equal `longer` runs backwards, so that a batch which straddles two
     # groups joins pairs that are alike.
@@ -85,10 +85,11 @@ def epoch_steps(
 def fullness(pairs: Pairs, batches: list[Indices]) -> float:
     """The share of positions, over both sides, that hold tokens and not padding."""
     real = padded = 0
-    for side in (pairs.src.lengths, pairs.tgt.lengths):
+    for side in (pairs.src, pairs.tgt):
         for batch in batches:
-            real += int(side[batch].sum())
-            padded += len(batch) * int(side[batch].max())
+            lengths = side.lengths_of(batch)
+            real += int(lengths.sum())
+            padded += len(batch) * int(lengths.max())
     return real / padded
 
 

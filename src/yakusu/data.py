@@ -5,7 +5,8 @@
     train.tgt.*        the same for the target side
     data.json          sizes, counts and the filters' report
 
-Everything streams: memory does not grow with the corpus (one byte a pair, for the repeats).
+Everything streams: of a pair, memory keeps a byte or two while the repeats are looked for, and the
+places of those that the vocabulary is learnt from.
 """
 
 import json
@@ -65,9 +66,15 @@ class Sentences:
         return self.tokens[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> npt.NDArray[np.int32]:
         """Number of ids of each sentence, eos included."""
-        lengths: npt.NDArray[np.int64] = np.diff(self.offsets).astype(np.int64)
+        return self.lengths_of(np.arange(len(self)))
+
+    def lengths_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Number of ids of some sentences, eos included."""
+        lengths: npt.NDArray[np.int32] = (self.offsets[chosen + 1] - self.offsets[chosen]).astype(
+            np.int32
+        )
         return lengths
 
 

@@ -276,6 +276,7 @@ def translate(
     Raises:
         ModelError: The folder is incomplete or corrupt.
     """
+    keep_freed_memory()
     translator = Translator.load(model, device=device)
     changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
     search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}

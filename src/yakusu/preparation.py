@@ -23,6 +23,7 @@ from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import write_json
 from yakusu.training.trainer import CPU_BATCH_TOKENS
 
+_SAMPLE = 100_000  # pairs whose batches tell the share of padding
 _KEEP_ALL = FilterConfig(
     max_tokens=2**31, max_ratio=2**31, drop_duplicates=False, drop_identical=False
 )
@@ -97,7 +98,8 @@ class Preparation:
         write_json(folder / "data.json", facts)
         pairs = Pairs.open(folder, "train")
         batch_tokens = self.recipe.batches.batch_tokens or CPU_BATCH_TOKENS
-        batches = cut_by_length(np.arange(n_train), pairs, batch_tokens)
+        sample = np.linspace(0, n_train - 1, min(n_train, _SAMPLE), dtype=np.int64)
+        batches = cut_by_length(sample, pairs, batch_tokens)
         write_json(folder / "data.json", {**facts, "fullness": fullness(pairs, batches)})
 
     def _fit_dev(

@@ -27,7 +27,7 @@ class TokenizerConfig(Config):
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
     split_digits: bool = True  # a number is its digits, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    sample_sentences: int = Field(1_000_000, ge=1)  # of each side; bounds memory
+    sample_sentences: int = Field(200_000, ge=1)  # of each side; bounds memory
 
 
 class Tokenizer:

@@ -429,8 +429,8 @@ def test_a_vocabulary_larger_than_the_corpus_allows(
         "prepare", *options(work), "--set", "tokenizer.vocab_size=9999", "--run", tmp_path / "run"
     )
     assert re.fullmatch(
-        r"the joint corpus allows no vocabulary of 9,999 tokens: set tokenizer.vocab_size to \d+ or "
-        "less",
+        r"the joint corpus allows no vocabulary of 9,999 tokens: set tokenizer.vocab_size to "
+        r"\d+ or less",
         fails(said),
     )
 

@@ -183,7 +183,7 @@ class Trainer:
         state.step += 1
         seed_step(self.seed, state.step)
         self.model.train()
-        n_tokens = int(sum(self.train_pairs.tgt.lengths[batch].sum() for batch in batches))
+        n_tokens = int(sum(self.train_pairs.tgt.lengths_of(batch).sum() for batch in batches))
         smoothed = nll = torch.zeros((), device=self.device)
         for batch in batches:
             loss = self._loss(self.train_pairs, batch)
