@@ -17,7 +17,7 @@ from yakusu.progress import Silent, Task
 from yakusu.recipe import Recipe
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.device import keep_freed_memory
-from yakusu.training.trainer import CPU_BATCH_TOKENS, Trainer
+from yakusu.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,6 @@ def train(job: Job) -> Throughput:
     )
     with suppress(TimeUpError):
         watch.trainer.run()
-    batch_tokens = recipe.batches.batch_tokens or CPU_BATCH_TOKENS
+    batch_tokens = recipe.batches.batch_tokens_on("cpu")
     padding = 1 - fullness(pairs, cut_by_length(np.arange(len(pairs)), pairs, batch_tokens))
     return Throughput(watch.tokens, watch.seconds, padding, watch.steps)

@@ -213,14 +213,6 @@ def test_a_window_is_sorted_by_length_into_batches(
         assert rows == sorted(rows)
 
 
-PAST_THE_END = pytest.mark.xfail(
-    strict=True, reason="padding to a multiple of 16 runs past the table of learned positions"
-)
-ONE_TOO_MANY = pytest.mark.xfail(
-    strict=True, reason="n_tokens counts the eos of a translation that was cut before it"
-)
-
-
 def test_a_sentence_too_long_is_cut_with_a_warning(
     tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -241,12 +233,7 @@ def test_a_sentence_too_long_is_cut_with_a_warning(
 
 @pytest.mark.parametrize(
     "max_positions",
-    [
-        16,
-        pytest.param(20, marks=PAST_THE_END),
-        pytest.param(40, marks=PAST_THE_END),
-        pytest.param(48, marks=ONE_TOO_MANY),
-    ],
+    [16, 20, 40, 48],
 )
 def test_sentences_up_to_the_end_of_learned_positions_are_translated(
     tokenizer: Tokenizer, max_positions: int

@@ -25,7 +25,12 @@ class BatchConfig(Config):
     """Sizes in tokens, of the longer side; a batch counts its padding too."""
 
     step_tokens: int = Field(25_000, ge=1)
-    batch_tokens: int = Field(0, ge=0)  # 0: 4,096 on a CPU, whose caches it fits; else step_tokens
+    batch_tokens: int = Field(0, ge=0)  # 0: half a step; on a CPU, whose caches it fits, <= 4,096
+
+    def batch_tokens_on(self, device: str) -> int:
+        """`batch_tokens`, or what suits a type of device."""
+        half = max(1, self.step_tokens // 2)
+        return self.batch_tokens or (min(half, 4096) if device == "cpu" else half)
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,11 @@ def epoch_steps(
     batches = cut_by_length(rng.permutation(len(pairs)), pairs, batch_tokens)
     batches = [batches[i] for i in rng.permutation(len(batches))]
     src, tgt = pairs.src.lengths, pairs.tgt.lengths
-    ends = np.cumsum([max(src[batch].sum(), tgt[batch].sum()) for batch in batches])
+    sizes = np.array([max(src[batch].sum(), tgt[batch].sum()) for batch in batches])
+    ends = np.cumsum(sizes)
     n_steps = min(len(batches), max(1, round(int(ends[-1]) / step_tokens)))
-    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_steps) / n_steps)
-    bounds = [0, *(int(cut) + 1 for cut in cuts), len(batches)]
+    cuts = np.searchsorted(ends - sizes / 2, ends[-1] * np.arange(1, n_steps) / n_steps)
+    bounds = [0, *cuts.tolist(), len(batches)]
     return [batches[a:b] for a, b in pairwise(bounds) if a < b]
 
 

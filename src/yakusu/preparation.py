@@ -21,7 +21,6 @@ from yakusu.recipe import Recipe
 from yakusu.text import Corpus, FilterConfig, FilterReport, Pair, length_fault
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import write_json
-from yakusu.training.trainer import CPU_BATCH_TOKENS
 
 _SAMPLE = 100_000  # pairs whose batches tell the share of padding
 _KEEP_ALL = FilterConfig(
@@ -97,7 +96,7 @@ class Preparation:
         }
         write_json(folder / "data.json", facts)
         pairs = Pairs.open(folder, "train")
-        batch_tokens = self.recipe.batches.batch_tokens or CPU_BATCH_TOKENS
+        batch_tokens = self.recipe.batches.batch_tokens_on("cpu")
         sample = np.linspace(0, n_train - 1, min(n_train, _SAMPLE), dtype=np.int64)
         batches = cut_by_length(sample, pairs, batch_tokens)
         write_json(folder / "data.json", {**facts, "fullness": fullness(pairs, batches)})

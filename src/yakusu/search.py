@@ -110,19 +110,23 @@ class _Search:
         length = 0
         while any(sentence >= 0 for sentence in self.sentences):
             length += 1
-            self._step()
+            self._step(length)
             self._close(length)
         return [
             sorted(found, key=lambda h: -h.score)[: self.config.n_best] for found in self.finished
         ]
 
-    def _step(self) -> None:
+    def _step(self, length: int) -> None:
         """Extend each open hypothesis by its best tokens and keep the K best of a sentence."""
         k = self.config.beam
         logits, self.state = self.model.step(self.prev_ids, self.state)  # (B, K, V - 1)
         logits = logits.float()
+        log_norm = logits.amax(-1, keepdim=True) - logits.softmax(-1).amax(-1, keepdim=True).log()
+        for row, limit in enumerate(self.limits):
+            if length == limit:  # nothing but eos is left to say
+                logits[row, :, EOS + 1 :] = -torch.inf
         best, ids = top_k(logits, min(k, logits.shape[-1]))  # (B, K, k)
-        extended = self.log_probs[:, :, None] + (best - logits.logsumexp(dim=-1, keepdim=True))
+        extended = self.log_probs[:, :, None] + (best - log_norm)
         self.log_probs, places = extended.flatten(1).topk(k, dim=1)  # (B, K), best first
         rank = torch.arange(k, device=self.log_probs.device)
         self.log_probs = self.log_probs.masked_fill(rank >= self.room, -torch.inf)
@@ -142,19 +146,16 @@ class _Search:
         for row, sentence in enumerate(self.sentences):
             if sentence < 0:
                 continue
-            last = length >= self.limits[row]
             for beam, log_prob in enumerate(log_probs[row]):
-                if is_end[row][beam] or (last and log_prob > -torch.inf):
+                if is_end[row][beam]:
                     self._finish(row, beam, log_prob, length)
-            if last or not self._can_improve(row, best_open[row]):
+            if not self._can_improve(row, best_open[row]):
                 self.sentences[row] = -1
         self._compact()
 
     def _finish(self, row: int, beam: int, log_prob: float, length: int) -> None:
-        tokens = self.tokens[row, beam].tolist()
-        if tokens[-1] == EOS:
-            tokens.pop()
-        hypothesis = Hypothesis(tuple(tokens), log_prob, log_prob / self.penalty(length))
+        tokens = tuple(self.tokens[row, beam, :-1].tolist())
+        hypothesis = Hypothesis(tokens, log_prob, log_prob / self.penalty(length))
         self.finished[self.sentences[row]].append(hypothesis)
 
     def _can_improve(self, row: int, best_open: float) -> bool:

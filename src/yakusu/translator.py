@@ -143,8 +143,8 @@ class Translator:
         return [*ids[: self.max_source_tokens - 1], ids[-1]]
 
     def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
-        multiple = min(SOURCE_MULTIPLE, self.model.max_length)
-        src = pad(ids, self.model.src_pad, multiple=multiple).to(self.device)  # (B, S)
+        src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
+        src = src[:, : self.model.max_length].to(self.device)  # (B, S)
         found = beam_search(self.model, src, self.search)
         return [
             [

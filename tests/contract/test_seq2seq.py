@@ -142,8 +142,9 @@ def test_decode_is_hidden_times_the_output_matrix(
     model: Seq2Seq, src: Tensor, rng: torch.Generator
 ) -> None:
     tgt_in, memory = tokens(rng, B, 6), model.encode(src)
-    assert model.output_weight.shape == (V - 1, model.hidden(tgt_in, memory).shape[-1])
-    agree(model.decode(tgt_in, memory), model.hidden(tgt_in, memory) @ model.output_weight.T)
+    assert model.output_weight.shape == (V, model.hidden(tgt_in, memory).shape[-1])
+    assert (model.output_weight[-1] == 0).all()
+    agree(model.decode(tgt_in, memory), model.hidden(tgt_in, memory) @ model.output_weight[:-1].T)
 
 
 def test_forward_predicts_the_target_from_what_stands_before_it(

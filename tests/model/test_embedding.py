@@ -102,7 +102,7 @@ def test_the_row_of_pad_is_zero_and_stays_so_with_three_way_tying(
     tgt = torch.tensor([[5, 0, model.tgt_pad], [6, 7, 0]])
     for _ in range(3):
         optimizer.zero_grad()
-        logits = model(src, tgt) @ model.output_weight.T
+        logits = model.logits(model(src, tgt))
         logits[tgt != model.tgt_pad].logsumexp(dim=-1).sum().backward()
         optimizer.step()
     after = model.weights()["tgt_embedding.weight"]

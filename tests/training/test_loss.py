@@ -10,7 +10,7 @@ from torch import Tensor
 from yakusu.training import loss as loss_module
 from yakusu.training.loss import smoothed_loss, zero_point
 
-N, D, V = 23, 8, 11
+N, D, V = 23, 8, 11  # V outputs, and pad
 # The sums run in float32 whatever the inputs are.
 TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
 
@@ -18,12 +18,12 @@ TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
 def inputs(dtype: torch.dtype = torch.float32, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     rng = torch.Generator().manual_seed(0)
     hidden = (scale * torch.randn(N, D, generator=rng)).to(dtype).requires_grad_()
-    weight = torch.randn(V, D, generator=rng).to(dtype).requires_grad_()
+    weight = torch.randn(V + 1, D, generator=rng).to(dtype).requires_grad_()
     return hidden, weight, torch.randint(V, (N,), generator=rng)
 
 
 def oracle(hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float) -> Tensor:
-    return F.cross_entropy(hidden @ weight.T, target, label_smoothing=epsilon, reduction="sum")
+    return F.cross_entropy(hidden @ weight[:-1].T, target, label_smoothing=epsilon, reduction="sum")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -32,7 +32,7 @@ def oracle(hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float) -> Te
 def test_value_and_gradients_equal_torchs_cross_entropy(
     dtype: torch.dtype, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", chunk * V)
+    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", chunk * (V + 1))
     hidden, weight, target = inputs(dtype)
     loss = smoothed_loss(hidden, weight, target, epsilon=epsilon)
     expected = oracle(hidden, weight, target, epsilon)
@@ -47,7 +47,7 @@ def test_value_and_gradients_equal_torchs_cross_entropy(
 def test_a_chunk_holds_one_token_when_the_vocabulary_is_larger_than_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", V - 1)
+    monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", V)
     hidden, weight, target = inputs()
     loss = smoothed_loss(hidden, weight, target, epsilon=0.1).smoothed
     torch.testing.assert_close(loss, oracle(hidden, weight, target, 0.1), **TOLERANCE)
@@ -56,7 +56,7 @@ def test_a_chunk_holds_one_token_when_the_vocabulary_is_larger_than_a_chunk(
 def test_nll_is_the_plain_negative_log_likelihood_whatever_epsilon() -> None:
     hidden, weight, target = inputs()
     loss = smoothed_loss(hidden, weight, target, epsilon=0.3)
-    log_p = (hidden @ weight.T).log_softmax(dim=-1)
+    log_p = (hidden @ weight[:-1].T).log_softmax(dim=-1)
     torch.testing.assert_close(loss.nll, -log_p.gather(1, target[:, None]).sum(), **TOLERANCE)
     assert not loss.nll.requires_grad
 
@@ -113,7 +113,7 @@ def test_the_loss_attains_its_zero_point_where_the_model_gives_the_smoothed_targ
     epsilon, target = 0.1, torch.arange(V)
     q = torch.full((V, V), epsilon / V) + (1 - epsilon) * torch.eye(V)
     hidden = q.log().requires_grad_()  # (N = V, D = V): with the identity these are the logits
-    loss = smoothed_loss(hidden, torch.eye(V), target, epsilon=epsilon).smoothed
+    loss = smoothed_loss(hidden, torch.eye(V + 1, V), target, epsilon=epsilon).smoothed
     assert loss.item() / V == pytest.approx(zero_point(V, epsilon), rel=1e-6)
     (gradient,) = torch.autograd.grad(loss, hidden)
     torch.testing.assert_close(gradient, torch.zeros(V, V), atol=1e-6, rtol=0)

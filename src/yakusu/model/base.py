@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.errors import ModelError
@@ -59,7 +60,7 @@ class Seq2Seq(nn.Module, ABC):
     @property
     @abstractmethod
     def output_weight(self) -> Tensor:
-        """The pre-softmax matrix (V - 1, D)."""
+        """The pre-softmax matrix (V, D); its last row is pad's, and zero."""
 
     @abstractmethod
     def encode(self, src: Tensor) -> "Memory":
@@ -71,7 +72,14 @@ class Seq2Seq(nn.Module, ABC):
 
     def decode(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
         """Logits (B, T, V - 1) of all positions at once."""
-        return self.hidden(tgt_in, memory) @ self.output_weight.T
+        return self.logits(self.hidden(tgt_in, memory))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Logits (..., V - 1) of hidden states (..., D).
+
+        The product takes pad along: an even number of rows is a third faster than an odd one.
+        """
+        return F.linear(hidden, self.output_weight)[..., :-1]
 
     @abstractmethod
     def start(self, memory: "Memory", n_beams: int) -> DecoderState:

@@ -100,11 +100,11 @@ class Transformer(Seq2Seq):
         # Post-norm layers end in a LayerNorm already.
         last = nn.LayerNorm if config.norm == "pre" else _identity
         self.encoder_norm, self.decoder_norm = last(config.d_model), last(config.d_model)
-        self.untied_output = (
-            nn.Parameter(nn.init.xavier_uniform_(torch.empty(tgt_vocab_size - 1, config.d_model)))
-            if config.tied == "none"
-            else None
-        )
+        self.untied_output = None
+        if config.tied == "none":
+            self.untied_output = nn.Parameter(torch.empty(tgt_vocab_size, config.d_model))
+            nn.init.xavier_uniform_(self.untied_output)
+            nn.init.zeros_(self.untied_output[-1])
 
     @property
     def max_length(self) -> int:
@@ -113,10 +113,10 @@ class Transformer(Seq2Seq):
 
     @property
     def output_weight(self) -> Tensor:
-        """Section 3.4: the target embedding again, less the row of pad."""
+        """Section 3.4: the target embedding again."""
         if self.untied_output is not None:
             return self.untied_output
-        return self.tgt_embedding.weight[:-1]
+        return self.tgt_embedding.weight
 
     def encode(self, src: Tensor) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
@@ -156,7 +156,7 @@ class Transformer(Seq2Seq):
         layers = zip(self._decoder_layers(), state.caches, state.cross, strict=True)
         for layer, cache, cross in layers:
             x = layer.step(x, cache, state.ancestors[:, None], cross, state.memory_mask)
-        return F.linear(self.decoder_norm(x), self.output_weight), state  # (B, K, V - 1)
+        return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
 
     def _decoder_layers(self) -> Iterator["DecoderLayer"]:
         for layer in self.decoder:

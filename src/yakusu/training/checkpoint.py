@@ -72,8 +72,9 @@ def verify_folder(folder: Path) -> None:
         raise ModelError(f"{folder} is not a model folder: check the path")
     try:
         manifest = read_json(folder / "manifest.json")
-        version, files = manifest["format"], dict(manifest["files"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        version = manifest["format"]
+        files = [(name, f["size"], f["sha256"]) for name, f in manifest["files"].items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"{folder} has no whole manifest.json, so it is no model folder or an incomplete one: "
             "name the folder that 'yakusu train' or 'yakusu average' wrote"
@@ -82,15 +83,14 @@ def verify_folder(folder: Path) -> None:
         raise ModelError(
             f"{folder} has format {version}, this yakusu reads {FORMAT}: update yakusu"
         )
-    for name, facts in files.items():
+    for name, size, digest in files:
         path = folder / name
         if not path.is_file():
             raise ModelError(f"{path} is missing: the folder is incomplete, copy it again")
-        size = path.stat().st_size
-        if size != facts["size"] or sha256(path) != facts["sha256"]:
+        if path.stat().st_size != size or sha256(path) != digest:
             raise ModelError(
-                f"{path} is corrupt ({size} bytes, {facts['size']} when it was written, another "
-                "SHA-256): copy the folder again"
+                f"{path} is corrupt ({path.stat().st_size} bytes, {size} when it was written, "
+                "another SHA-256): copy the folder again"
             )
 
 
@@ -133,7 +133,10 @@ def load_tensors(path: Path) -> Tensors:
 
 
 def average_tensors(members: Sequence[Tensors]) -> Tensors:
-    """The mean of each tensor over checkpoints, section 6.1, summed in float64.
+    """The mean of each tensor over checkpoints, section 6.1, in float64.
+
+    Each number is summed from the least to the greatest, so the order of the checkpoints has no
+    part in it.
 
     Raises:
         ModelError: The checkpoints are of different models.
@@ -144,7 +147,8 @@ def average_tensors(members: Sequence[Tensors]) -> Tensors:
         raise ModelError("the checkpoints are of different models: average those of one run")
     return {
         name: torch.stack([member[name].double() for member in members])
-        .mean(dim=0)
+        .sort(dim=0)
+        .values.mean(dim=0)
         .to(tensor.dtype)
         for name, tensor in first.items()
     }

@@ -1,6 +1,6 @@
 """Section 5.4: label smoothing, computed in chunks so that the logits never exist all at once.
 
-N target tokens (no padding), D width of the hidden states, V outputs (the vocabulary less pad).
+N target tokens (no padding), D width of the hidden states, V vocabulary, of which the last is pad.
 """
 
 import math
@@ -21,15 +21,15 @@ class Loss(NamedTuple):
 
 
 def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: float) -> Loss:
-    """Cross-entropy with the smoothed targets (1 - epsilon) onehot(y) + epsilon / V.
+    """Cross-entropy with the smoothed targets (1 - epsilon) onehot(y) + epsilon / (V - 1).
 
-    Equals `torch.nn.functional.cross_entropy(hidden @ weight.T, target, label_smoothing=epsilon,
-    reduction="sum")`, and is differentiated through `smoothed` alone.
+    Equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T, target, reduction="sum",
+    label_smoothing=epsilon)`, and is differentiated through `smoothed` alone.
 
     Args:
         hidden: (N, D).
         weight: The pre-softmax matrix (V, D).
-        target: (N,), ids below V.
+        target: (N,), ids below V - 1.
         epsilon: The paper's epsilon_ls.
     """
     smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon)  # type: ignore[no-untyped-call]
@@ -48,25 +48,27 @@ class _ChunkedLoss(torch.autograd.Function):
     """The loss and, where wanted, its gradients in one pass over chunks of tokens.
 
     With z = W h, p = softmax(z) and the smoothed target q, the gradient is dz = p - q. The part
-    epsilon / V of q is the same for all outputs, so it is taken off the products, not off dz.
+    epsilon / (V - 1) of q is the same for all outputs, so it is taken off the products, not off dz.
+    The product takes pad along, since an even number of rows is faster; its z is minus infinity.
     """
 
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float
     ) -> tuple[Tensor, Tensor]:
-        n_outputs = len(weight)
+        n_outputs = len(weight) - 1
         wanted = any(ctx.needs_input_grad)
         d_hidden = torch.empty_like(hidden) if wanted else None
         d_weight = torch.zeros_like(weight) if wanted else None
         matrix = weight.to(hidden.dtype)
-        column_sum = matrix.float().sum(dim=0)  # (D,)
+        column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        chunk = max(1, _CHUNK_LOGITS // n_outputs)
+        chunk = max(1, _CHUNK_LOGITS // len(weight))
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)
+            z[:, -1] = -torch.inf
             z_y, z_max = z.gather(1, y), z.amax(dim=1, keepdim=True)
             p = z.softmax(dim=1)
             log_norm = z_max - p.amax(dim=1, keepdim=True).log()  # (n, 1)
@@ -81,7 +83,7 @@ class _ChunkedLoss(torch.autograd.Function):
                 ).to(hidden.dtype)
                 d_weight.addmm_(dz.T, h) if d_weight.dtype == h.dtype else d_weight.add_(dz.T @ h)
         if d_weight is not None:
-            d_weight -= hidden.float().sum(dim=0) * (epsilon / n_outputs)
+            d_weight[:-1] -= hidden.float().sum(dim=0) * (epsilon / n_outputs)
         ctx.save_for_backward(d_hidden, d_weight)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll

@@ -37,7 +37,6 @@ from yakusu.training.device import pick_device
 from yakusu.training.loss import Loss, smoothed_loss, zero_point
 from yakusu.training.schedule import lrate
 
-CPU_BATCH_TOKENS = 4096
 Event = dict[str, Any]
 
 
@@ -119,9 +118,7 @@ class Trainer:
         self.model = model.to(self.device)
         on_gpu = self.device.type != "cpu"
         self.step_tokens = batches.step_tokens
-        self.batch_tokens = batches.batch_tokens or (
-            batches.step_tokens if on_gpu else CPU_BATCH_TOKENS
-        )
+        self.batch_tokens = batches.batch_tokens_on(self.device.type)
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
         compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
         self.forward: nn.Module = torch.compile(model, dynamic=True) if compiled else model  # type: ignore[assignment]
@@ -247,7 +244,7 @@ class Trainer:
                 "epoch": round(state.epoch + state.epoch_share, 3),
                 "loss": smoothed / n,
                 "loss_zero_point": zero_point(
-                    len(self.model.output_weight), self.config.label_smoothing
+                    len(self.model.output_weight) - 1, self.config.label_smoothing
                 ),
                 "perplexity": math.exp(min(nll / n, 100.0)),
                 "learning_rate": self.learning_rate,
