@@ -15,8 +15,8 @@ import torch
 
 from yakusu.batches import pad
 from yakusu.errors import ModelError
-from yakusu.model.base import Seq2Seq
-from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.model.base import Seq2Seq, models
+from yakusu.model.transformer import TransformerConfig
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
@@ -85,7 +85,7 @@ class Translator:
         place = pick_device(str(device))
         try:
             config = read_json(folder / "config.json")
-            model = Transformer(
+            model = models[config["model"]["name"]](
                 TransformerConfig(**config["model"]),
                 src_vocab_size=config["src_vocab_size"],
                 tgt_vocab_size=config["tgt_vocab_size"],

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from yakusu.config import Config
 from yakusu.errors import RecipeError
-from yakusu.model.attention import MultiHeadAttention, causal_mask, fused_attention
+from yakusu.model.attention import MultiHeadAttention, attention, causal_mask
 from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions, Positions, SinusoidalPositions
 
@@ -281,11 +281,11 @@ class DecoderLayer(nn.Module):
         def attend_self(x: Tensor) -> Tensor:
             query, *new = self.self_attention.project(x)
             key, value = cache.append(*new)
-            return self.self_attention.combine(fused_attention(query, key, value, ancestors))
+            return self.self_attention.combine(attention(query, key, value, ancestors))
 
         def attend_memory(x: Tensor) -> Tensor:
             query, (key, value) = self.cross_attention.project_query(x), cross
-            return self.cross_attention.combine(fused_attention(query, key, value, memory_mask))
+            return self.cross_attention.combine(attention(query, key, value, memory_mask))
 
         return self._sublayers(x, attend_self, attend_memory)
 

@@ -327,7 +327,7 @@ class Trainer:
     def _load_optimizer(self, tensors: Tensors) -> None:
         for name, parameter in self.model.named_parameters():
             self.optimizer.state[parameter] = {
-                key: tensors[f"{key}/{name}"].to(parameter.device if key != "step" else "cpu")
+                key: tensors[f"{key}/{name}"].to(parameter.device)
                 for key in ("step", "exp_avg", "exp_avg_sq")
             }
 
