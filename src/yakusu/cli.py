@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -119,7 +120,7 @@ def train(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
         f"dev {made.dev_bleu}\n"
         f"the translator: {made.model}\n"
-        f"next: echo 'A sentence.' | yakusu translate {made.model}"
+        f"next: echo 'A sentence.' | {_command()} translate {made.model}"
     )
 
 
@@ -235,8 +236,15 @@ def demo(
     print(
         f"{made.bleu} on 200 held-out sentences; trained in {made.seconds / 60:.1f} minutes\n"
         f"the translator is the folder {made.model}\n"
-        f"next: echo 'It costs 12.50 euros.' | yakusu translate {made.model}"
+        f"next: echo 'It costs 12.50 euros.' | {_command()} translate {made.model}"
     )
+
+
+def _command() -> str:
+    """What the user types to reach this program."""
+    if shutil.which("yakusu"):
+        return "yakusu"
+    return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
 
 
 def _overrides(
