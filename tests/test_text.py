@@ -323,3 +323,8 @@ def test_the_border_between_source_and_target_counts(tmp_path: Path) -> None:
 def test_windows_cut_a_stream_and_lose_nothing() -> None:
     assert list(windows(iter(range(7)), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(windows(iter(()), 3)) == []
+
+
+def test_two_files_and_a_tsv_at_once_are_refused() -> None:
+    with pytest.raises(ValueError, match="two files or one tsv, not both: a.tsv and b.en"):
+        Corpus(tsv="a.tsv", src="b.en", tgt="b.de")

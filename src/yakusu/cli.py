@@ -66,9 +66,6 @@ def main() -> None:
     except YakusuError as error:
         _err.print(f"[bold red]error:[/] {_escape(str(error))}")
         sys.exit(2)
-    except KeyboardInterrupt:
-        _err.print("interrupted: the same command goes on from the last checkpoint")
-        sys.exit(130)
 
 
 @app.callback(invoke_without_command=True)
@@ -177,11 +174,10 @@ def translate(
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
             if n_best == 1:
-                print(best[0].text)
+                print(best[0].text, flush=True)
             else:
-                print("\n".join(f"{number}\t{t.score:.4f}\t{t.text}" for t in best))
+                print("\n".join(f"{number}\t{t.score:.4f}\t{t.text}" for t in best), flush=True)
             task.advance()
-        sys.stdout.flush()
     seconds = time.monotonic() - began
     _err.print(
         f"{n_sentences:,} sentences in {seconds:.1f} s: {n_sentences / seconds:.1f} sentences/s, "

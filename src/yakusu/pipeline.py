@@ -46,9 +46,6 @@ _MAY_CHANGE = (
     "training.patience",
     "training.checkpoint_",
     "training.log_steps",
-    "training.device",
-    "training.precision",
-    "training.compile",
 )
 
 
@@ -88,7 +85,8 @@ def _open_run(recipe: Recipe) -> Path:
     saved = run / "recipe.toml"
     if run.exists() and not run.is_dir():
         raise RunError(f"{run} is a file: choose another folder with --run")
-    if saved.exists() and (run / "data").exists():
+    begun = (run / "data").exists() or (run / "checkpoints").exists()
+    if saved.exists() and begun:
         changed = [
             difference
             for difference in differences(load_recipe(saved), recipe)
@@ -229,11 +227,19 @@ def average(
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
     milestones = set(read_json(saved[-1] / "state.json")["milestones"])
     chosen = [folder for folder in saved if step_of(folder) in milestones] or saved[-1:]
+    if last > len(chosen):
+        raise RunError(
+            f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"
+        )
     chosen = chosen[-(last or recipe.training.keep_last) :]
     for folder in chosen:
         verify_folder(folder)
     weights = average_tensors([load_tensors(folder / "model.safetensors") for folder in chosen])
     folder = Path(out) if out else run / "model"
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
+        raise RunError(
+            f"{folder} is not empty and holds no model: choose another folder with --out"
+        )
     save_translator(
         folder,
         weights,

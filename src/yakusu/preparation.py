@@ -74,7 +74,10 @@ class Preparation:
             recipe.filters,
             report,
         )
-        dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, report)
+        dev_report = FilterReport() if recipe.data.dev else report
+        dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, dev_report)
+        if dropped := dev_report.dropped.total() if recipe.data.dev else 0:
+            self.progress.say(f"{dropped:,} pairs of the dev set are empty and left out")
         self._binarise(
             iter(dev_pairs), len(dev_pairs), folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
         )

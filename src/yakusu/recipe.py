@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from yakusu.batches import BatchConfig
 from yakusu.config import Config
@@ -44,6 +44,16 @@ class Recipe(Config):
     model: TransformerConfig = TransformerConfig()
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
+
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "Recipe":
+        needed = self.filters.max_tokens + 1  # eos
+        if self.model.positions == "learned" and self.model.max_positions < needed:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} is less than "
+                f"filters.max_tokens + 1 = {needed}: raise the one or lower the other"
+            )
+        return self
 
     @property
     def languages(self) -> tuple[str, str]:

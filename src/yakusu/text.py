@@ -17,7 +17,7 @@ from typing import IO, Annotated, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.errors import DataError
@@ -38,6 +38,14 @@ class Corpus(Config):
     tsv: str = ""
     src_column: Column = 1
     tgt_column: Column = 2
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "Corpus":
+        if self.tsv and (self.src or self.tgt):
+            raise ValueError(
+                f"a corpus is two files or one tsv, not both: {self.tsv} and {self.src}"
+            )
+        return self
 
     def __bool__(self) -> bool:
         return bool(self.src or self.tgt or self.tsv)

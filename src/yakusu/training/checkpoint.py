@@ -53,7 +53,11 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
         if folder.exists():
             old = temporary.with_name(f"{temporary.name}-old")
             folder.rename(old)
-            temporary.rename(folder)
+            try:
+                temporary.rename(folder)
+            except OSError:
+                old.rename(folder)
+                raise
             shutil.rmtree(old)
         else:
             temporary.rename(folder)

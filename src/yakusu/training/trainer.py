@@ -288,6 +288,7 @@ class Trainer:
     def save(self) -> Path:
         """Write a checkpoint of this step; let go of those that nobody needs any more."""
         folder = self.folder / f"step-{self.state.step:08}"
+        self.state.milestones = self.state.milestones[-self.config.keep_last :]
 
         def fill(temporary: Path) -> None:
             save_tensors(temporary / "model.safetensors", self.model.weights())
@@ -295,7 +296,6 @@ class Trainer:
             write_json(temporary / "state.json", asdict(self.state))
 
         save_folder(folder, fill)
-        self.state.milestones = self.state.milestones[-self.config.keep_last :]
         needed = {*self.state.milestones, self.state.best_step, self.state.step}
         for other in checkpoints(self.folder):
             if step_of(other) not in needed:
