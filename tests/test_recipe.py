@@ -310,6 +310,6 @@ def test_differences_name_the_keys_and_both_values() -> None:
 
 def test_learned_positions_must_reach_the_longest_sentence() -> None:
     overrides = ["model.positions=learned", "model.max_positions=256"]
-    with pytest.raises(RecipeError, match="model.max_positions = 256 is less than"):
+    with pytest.raises(RecipeError, match="max_positions = 256 is less than"):
         load_recipe("tiny", overrides)
     assert load_recipe("tiny", [*overrides, "filters.max_tokens=255"]).model.max_positions == 256

@@ -326,5 +326,5 @@ def test_windows_cut_a_stream_and_lose_nothing() -> None:
 
 
 def test_two_files_and_a_tsv_at_once_are_refused() -> None:
-    with pytest.raises(ValueError, match="two files or one tsv, not both: a.tsv and b.en"):
+    with pytest.raises(ValueError, match=r"two files or one tsv, not both: a\.tsv and b\.en"):
         Corpus(tsv="a.tsv", src="b.en", tgt="b.de")
