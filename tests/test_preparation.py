@@ -12,6 +12,7 @@ import yakusu
 from yakusu.data import Pairs
 from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.preparation import Prepared
+from yakusu.progress import Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import read_json, verify_folder
@@ -140,6 +141,34 @@ def test_a_dev_set_of_ones_own_is_taken_whole_and_train_stays_whole(tmp_path: Pa
     assert (made.n_train, made.n_dev) == (400, 4)  # no filter but the one of empty lines
     assert dev_text(made.folder) == [(src.strip(), tgt) for src, tgt in own]
     assert made.report["read"] == made.report["kept"] == 400
+
+
+class Said(Silent):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_dev_pairs_that_learned_positions_do_not_reach_are_left_out_and_told(
+    tmp_path: Path,
+) -> None:
+    own = [("the cat", "die katze"), ("cat " * 300, "x"), ("", "leer"), ("leer", "")]
+    dev = write(tmp_path, own, "dev")
+    recipe = recipe_for(
+        write(tmp_path, PAIRS),
+        tmp_path / "run",
+        f'data.dev={{src = "{dev[0]}", tgt = "{dev[1]}"}}',
+        "model.positions=learned",
+        "model.max_positions=257",
+    )
+    said = Said()
+    made = yakusu.prepare(recipe, progress=said)
+    assert dev_text(made.folder) == [own[0]]
+    assert "left out of the dev set: 2 empty, 1 too long" in said.lines
 
 
 # ---- what is reported

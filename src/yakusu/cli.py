@@ -40,7 +40,7 @@ app = typer.Typer(
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A TOML file, or tiny, small, base, big.")
+    str, typer.Argument(metavar="RECIPE", help="A TOML file, or demo, tiny, small, base, big.")
 ]
 Run = Annotated[str, typer.Option("--run", help="Folder of the run: all that is made goes there.")]
 Src = Annotated[str, typer.Option("--src", help="Source sentences, one a line (.gz too).")]

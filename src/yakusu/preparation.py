@@ -61,7 +61,8 @@ class Preparation:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
         train = sift(recipe.data.train, recipe.filters, report, self.progress)
-        dev_corpus, dev_filters, dev = self._dev(train)
+        dev_report = FilterReport() if recipe.data.dev else report
+        dev_corpus, dev_filters, dev = self._dev(train, dev_report)
         if not train.any() or not dev.any():
             raise DataError(_too_few(recipe.data.train, report.read, train.sum(), dev.sum()))
         tokenizer = self._tokenizer(train)
@@ -74,10 +75,10 @@ class Preparation:
             recipe.filters,
             report,
         )
-        dev_report = FilterReport() if recipe.data.dev else report
         dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, dev_report)
-        if dropped := dev_report.dropped.total() if recipe.data.dev else 0:
-            self.progress.say(f"{dropped:,} pairs of the dev set are empty and left out")
+        if recipe.data.dev and (dropped := +dev_report.dropped):
+            counts = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
+            self.progress.say(f"left out of the dev set: {counts}")
         self._binarise(
             iter(dev_pairs), len(dev_pairs), folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
         )
@@ -122,13 +123,15 @@ class Preparation:
         return fit
 
     def _dev(
-        self, train: npt.NDArray[np.bool_]
+        self, train: npt.NDArray[np.bool_], report: FilterReport
     ) -> tuple[Corpus, FilterConfig, npt.NDArray[np.bool_]]:
         """The dev corpus, its filters and its fit pairs; held-out ones are taken from `train`."""
         data = self.recipe.data
         if data.dev:
-            keep = sift(data.dev, _KEEP_ALL, FilterReport(), self.progress)
-            return data.dev, _KEEP_ALL, keep
+            model = self.recipe.model
+            longest = model.max_positions - 1 if model.positions == "learned" else 2**31  # eos
+            filters = _KEEP_ALL.model_copy(update={"max_tokens": longest})
+            return data.dev, filters, sift(data.dev, filters, report, self.progress)
         fit = np.flatnonzero(train)
         n = min(data.hold_out, len(fit) // 20)
         held_out = np.zeros_like(train)

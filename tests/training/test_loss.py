@@ -117,3 +117,16 @@ def test_the_loss_attains_its_zero_point_where_the_model_gives_the_smoothed_targ
     assert loss.item() / V == pytest.approx(zero_point(V, epsilon), rel=1e-6)
     (gradient,) = torch.autograd.grad(loss, hidden)
     torch.testing.assert_close(gradient, torch.zeros(V, V), atol=1e-6, rtol=0)
+
+
+def test_under_autocast_products_are_in_its_type_and_gradients_in_the_weights() -> None:
+    hidden, weight, target = inputs()
+    exact = torch.autograd.grad(oracle(hidden, weight, target, 0.1), (hidden, weight))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = smoothed_loss(hidden, weight, target, epsilon=0.1).smoothed
+    gradients = torch.autograd.grad(loss, (hidden, weight))
+    assert loss.dtype == torch.float32
+    for mine, other in zip(gradients, exact, strict=True):
+        assert mine.dtype == torch.float32
+        assert not torch.equal(mine, other)  # bfloat16 was there
+        torch.testing.assert_close(mine, other, rtol=0.05, atol=0.05)

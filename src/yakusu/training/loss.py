@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-# About the logits that a CPU's caches hold; a GPU is indifferent.
-_CHUNK_LOGITS = 2**22
+# Logits held at a time: what a CPU's caches hold, or what fills a GPU.
+_CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 2**22, 2**27
 
 
 class Loss(NamedTuple):
@@ -24,7 +24,8 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: fl
     """Cross-entropy with the smoothed targets (1 - epsilon) onehot(y) + epsilon / (V - 1).
 
     Equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T, target, reduction="sum",
-    label_smoothing=epsilon)`, and is differentiated through `smoothed` alone.
+    label_smoothing=epsilon)`, and is differentiated through `smoothed` alone. Under autocast the
+    products are in its type; all sums are in float32.
 
     Args:
         hidden: (N, D).
@@ -32,7 +33,11 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: fl
         target: (N,), ids below V - 1.
         epsilon: The paper's epsilon_ls.
     """
-    smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon)  # type: ignore[no-untyped-call]
+    device = hidden.device.type
+    if torch.is_autocast_enabled(device):
+        hidden = hidden.to(torch.get_autocast_dtype(device))
+    with torch.autocast(device, enabled=False):
+        smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon)  # type: ignore[no-untyped-call]
     return Loss(smoothed, nll)
 
 
@@ -64,7 +69,8 @@ class _ChunkedLoss(torch.autograd.Function):
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        chunk = max(1, _CHUNK_LOGITS // len(weight))
+        n_logits = _CHUNK_LOGITS if hidden.device.type == "cpu" else _CHUNK_LOGITS_GPU
+        chunk = max(1, n_logits // len(weight))
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)
