@@ -154,7 +154,13 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
             device=next(model.parameters()).device,
         )
         hypotheses = translator.translate(dev_src)
-        return score(hypotheses, dev_tgt, metrics=("bleu",), target_language=recipe.languages[1])[0]
+        return score(
+            hypotheses,
+            dev_tgt,
+            metrics=("bleu",),
+            lowercase=recipe.tokenizer.lowercases,
+            target_language=recipe.languages[1],
+        )[0]
 
     keep_freed_memory()
     torch.manual_seed(recipe.seed)

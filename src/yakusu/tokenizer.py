@@ -29,6 +29,11 @@ class TokenizerConfig(Config):
     character_coverage: float = Field(0.9995, gt=0, le=1)
     sample_sentences: int = Field(200_000, ge=1)  # of each side; bounds memory
 
+    @property
+    def lowercases(self) -> bool:
+        """Whether case is lost, so that scores must ignore it too."""
+        return self.normalization.endswith("_cf")
+
 
 class Tokenizer:
     """Turns sentences into ids and ids into sentences.

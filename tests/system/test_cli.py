@@ -159,6 +159,12 @@ def test_train_prepares_trains_and_says_what_to_type_next(work: Path) -> None:
     assert f"averaged the checkpoints of steps 3, 6 into {model}" in err
 
 
+def test_dev_bleu_ignores_case_where_the_vocabulary_does(run_yakusu: Yakusu, own: Path) -> None:
+    lower = "tokenizer.normalization=nmt_nfkc_cf"
+    said = run_yakusu("train", *options(own, "lower", lower, "training.max_steps=1"))
+    assert "|case:lc|" in said.out.splitlines()[1]
+
+
 def test_the_run_folder_is_as_the_docs_say(work: Path) -> None:
     run = work / "run"
     assert sorted(path.name for path in run.iterdir()) == [
