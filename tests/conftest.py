@@ -52,6 +52,7 @@ def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "tra
         ends = np.cumsum([0, *map(len, sentences)]).astype("<u8")
         (folder / f"{split}.{side}.tokens").write_bytes(ids.tobytes())
         (folder / f"{split}.{side}.offsets").write_bytes(ends.tobytes())
+    (folder / f"{split}.lines").write_bytes(np.arange(1, len(src) + 1, dtype="<u8").tobytes())
     return Pairs.open(folder, split)
 
 

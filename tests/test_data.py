@@ -10,10 +10,10 @@ import pytest
 
 from yakusu.data import Pairs, binarise, chosen_pairs, dtype_for, sift
 from yakusu.errors import DataError, RunError
+from yakusu.folder import write_json
 from yakusu.progress import Silent
 from yakusu.text import Corpus, FilterConfig, FilterReport, Pair
 from yakusu.tokenizer import EOS, Tokenizer, TokenizerConfig
-from yakusu.training.checkpoint import write_json
 
 EVERYTHING = FilterConfig(max_tokens=10**6, max_ratio=10**6)
 
@@ -55,7 +55,7 @@ def binarised(
     report = FilterReport()
     report.read = len(pairs)
     n = binarise(
-        iter(pairs),
+        enumerate(pairs, start=1),
         folder / "train",
         tokenizer=tokenizer,
         filters=filters,
@@ -186,7 +186,7 @@ def test_duplicates_and_identical_pairs_stay_where_the_filters_allow(tmp_path: P
 def test_only_chosen_pairs_come_and_in_order(tmp_path: Path) -> None:
     text = corpus(tmp_path, PAIRS[:5])
     keep = np.array([True, False, False, True, True])
-    assert list(chosen_pairs(text, keep)) == [PAIRS[0], PAIRS[3], PAIRS[4]]
+    assert list(chosen_pairs(text, keep)) == [(1, PAIRS[0]), (4, PAIRS[3]), (5, PAIRS[4])]
 
 
 @pytest.mark.parametrize("n", [3, 7])
@@ -256,7 +256,7 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
             yield PAIRS[n % len(PAIRS)]
 
     binarise(
-        stream(),
+        enumerate(stream(), start=1),
         tmp_path / "train",
         tokenizer=tokenizer,
         filters=EVERYTHING,

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ import pytest
 import yakusu
 from yakusu.data import Pairs
 from yakusu.errors import DataError, RecipeError, RunError
+from yakusu.folder import read_json, verify_folder
 from yakusu.preparation import Prepared
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import read_json, verify_folder
 
 SRC_WORDS = "the old ferry baker sees paints harbour small river window cat through".split()  # noqa: SIM905
 TGT_WORDS = "die alte fähre bäckerin sieht malt hafen kleine brücke tür katze durch".split()  # noqa: SIM905
@@ -206,6 +207,7 @@ def test_the_folder_is_whole_and_holds_what_its_docstring_says(
     assert sorted(path.name for path in made.folder.iterdir()) == sorted(
         [f"{split}.{side}.{kind}" for split in ("train", "dev") for side in ("src", "tgt")
          for kind in ("tokens", "offsets")]
+        + [f"{split}.lines" for split in ("train", "dev")]
         + ["dev.src.txt", "dev.tgt.txt", "tokenizer.model", "data.json", "manifest.json"]
     )  # fmt: skip
     assert read_json(made.folder / "data.json")["report"] == made.report
@@ -329,7 +331,7 @@ def test_nothing_is_left_behind_where_a_file_is_missing(tmp_path: Path) -> None:
 
 def test_no_half_made_data_folder_is_left_behind(files: list[str], tmp_path: Path) -> None:
     fault(recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=9999"), DataError)
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["recipe.toml"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "recipe.toml"]
 
 
 def test_the_remedy_that_an_error_proposes_works(files: list[str], tmp_path: Path) -> None:
@@ -401,9 +403,52 @@ def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> Non
             "tokenizer.vocab_size=80",
         ],
     )
-    of_files = yakusu.prepare(recipe_for(files, tmp_path / "files")).folder / "manifest.json"
-    of_table = yakusu.prepare(recipe).folder / "manifest.json"
-    assert of_files.read_bytes() == of_table.read_bytes()
+    of_files = yakusu.prepare(recipe_for(files, tmp_path / "files")).folder
+    of_table = yakusu.prepare(recipe).folder
+    different = {
+        path.name
+        for path in of_files.iterdir()
+        if path.read_bytes() != (of_table / path.name).read_bytes()
+    }
+    assert different == {"data.json", "manifest.json"}  # which tell the two corpora apart
+
+
+def test_a_corpus_that_has_changed_is_refused_and_one_that_is_gone_is_not_missed(
+    files: list[str], tmp_path: Path
+) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    made = yakusu.prepare(recipe)
+    path = Path(files[1])
+    path.write_text(path.read_text().replace("katze", "kater", 1))
+    assert fault(recipe, RunError) == (
+        f"{path} has changed since {made.folder} was made from it: put the old text back, or "
+        "choose another folder with --run"
+    )
+    path.unlink()
+    assert yakusu.prepare(recipe).was_there
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_told(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, train = Path(files[1]), Tokenizer.train
+
+    def meddle(*args: Any, **options: Any) -> Tokenizer:
+        path.write_text(path.read_text().replace("katze", "kater", 1))
+        return train(*args, **options)
+
+    monkeypatch.setattr(Tokenizer, "train", meddle)
+    told = fault(recipe_for(files, tmp_path / "run"), DataError)
+    assert told == f"{path} changed while being read: run 'yakusu prepare' again"
+    assert not (tmp_path / "run" / "data").exists()
+
+
+def test_every_pair_knows_its_line(tmp_path: Path) -> None:
+    pairs = [("", "a"), *PAIRS[:200], ("so", "so"), *PAIRS[200:]]
+    made = yakusu.prepare(recipe_for(write(tmp_path, pairs), tmp_path / "run"))
+    for split in ("train", "dev"):
+        lines = Pairs.open(made.folder, split).lines
+        assert [pairs[line - 1] for line in lines] == texts(made.folder, split)
 
 
 def test_an_interrupted_run_is_prepared_anew(files: list[str], tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from yakusu.errors import ModelError
+from yakusu.folder import read_json, write_json
 from yakusu.model.transformer import Transformer, TransformerConfig
 from yakusu.search import SearchConfig
 from yakusu.tokenizer import Tokenizer, TokenizerConfig
-from yakusu.training.checkpoint import read_json, write_json
 from yakusu.translator import Translator, save_translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

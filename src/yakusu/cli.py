@@ -26,7 +26,7 @@ from rich.progress import Task as RichTask
 from rich.text import Text
 
 import yakusu
-from yakusu.errors import DataError, YakusuError
+from yakusu.errors import DataError, SignalError, YakusuError
 from yakusu.progress import Task
 from yakusu.text import decode_lines, language_of, read_lines
 
@@ -63,6 +63,9 @@ def main() -> None:
     )
     try:
         app(standalone_mode=True)
+    except SignalError as error:
+        _err.print(_escape(str(error)))
+        sys.exit(128 + error.signal)
     except YakusuError as error:
         _err.print(f"[bold red]error:[/] {_escape(str(error))}")
         sys.exit(2)

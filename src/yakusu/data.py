@@ -3,6 +3,7 @@
     train.src.tokens   the ids of all source sentences in a row, uint16 or uint32
     train.src.offsets  where each sentence begins, uint64, and where the last one ends
     train.tgt.*        the same for the target side
+    train.lines        where each pair stands in the corpus, uint64, counted from 1
     data.json          sizes, counts and the filters' report
 
 Everything streams: of a pair, memory keeps a byte or two while the repeats are looked for, and the
@@ -84,6 +85,7 @@ class Pairs:
 
     src: Sentences
     tgt: Sentences
+    lines: npt.NDArray[np.uint64]
 
     @classmethod
     def open(cls, folder: Path, split: str) -> "Pairs":
@@ -98,9 +100,12 @@ class Pairs:
             raise RunError(
                 f"{folder / 'data.json'} is missing or broken: run 'yakusu prepare'"
             ) from error
-        return cls(
-            Sentences(folder / f"{split}.src", dtype), Sentences(folder / f"{split}.tgt", dtype)
-        )
+        src, tgt = (Sentences(folder / f"{split}.{side}", dtype) for side in _SIDES)
+        lines = folder / f"{split}.lines"
+        if not lines.exists() or lines.stat().st_size != 8 * len(src):
+            raise RunError(f"{lines} is missing or cut off: run 'yakusu prepare' again")
+        empty = np.zeros(0, dtype="<u8")  # which cannot be mapped
+        return cls(src, tgt, np.memmap(lines, dtype="<u8", mode="r") if len(src) else empty)
 
     def __len__(self) -> int:
         return len(self.src)
@@ -136,16 +141,16 @@ def sift(
     return keep
 
 
-def chosen_pairs(corpus: Corpus, keep: npt.NDArray[np.bool_]) -> Iterator[Pair]:
-    """The pairs of a corpus for which `keep` is True.
+def chosen_pairs(corpus: Corpus, keep: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Pair]]:
+    """The pairs of a corpus for which `keep` is True, each with its line, counted from 1.
 
     Raises:
         DataError: The corpus no longer has as many lines as `keep`.
     """
     try:
-        for pair, kept in zip(read_pairs(corpus), keep, strict=True):
+        for line, (pair, kept) in enumerate(zip(read_pairs(corpus), keep, strict=True), start=1):
             if kept:
-                yield pair
+                yield line, pair
     except ValueError as error:
         names = " and ".join(str(path) for path in corpus.files)
         raise DataError(f"{names} changed while being read: run 'yakusu prepare' again") from error
@@ -156,15 +161,16 @@ class _Window:
     """Encoded pairs on their way from a worker to the disk."""
 
     sides: tuple[tuple[Ids, npt.NDArray[np.int64]], ...]  # of src and tgt: all ids, lengths
+    lines: npt.NDArray[np.uint64]
     dropped: Counter[str]
     n_pairs: int
 
 
 def _encode_window(
-    pairs: list[Pair], tokenizer: Tokenizer, filters: FilterConfig, dtype: str
+    pairs: list[tuple[int, Pair]], tokenizer: Tokenizer, filters: FilterConfig, dtype: str
 ) -> _Window:
-    src = tokenizer.encode_source([source for source, _ in pairs])
-    tgt = tokenizer.encode_target([target for _, target in pairs])
+    src = tokenizer.encode_source([source for _, (source, _) in pairs])
+    tgt = tokenizer.encode_target([target for _, (_, target) in pairs])
     # Lengths are judged without eos: an empty sentence has no token.
     faults = [length_fault(len(s) - 1, len(t) - 1, filters) for s, t in zip(src, tgt, strict=True)]
     fit = [not fault for fault in faults]
@@ -175,11 +181,12 @@ def _encode_window(
         )
         for side in (src, tgt)
     )
-    return _Window(sides, Counter(fault for fault in faults if fault), len(pairs))
+    lines = np.fromiter((line for line, _ in compress(pairs, fit)), dtype="<u8")
+    return _Window(sides, lines, Counter(fault for fault in faults if fault), len(pairs))
 
 
 def binarise(
-    pairs: Iterator[Pair],
+    pairs: Iterator[tuple[int, Pair]],
     stem: Path,
     *,
     tokenizer: Tokenizer,
@@ -192,7 +199,7 @@ def binarise(
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
     Args:
-        pairs: What to encode.
+        pairs: What to encode, each with its line in the corpus.
         stem: Folder and split, as in data/train.
         tokenizer: Gives the ids.
         filters: Its length rules drop pairs.
@@ -233,6 +240,7 @@ class _Writer:
             [self._open(f"{stem}.{side}.{kind}") for side in _SIDES]
             for kind in ("tokens", "offsets")
         )
+        self._lines = self._open(f"{stem}.lines")
         for file in self._offsets:
             file.write(bytes(8))
 
@@ -252,4 +260,5 @@ class _Writer:
             self._tokens[i].write(ids.tobytes())
             self._offsets[i].write(ends.astype("<u8").tobytes())
             self._ends[i] += len(ids)
-        self.n_pairs += len(lengths)
+        self._lines.write(window.lines.tobytes())
+        self.n_pairs += len(window.lines)

@@ -4,7 +4,8 @@ YakusuError
 ├── DataError      a corpus or a file of text
 ├── RecipeError    a recipe: an unknown key, a value out of range
 ├── ModelError     a model or checkpoint folder: incomplete, corrupt, of another version
-└── RunError       a run folder: it holds another run, or nothing to go on from
+├── RunError       a run folder: it holds another run, or nothing to go on from
+└── SignalError    SIGTERM or SIGINT ended a run, after a checkpoint
 """
 
 
@@ -26,3 +27,11 @@ class ModelError(YakusuError):
 
 class RunError(YakusuError):
     """A run folder cannot be used for what was asked."""
+
+
+class SignalError(YakusuError):
+    """A signal ended a run, after a checkpoint; the command line exits with code 128 + `signal`."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        super().__init__(message)
+        self.signal = signal

@@ -8,6 +8,7 @@ RUN/model/             the translator
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,25 +17,20 @@ from pydantic import ValidationError
 
 from yakusu.data import Pairs
 from yakusu.errors import RecipeError, RunError
+from yakusu.folder import locked, read_json, save_folder, verify_folder
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq, models
-from yakusu.preparation import Preparation, Prepared
+from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.search import SearchConfig
 from yakusu.text import read_lines, read_pairs
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import (
-    average_tensors,
-    checkpoints,
-    load_tensors,
-    read_json,
-    save_folder,
-    step_of,
-    verify_folder,
-)
-from yakusu.training.device import keep_freed_memory
+from yakusu.training.checkpoint import average_tensors, checkpoints, load_tensors, step_of
+from yakusu.training.device import keep_freed_memory, pick_device
 from yakusu.training.log import RunLog
+from yakusu.training.parallel import Group, processes
+from yakusu.training.stop import Stop
 from yakusu.training.trainer import Trainer
 from yakusu.translator import Translation, Translator, save_translator
 
@@ -46,6 +42,7 @@ _MAY_CHANGE = (
     "training.patience",
     "training.checkpoint_",
     "training.log_steps",
+    "training.stall_minutes",
 )
 
 
@@ -64,24 +61,34 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
         DataError: The corpus cannot be used.
         RunError: The folder holds another run.
     """
-    run = _open_run(recipe)
-    folder = run / "data"
-    was_there = folder.exists()
-    if was_there:
-        verify_folder(folder)
-    else:
-        save_folder(folder, Preparation(recipe, progress or Silent(), workers).fill)
+    with _opened(recipe) as run:
+        folder = run / "data"
+        was_there = folder.exists()
+        if was_there:
+            verify_folder(folder)
+            refuse_changed(folder, recipe)
+        else:
+            save_folder(folder, Preparation(recipe, progress or Silent(), workers).fill)
     facts = read_json(folder / "data.json")
     return Prepared(
         folder, facts["report"], facts["n_train"], facts["n_dev"], facts["fullness"], was_there
     )
 
 
-def _open_run(recipe: Recipe) -> Path:
-    """The run folder; its saved recipe must agree with this one."""
+@contextmanager
+def _opened(recipe: Recipe) -> Iterator[Path]:
+    """The run folder, for this process alone; its saved recipe must agree with this one."""
     if not recipe.run:
         raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
     run = Path(recipe.run)
+    _refuse_other_run(run, recipe)
+    _look_at(recipe)
+    with locked(run):
+        save_recipe(recipe, run / "recipe.toml")
+        yield run
+
+
+def _refuse_other_run(run: Path, recipe: Recipe) -> None:
     saved = run / "recipe.toml"
     if run.exists() and not run.is_dir():
         raise RunError(f"{run} is a file: choose another folder with --run")
@@ -99,10 +106,6 @@ def _open_run(recipe: Recipe) -> Path:
             )
     elif not saved.exists() and run.exists() and any(run.iterdir()):
         raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
-    _look_at(recipe)
-    run.mkdir(parents=True, exist_ok=True)
-    save_recipe(recipe, saved)
-    return run
 
 
 def _look_at(recipe: Recipe) -> None:
@@ -137,39 +140,30 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
         YakusuError: See `prepare`; or a checkpoint is corrupt.
     """
     progress = progress or Silent()
-    prepared = prepare(recipe, progress=progress)
-    if not prepared.was_there:
-        progress.say(str(prepared))
-    run, data = Path(recipe.run), prepared.folder
-    tokenizer = Tokenizer.load(data)
-    dev_tgt = list(read_lines(data / "dev.tgt.txt"))
-    dev_src = list(read_lines(data / "dev.src.txt"))
+    with processes(recipe.training.stall_minutes) as group, ExitStack() as held:
 
-    def dev_bleu(model: Seq2Seq) -> Score:
-        translator = Translator(
-            model,
-            tokenizer,
-            languages=recipe.languages,
-            search=recipe.search.model_copy(update={"n_best": 1}),
-            device=next(model.parameters()).device,
-        )
-        hypotheses = translator.translate(dev_src)
-        return score(
-            hypotheses,
-            dev_tgt,
-            metrics=("bleu",),
-            lowercase=recipe.tokenizer.lowercases,
-            target_language=recipe.languages[1],
-        )[0]
+        def begin() -> Prepared:
+            held.enter_context(_opened(recipe))
+            prepared = prepare(recipe, progress=progress)
+            if not prepared.was_there:
+                progress.say(str(prepared))
+            return prepared
 
+        prepared = group.lead(begin)
+        return _train(recipe, prepared.folder, progress if group.leads else Silent(), group)
+
+
+def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trained:
+    run, tokenizer = Path(recipe.run), Tokenizer.load(data)
     keep_freed_memory()
     torch.manual_seed(recipe.seed)
     model = models[recipe.model.name](
         recipe.model,
         src_vocab_size=tokenizer.src_vocab_size,
         tgt_vocab_size=tokenizer.tgt_vocab_size,
-    )
-    with RunLog(run, progress) as log:
+    ).to(pick_device(recipe.training.device, group.local_rank))
+    dev_bleu = _DevBleu(recipe, tokenizer, data, group)
+    with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
         trainer = Trainer(
             model,
             train=Pairs.open(data, "train"),
@@ -179,14 +173,42 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
             seed=recipe.seed,
             folder=run / "checkpoints",
             bleu=lambda model: dev_bleu(model).value,
-            record=log.record,
+            record=log.record if log else lambda event: None,
             progress=progress,
+            group=group,
+            stop=stop,
         )
         progress.say(_beginning(trainer, trainer.resume()))
         reason = trainer.run()
-    out = average(run, progress=progress)
-    final = Translator.load(out, device=trainer.device)
-    return Trained(out, trainer.state.step, trainer.state.seconds, reason, dev_bleu(final.model))
+    out = group.lead(lambda: average(run, progress=progress))
+    final = dev_bleu(Translator.load(out, device=trainer.device).model)
+    return Trained(out, trainer.state.step, trainer.state.seconds, reason, final)
+
+
+class _DevBleu:
+    """BLEU of real beam output on the dev set, shared out among the processes."""
+
+    def __init__(self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group) -> None:
+        self.recipe, self.tokenizer, self.group = recipe, tokenizer, group
+        self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
+
+    def __call__(self, model: Seq2Seq) -> Score:
+        recipe = self.recipe
+        translator = Translator(
+            model,
+            self.tokenizer,
+            languages=recipe.languages,
+            search=recipe.search.model_copy(update={"n_best": 1}),
+            device=model.output_weight.device,
+        )
+        hypotheses = self.group.join(translator.translate(self.group.share(self.src)))
+        return score(
+            hypotheses,
+            self.tgt,
+            metrics=("bleu",),
+            lowercase=recipe.tokenizer.lowercases,
+            target_language=recipe.languages[1],
+        )[0]
 
 
 def _beginning(trainer: Trainer, resumed: bool) -> str:

@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from yakusu.batches import cut_by_length, fullness
 from yakusu.data import Pairs, binarise, chosen_pairs, dtype_for, sift
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RunError
+from yakusu.folder import read_json, sha256, write_json
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 from yakusu.text import Corpus, FilterConfig, FilterReport, Pair, length_fault
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import write_json
 
+Numbered = tuple[int, Pair]  # with its line in the corpus
 _SAMPLE = 100_000  # pairs whose batches tell the share of padding
 _KEEP_ALL = FilterConfig(
     max_tokens=2**31, max_ratio=2**31, drop_duplicates=False, drop_identical=False
@@ -60,6 +61,7 @@ class Preparation:
     def fill(self, folder: Path) -> None:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
+        inputs = _hashes(recipe)
         train = sift(recipe.data.train, recipe.filters, report, self.progress)
         dev_report = FilterReport() if recipe.data.dev else report
         dev_corpus, dev_filters, dev = self._dev(train, dev_report)
@@ -86,17 +88,28 @@ class Preparation:
             raise DataError(_too_few(recipe.data.train, report.read, n_train, len(dev_pairs)))
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(pair[side] + "\n" for pair in dev_pairs)
-        self._describe(folder, tokenizer, report, n_train, len(dev_pairs))
+                file.writelines(pair[side] + "\n" for _, pair in dev_pairs)
+        for key, digest in _hashes(recipe).items():
+            if digest != inputs[key]:
+                name = _inputs(recipe)[key]
+                raise DataError(f"{name} changed while being read: run 'yakusu prepare' again")
+        self._describe(folder, tokenizer, report, n_train, len(dev_pairs), inputs)
 
     def _describe(
-        self, folder: Path, tokenizer: Tokenizer, report: FilterReport, n_train: int, n_dev: int
+        self,
+        folder: Path,
+        tokenizer: Tokenizer,
+        report: FilterReport,
+        n_train: int,
+        n_dev: int,
+        inputs: dict[str, str],
     ) -> None:
         facts = {
             "dtype": dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)),
             "n_train": n_train,
             "n_dev": n_dev,
             "report": report.as_dict(),
+            "inputs": inputs,
         }
         write_json(folder / "data.json", facts)
         pairs = Pairs.open(folder, "train")
@@ -107,19 +120,19 @@ class Preparation:
 
     def _fit_dev(
         self,
-        pairs: Iterator[Pair],
+        pairs: Iterator[Numbered],
         tokenizer: Tokenizer,
         filters: FilterConfig,
         report: FilterReport,
-    ) -> list[Pair]:
+    ) -> list[Numbered]:
         """Dev pairs whose lengths pass the filters; those held out are counted like the others."""
         fit = []
-        for src, tgt in pairs:
+        for line, (src, tgt) in pairs:
             ids = tokenizer.encode_source([src]), tokenizer.encode_target([tgt])
             if fault := length_fault(len(ids[0][0]) - 1, len(ids[1][0]) - 1, filters):
                 report.dropped[fault] += 1
             else:
-                fit.append((src, tgt))
+                fit.append((line, (src, tgt)))
         return fit
 
     def _dev(
@@ -148,14 +161,14 @@ class Preparation:
         sample[chosen[np.linspace(0, len(chosen) - 1, n, dtype=np.int64)]] = True
 
         def side(i: int) -> Iterator[str]:
-            return (pair[i] for pair in chosen_pairs(self.recipe.data.train, sample))
+            return (pair[i] for _, pair in chosen_pairs(self.recipe.data.train, sample))
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         return Tokenizer.train(side(0), side(1), config, seed=self.recipe.seed)
 
     def _binarise(
         self,
-        pairs: Iterator[Pair],
+        pairs: Iterator[Numbered],
         total: int,
         stem: Path,
         tokenizer: Tokenizer,
@@ -172,6 +185,36 @@ class Preparation:
             progress=self.progress,
             workers=self.workers,
         )
+
+
+def refuse_changed(folder: Path, recipe: Recipe) -> None:
+    """Compare the corpora, where they still are, with what a data folder was made from.
+
+    Raises:
+        RunError: One has changed.
+    """
+    before = read_json(folder / "data.json")["inputs"]
+    for key, path in _inputs(recipe).items():
+        if path.exists() and sha256(path) != before[key]:
+            raise RunError(
+                f"{path} has changed since {folder} was made from it: put the old text back, or "
+                "choose another folder with --run"
+            )
+
+
+def _inputs(recipe: Recipe) -> dict[str, Path]:
+    """The files that a run is made from, by their keys in the recipe."""
+    corpora = {"train": recipe.data.train, "dev": recipe.data.dev}
+    return {
+        f"{split}.{side}": Path(path)
+        for split, corpus in corpora.items()
+        for side, path in (("src", corpus.src), ("tgt", corpus.tgt), ("tsv", corpus.tsv))
+        if path
+    }
+
+
+def _hashes(recipe: Recipe) -> dict[str, str]:
+    return {key: sha256(path) for key, path in _inputs(recipe).items()}
 
 
 def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:

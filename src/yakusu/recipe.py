@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from yakusu.batches import BatchConfig
 from yakusu.config import Config
 from yakusu.errors import RecipeError
+from yakusu.folder import write_text
 from yakusu.model.transformer import TransformerConfig
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
@@ -88,7 +89,7 @@ def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
     """Write a recipe with every value spelled out."""
-    path.write_text(tomli_w.dumps(recipe.model_dump()), encoding="utf-8")
+    write_text(path, tomli_w.dumps(recipe.model_dump()))
 
 
 def differences(one: Recipe, other: Recipe) -> list[str]:

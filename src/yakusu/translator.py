@@ -15,20 +15,13 @@ import torch
 
 from yakusu.batches import pad
 from yakusu.errors import ModelError
+from yakusu.folder import read_json, save_folder, verify_folder, write_json
 from yakusu.model.base import Seq2Seq, models
 from yakusu.model.transformer import TransformerConfig
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import (
-    Tensors,
-    load_tensors,
-    read_json,
-    save_folder,
-    save_tensors,
-    verify_folder,
-    write_json,
-)
+from yakusu.training.checkpoint import Tensors, load_tensors, save_tensors
 from yakusu.training.device import pick_device
 
 _log = logging.getLogger(__name__)

@@ -168,7 +168,7 @@ def test_dev_bleu_ignores_case_where_the_vocabulary_does(run_yakusu: Yakusu, own
 def test_the_run_folder_is_as_the_docs_say(work: Path) -> None:
     run = work / "run"
     assert sorted(path.name for path in run.iterdir()) == [
-        "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
+        ".lock", "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
     ]  # fmt: skip
     assert sorted(path.name for path in (run / "model").iterdir()) == [
         "config.json", "manifest.json", "model.safetensors", "tokenizer.model"
@@ -492,15 +492,36 @@ def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Pat
     assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no whole manifest")
 
 
-def test_a_corrupt_checkpoint_or_data_folder_does_not_go_on(run_yakusu: Yakusu, own: Path) -> None:
-    weights = own / "run" / "checkpoints" / "step-00000006" / "model.safetensors"
-    whole = weights.read_bytes()
-    weights.write_bytes(whole[:-1])
-    assert f"{weights} is corrupt" in fails(run_yakusu("train", *options(own)))
-    weights.write_bytes(whole)
+def test_a_corrupt_data_folder_or_a_run_without_a_whole_checkpoint_does_not_go_on(
+    run_yakusu: Yakusu, own: Path
+) -> None:
+    for step in (3, 6):
+        weights = own / "run" / "checkpoints" / f"step-{step:08}" / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1])
+    for _ in range(2):  # it stays so
+        told = fails(run_yakusu("train", *options(own)))
+        assert f"no checkpoint in {weights.parents[1]} is whole ({weights} is corrupt" in told
     tokens = own / "run" / "data" / "train.src.tokens"
     tokens.write_bytes(tokens.read_bytes()[:-2])
     assert f"{tokens} is corrupt" in fails(run_yakusu("train", *options(own)))
+
+
+def test_a_corrupt_checkpoint_is_told_and_the_one_before_it_taken(
+    run_yakusu: Yakusu, own: Path
+) -> None:
+    model = own / "run" / "model" / "model.safetensors"
+    before = model.read_bytes()
+    newest = own / "run" / "checkpoints" / "step-00000006"
+    state = newest / "state.json"
+    state.write_bytes(state.read_bytes().replace(b"6", b"7", 1))
+    said = run_yakusu("train", *options(own))
+    assert said.code == 0
+    assert f"{state} is corrupt" in said.err and "going back to step-00000003" in said.err
+    assert "already at step 3 " in said.err
+    assert model.read_bytes() == before
+    assert sorted(path.name for path in newest.parent.iterdir()) == [
+        "corrupt-step-00000006", "step-00000003", "step-00000006"
+    ]  # fmt: skip
 
 
 def test_a_target_folder_that_holds_another_run(run_yakusu: Yakusu, own: Path) -> None:

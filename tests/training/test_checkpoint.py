@@ -9,16 +9,8 @@ import pytest
 import torch
 
 from yakusu.errors import ModelError
-from yakusu.training.checkpoint import (
-    FORMAT,
-    average_tensors,
-    checkpoints,
-    load_tensors,
-    save_folder,
-    save_tensors,
-    sha256,
-    verify_folder,
-)
+from yakusu.folder import FORMAT, save_folder, sha256, verify_folder
+from yakusu.training.checkpoint import average_tensors, checkpoints, load_tensors, save_tensors
 
 
 def fill(folder: Path) -> None:

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from yakusu.batches import pad
 from yakusu.errors import ModelError
+from yakusu.folder import read_json
 from yakusu.search import greedy_search
-from yakusu.training.checkpoint import checkpoints, load_tensors, read_json
+from yakusu.training.checkpoint import checkpoints, load_tensors
 from yakusu.training.trainer import Trainer, seed_step
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_losses.json"

@@ -1,18 +1,11 @@
-"""Folders of tensors that are whole or absent: save, verify, load, average.
+"""Checkpoints: named tensors as safetensors, the newest whole one, the average of several.
 
-A folder is written under a temporary name, synced and renamed; `manifest.json` lists each file
-with its size and SHA-256. Tensors are safetensors, the rest is JSON: nothing is ever unpickled.
-See docs/decisions/0005.
+Nothing is ever unpickled. See docs/decisions/0005.
 """
 
-import hashlib
-import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -20,103 +13,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from yakusu.errors import ModelError
+from yakusu.folder import verify_folder
 
-FORMAT = 1  # of model and checkpoint folders; CHANGELOG.md says what reads what
 Tensors = dict[str, Tensor]
-
-
-def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Make a folder that is there whole or not at all, replacing an older one of its kind.
-
-    Args:
-        folder: Its final name.
-        fill: Writes the files into the folder that it is given.
-
-    Raises:
-        ModelError: Something else has that name.
-    """
-    if folder.exists() and not (folder / "manifest.json").exists():
-        raise ModelError(f"{folder} exists and is no model folder: choose another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        fill(temporary)
-        files = sorted(path for path in temporary.iterdir())
-        manifest = {
-            "format": FORMAT,
-            "files": {p.name: {"size": p.stat().st_size, "sha256": sha256(p)} for p in files},
-        }
-        write_json(temporary / "manifest.json", manifest)
-        temporary.chmod(0o755)
-        for path in (*files, temporary / "manifest.json", temporary):
-            _sync(path)
-        if folder.exists():
-            old = temporary.with_name(f"{temporary.name}-old")
-            folder.rename(old)
-            try:
-                temporary.rename(folder)
-            except OSError:
-                old.rename(folder)
-                raise
-            shutil.rmtree(old)
-        else:
-            temporary.rename(folder)
-        _sync(folder.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def verify_folder(folder: Path) -> None:
-    """Check every file of a folder against its manifest.
-
-    Raises:
-        ModelError: The folder or a file of it is missing, altered or of a newer format.
-    """
-    if not folder.is_dir():
-        raise ModelError(f"{folder} is not a model folder: check the path")
-    try:
-        manifest = read_json(folder / "manifest.json")
-        version = manifest["format"]
-        files = [(name, f["size"], f["sha256"]) for name, f in manifest["files"].items()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"{folder} has no whole manifest.json, so it is no model folder or an incomplete one: "
-            "name the folder that 'yakusu train' or 'yakusu average' wrote"
-        ) from error
-    if version != FORMAT:
-        raise ModelError(
-            f"{folder} has format {version}, this yakusu reads {FORMAT}: update yakusu"
-        )
-    for name, size, digest in files:
-        path = folder / name
-        if not path.is_file():
-            raise ModelError(f"{path} is missing: the folder is incomplete, copy it again")
-        if path.stat().st_size != size or sha256(path) != digest:
-            raise ModelError(
-                f"{path} is corrupt ({path.stat().st_size} bytes, {size} when it was written, "
-                "another SHA-256): copy the folder again"
-            )
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON for people: indented, UTF-8, keys in their own order."""
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is not JSON.
-    """
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def save_tensors(path: Path, tensors: Tensors) -> None:
@@ -163,14 +62,33 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-*"), key=step_of)
 
 
+def newest_whole(folder: Path, say: Callable[[str], None]) -> Path | None:
+    """The newest checkpoint that is as it was written; None where there is none at all.
+
+    Newer ones that are not are said, and put aside as `corrupt-step-N`.
+
+    Raises:
+        ModelError: None of those that are there is whole.
+    """
+    faults: dict[Path, ModelError] = {}
+    for checkpoint in reversed(checkpoints(folder)):
+        try:
+            verify_folder(checkpoint)
+        except ModelError as error:
+            faults[checkpoint] = error
+            continue
+        for corrupt, fault in faults.items():
+            aside = corrupt.with_name(f"corrupt-{corrupt.name}")
+            shutil.rmtree(aside, ignore_errors=True)
+            corrupt.rename(aside)
+            say(f"{fault}; it is now {aside}, going back to {checkpoint.name}")
+        return checkpoint
+    if faults:
+        first = next(iter(faults.values()))
+        raise ModelError(f"no checkpoint in {folder} is whole ({first}): begin another run")
+    return None
+
+
 def step_of(checkpoint: Path) -> int:
     """The step at which a checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,14 +11,14 @@ from yakusu.errors import RecipeError
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 
 
-def pick_device(name: str) -> torch.device:
-    """The device called `name`; "auto" is a GPU where there is one.
+def pick_device(name: str, local_rank: int = 0) -> torch.device:
+    """The device called `name`; "auto" is a GPU where there is one, for each process its own.
 
     Raises:
         RecipeError: torch knows no such device, or this machine has none.
     """
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu")
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:

@@ -4,39 +4,44 @@ All that is random in a step follows from (seed, step), and the order of the dat
 (seed, epoch), so a run that was stopped goes on as if it never had been (docs/decisions/0006).
 """
 
+import logging
 import math
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from signal import Signals
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from safetensors import SafetensorError
+from torch import nn
 
-from yakusu.batches import BatchConfig, Indices, collate, cut_by_length, epoch_steps
+from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
 from yakusu.config import Config
 from yakusu.data import Pairs
+from yakusu.errors import RunError, SignalError
+from yakusu.folder import read_json, save_folder, write_json
 from yakusu.model.base import Seq2Seq
-from yakusu.progress import Progress
+from yakusu.progress import Progress, Task
 from yakusu.training.checkpoint import (
     Tensors,
     checkpoints,
     load_tensors,
-    read_json,
-    save_folder,
+    newest_whole,
     save_tensors,
     step_of,
-    verify_folder,
-    write_json,
 )
-from yakusu.training.device import pick_device
-from yakusu.training.loss import Loss, smoothed_loss, zero_point
+from yakusu.training.gradient import Gradient, ModelLoss, Sums, out_of_memory
+from yakusu.training.loss import zero_point
+from yakusu.training.parallel import Group
 from yakusu.training.schedule import lrate
+from yakusu.training.stop import Stop
 
+_log = logging.getLogger(__name__)
 Event = dict[str, Any]
 
 
@@ -63,6 +68,9 @@ class TrainingConfig(Config):
     checkpoint_steps: int = Field(0, ge=0)  # also save this often; 0: not by steps
     best_by: Literal["bleu", "perplexity"] = "bleu"
     log_steps: int = Field(50, ge=1)
+    max_skipped: int = Field(20, ge=0)  # steps left out because they are not finite, in a run
+    max_failed_saves: int = Field(3, ge=1)  # in a row, before training stops
+    stall_minutes: float = Field(10.0, gt=0)  # what processes wait for one another
 
 
 @dataclass
@@ -78,6 +86,9 @@ class TrainerState:
     bad_validations: int = 0
     seconds: float = 0.0
     target_tokens: int = 0
+    validated: int = 0  # the step of the last validation
+    skipped: int = 0  # steps whose loss or gradient was not finite
+    n_processes: int = 1
     milestones: list[int] = field(default_factory=list)  # steps whose checkpoints are averaged
 
 
@@ -85,7 +96,7 @@ class Trainer:
     """Trains a model on binarised pairs.
 
     Args:
-        model: What to train.
+        model: What to train, on its device.
         train: Training pairs.
         dev: Pairs to validate on.
         config: How.
@@ -95,6 +106,8 @@ class Trainer:
         bleu: BLEU of real beam output on the dev set.
         record: Receives each event of the log.
         progress: Watches.
+        group: The processes that train together.
+        stop: Says when a signal has come.
     """
 
     def __init__(
@@ -110,42 +123,68 @@ class Trainer:
         bleu: Callable[[Seq2Seq], float],
         record: Callable[[Event], None],
         progress: Progress,
+        group: Group | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self.config, self.seed, self.folder = config, seed, folder
         self.train_pairs, self.dev_pairs = train, dev
         self.bleu, self.record, self.progress = bleu, record, progress
-        self.device = pick_device(config.device)
-        self.model = model.to(self.device)
-        on_gpu = self.device.type != "cpu"
+        self.group, self.stop = group or Group(), stop or Stop()
+        self.model, self.device = model, model.output_weight.device
         self.step_tokens = batches.step_tokens
         self.batch_tokens = batches.batch_tokens_on(self.device.type)
-        self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
-        compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
-        self.forward: nn.Module = torch.compile(model, dynamic=True) if compiled else model  # type: ignore[assignment]
+        on_gpu = self.device.type != "cpu"
+        loss = ModelLoss(
+            model,
+            epsilon=config.label_smoothing,
+            bf16=config.precision == "bf16" or (config.precision == "auto" and on_gpu),
+            compiled=config.compile == "yes" or (config.compile == "auto" and on_gpu),
+        )
+        self.gradient = Gradient(loss, self.group)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=(config.adam_beta1, config.adam_beta2),
             eps=config.adam_epsilon,
             fused=True,
         )
-        self.state = TrainerState()
-        self._since_log: list[tuple[Tensor, Tensor, int]] = []
+        self.state = TrainerState(n_processes=self.group.size)
+        self._since_log: list[Sums] = []
+        self._failed_saves, self._saved_step = 0, -1
 
     def run(self) -> str:
-        """Train until a limit of the recipe is reached; return which one."""
+        """Train until a limit of the recipe is reached; return which one.
+
+        Raises:
+            SignalError: SIGTERM or SIGINT came; a checkpoint was written.
+            RunError: Memory ran out, too many steps were not finite, too many checkpoints could
+                not be written, or a process was lost.
+        """
         clock = _Clock(self.state)
-        with self.progress.task("training", "steps", self.config.max_steps) as task:
-            task.advance(self.state.step)
-            while not (reason := self.limit_reached()):
-                for batches in self._epoch():
-                    self._step(batches)
-                    clock.tick()
-                    task.advance(1, note=f"epoch {self.state.epoch + 1}, {clock.note}")
-                    self._after_step(clock)
-                    if reason := self.limit_reached():
-                        return reason
-                self.state.epoch += 1
-                self.state.step_in_epoch, self.state.epoch_share = 0, 0.0
+        try:
+            with self.progress.task("training", "steps", self.config.max_steps) as task:
+                task.advance(self.state.step)
+                self._validate_and_save(clock)  # what a signal had put off
+                return self._train(clock, task)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            raise RunError(
+                f"out of memory at step {self.state.step}: set "
+                f"batches.batch_tokens={self.batch_tokens // 2} in a new run"
+            ) from error
+
+    def _train(self, clock: "_Clock", task: Task) -> str:
+        while not (reason := self.limit_reached()):
+            for batches in self._epoch():
+                self.group.meet()
+                self._step(batches)
+                clock.tick()
+                task.advance(1, note=f"epoch {self.state.epoch + 1}, {clock.note}")
+                self._after_step(clock)
+                if reason := self.limit_reached():
+                    return reason
+            self.state.epoch += 1
+            self.state.step_in_epoch, self.state.epoch_share = 0, 0.0
         return reason
 
     def limit_reached(self) -> str:
@@ -178,22 +217,50 @@ class Trainer:
         """One update: the gradient of the mean loss over all target tokens of the batches."""
         state, config = self.state, self.config
         state.step += 1
-        seed_step(self.seed, state.step)
         self.model.train()
-        n_tokens = int(sum(self.train_pairs.tgt.lengths_of(batch).sum() for batch in batches))
-        smoothed = nll = torch.zeros((), device=self.device)
-        for batch in batches:
-            loss = self._loss(self.train_pairs, batch)
-            (loss.smoothed / n_tokens).backward()
-            smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
-        if config.clip_norm:
-            nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate
-        self.optimizer.step()
+        sums = self.gradient.accumulate(
+            self.train_pairs,
+            batches,
+            seed=lambda: seed_step(self.seed, state.step, self.group.rank),
+        )
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        if math.isfinite(sums.smoothed) and math.isfinite(norm):
+            if config.clip_norm:
+                nn.utils.clip_grads_with_norm_(self.model.parameters(), config.clip_norm, norm)
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.learning_rate
+            self.optimizer.step()
+            state.target_tokens += sums.n_tokens
+            self._since_log.append(sums)
+        else:
+            self._skip(batches)
         self.optimizer.zero_grad(set_to_none=True)
-        state.target_tokens += n_tokens
-        self._since_log.append((smoothed, nll, n_tokens))
+
+    def _skip(self, batches: list[Indices]) -> None:
+        """Leave the weights as they are; too many such steps end the run."""
+        state, limit = self.state, self.config.max_skipped
+        state.skipped += 1
+        lines = sorted(self.train_pairs.lines[np.concatenate(batches)].tolist())
+        self.record(
+            {
+                "event": "skip",
+                "step": state.step,
+                "epoch": round(state.epoch + state.epoch_share, 3),
+                "skipped": state.skipped,
+                "lines": lines,
+            }
+        )
+        if state.skipped <= limit:
+            return
+        self.save()
+        shown = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
+        raise RunError(
+            f"step {state.step:,}: loss or gradient is not finite, for more than "
+            f"training.max_skipped = {limit} steps; lines {shown} of the training text (all in "
+            "log.jsonl); the checkpoint is whole: look at those lines, or lower training.lr_scale "
+            "or set training.clip_norm=1.0 in a new run"
+        )
 
     @property
     def learning_rate(self) -> float:
@@ -205,36 +272,44 @@ class Trainer:
             scale=self.config.lr_scale,
         )
 
-    def _loss(self, pairs: Pairs, batch: Indices) -> Loss:
-        padded = collate(pairs, batch, src_pad=self.model.src_pad, tgt_pad=self.model.tgt_pad)
-        padded = padded.to(self.device)
-        real = padded.tgt != self.model.tgt_pad  # (B, T)
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-            hidden = self.forward(padded.src, padded.tgt)[real]  # (N, D)
-            return smoothed_loss(
-                hidden,
-                self.model.output_weight,
-                padded.tgt[real],
-                epsilon=self.config.label_smoothing,
-            )
-
     def _after_step(self, clock: "_Clock") -> None:
         """Log, validate and save where they are due."""
         step, config = self.state.step, self.config
-        if step % config.log_steps == 0:
+        signal = self._signal()
+        if step % config.log_steps == 0 and self._since_log:
             self._log(clock)
-        milestone = step % config.validate_steps == 0 or bool(self.limit_reached())
-        if milestone:
-            self._validate()
-            self.state.milestones.append(step)
+        if not signal:
+            self._validate_and_save(clock)
         by_steps = config.checkpoint_steps and step % config.checkpoint_steps == 0
         by_time = config.checkpoint_minutes and clock.since_save > 60 * config.checkpoint_minutes
-        if milestone or by_steps or by_time:
+        if (signal or by_steps or by_time) and self._saved_step != step:
             self.save()
             clock.saved()
+        if signal:
+            name = Signals(signal).name
+            raise SignalError(
+                f"{name}: stopped after step {step:,}; the same command goes on from there", signal
+            )
+
+    def _signal(self) -> int:
+        """The signal that came to any process; 0 for none."""
+        if self.group.sums(self.stop.signal) == [0]:
+            return 0
+        return max(self.group.join([self.stop.signal]))
+
+    def _validate_and_save(self, clock: "_Clock") -> None:
+        """Make a milestone of this step, if it is to be one and is not yet."""
+        state = self.state
+        due = state.step % self.config.validate_steps == 0 or bool(self.limit_reached())
+        if not due or state.validated == state.step:
+            return
+        self._validate()
+        state.milestones.append(state.step)
+        self.save()
+        clock.saved()
 
     def _log(self, clock: "_Clock") -> None:
-        smoothed, nll, n = (sum(float(x[i]) for x in self._since_log) for i in range(3))
+        smoothed, nll, n = (sum(values) for values in zip(*self._since_log, strict=True))
         self._since_log.clear()
         state = self.state
         self.record(
@@ -255,6 +330,7 @@ class Trainer:
 
     def _validate(self) -> None:
         state, began = self.state, time.monotonic()
+        state.validated = state.step
         self.model.eval()
         perplexity, bleu = self.dev_perplexity(), self.bleu(self.model)
         value = bleu if self.config.best_by == "bleu" else -perplexity
@@ -279,42 +355,83 @@ class Trainer:
     def dev_perplexity(self) -> float:
         """Plain perplexity a token on the dev set, eos counted."""
         order = np.arange(len(self.dev_pairs))
+        batches = cut_by_length(order, self.dev_pairs, self.batch_tokens)
         nll = 0.0
         with torch.no_grad():
-            for batch in cut_by_length(order, self.dev_pairs, self.batch_tokens):
-                nll += float(self._loss(self.dev_pairs, batch).nll)
+            for batch in self.group.share(batches):
+                nll += float(self.gradient.loss(self.dev_pairs, batch).nll)
+        (nll,) = self.group.sums(nll)
         return math.exp(min(nll / int(self.dev_pairs.tgt.lengths.sum()), 100.0))
 
-    def save(self) -> Path:
-        """Write a checkpoint of this step; let go of those that nobody needs any more."""
-        folder = self.folder / f"step-{self.state.step:08}"
-        self.state.milestones = self.state.milestones[-self.config.keep_last :]
-
-        def fill(temporary: Path) -> None:
-            save_tensors(temporary / "model.safetensors", self.model.weights())
-            save_tensors(temporary / "optimizer.safetensors", self._optimizer_tensors())
-            write_json(temporary / "state.json", asdict(self.state))
-
-        save_folder(folder, fill)
-        needed = {*self.state.milestones, self.state.best_step, self.state.step}
-        for other in checkpoints(self.folder):
-            if step_of(other) not in needed:
-                shutil.rmtree(other)
-        return folder
-
-    def resume(self) -> bool:
-        """Go on from the newest checkpoint; False where there is none.
+    def save(self) -> None:
+        """Write a checkpoint of this step; let go of those that nobody needs any more.
 
         Raises:
-            ModelError: The checkpoint is corrupt.
+            RunError: That failed too often in a row; once in a while it is a warning.
         """
-        saved = checkpoints(self.folder)
-        if not saved:
+        self.state.milestones = self.state.milestones[-self.config.keep_last :]
+        self._saved_step = self.state.step
+        failure = ""
+        if self.group.leads:
+            try:
+                self._write()
+            except (OSError, SafetensorError) as error:
+                failure = str(error)
+        failure = self.group.join([failure])[0]
+        self._failed_saves = self._failed_saves + 1 if failure else 0
+        if not failure:
+            return
+        what = f"step {self.state.step:,}: no checkpoint could be written ({failure})"
+        limit = self.config.max_failed_saves
+        if self._failed_saves >= limit:
+            raise RunError(
+                f"{what}, {limit} times in a row: make room for them, then the same command goes "
+                "on from the last one that was written"
+            )
+        _log.warning("%s: training goes on; failure %d of %d", what, self._failed_saves, limit)
+
+    def _write(self) -> None:
+        tensors = {
+            "model.safetensors": self.model.weights(),
+            "optimizer.safetensors": self._optimizer_tensors(),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        needed = sum(t.nbytes for group in tensors.values() for t in group.values()) + 2**20
+        free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise OSError(f"{free >> 20:,} MiB are free, {needed >> 20:,} MiB are needed")
+
+        def fill(temporary: Path) -> None:
+            for name, group in tensors.items():
+                save_tensors(temporary / name, group)
+            write_json(temporary / "state.json", asdict(self.state))
+
+        save_folder(self.folder / f"step-{self.state.step:08}", fill)
+        wanted = {*self.state.milestones, self.state.best_step, self.state.step}
+        for other in checkpoints(self.folder):
+            if step_of(other) not in wanted:
+                shutil.rmtree(other)
+
+    def resume(self) -> bool:
+        """Go on from the newest whole checkpoint; False where there is none.
+
+        Raises:
+            ModelError: There are checkpoints, and all are corrupt.
+            RunError: They were made by another number of processes.
+        """
+        newest = self.group.lead(lambda: newest_whole(self.folder, self.progress.say))
+        if newest is None:
             return False
-        verify_folder(saved[-1])
-        self.model.load_weights(load_tensors(saved[-1] / "model.safetensors"))
-        self._load_optimizer(load_tensors(saved[-1] / "optimizer.safetensors"))
-        self.state = TrainerState(**read_json(saved[-1] / "state.json"))
+        state = TrainerState(**read_json(newest / "state.json"))
+        if state.n_processes != self.group.size:
+            raise RunError(
+                f"{newest} was made by {state.n_processes} processes, not {self.group.size}: go "
+                "on with as many, or begin another run"
+            )
+        self.model.load_weights(load_tensors(newest / "model.safetensors"))
+        self._load_optimizer(load_tensors(newest / "optimizer.safetensors"))
+        self.state = state
+        self._saved_step = state.step
         return True
 
     def _optimizer_tensors(self) -> Tensors:
@@ -364,6 +481,7 @@ class _Clock:
         return round(speed, 1)
 
 
-def seed_step(seed: int, step: int) -> None:
-    """Make torch's random numbers a pure function of (seed, step)."""
-    torch.manual_seed(int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0]))
+def seed_step(seed: int, step: int, rank: int = 0) -> None:
+    """Make torch's random numbers a pure function of (seed, step, rank)."""
+    entropy = np.random.SeedSequence([seed, step, rank])
+    torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))

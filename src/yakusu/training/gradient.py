@@ -1,0 +1,143 @@
+"""The gradient of the mean loss over all target tokens of a step.
+
+The batches of a step are shared out among the processes. Where memory runs out the step is
+computed again in smaller batches, which give the same gradient.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from yakusu.batches import Indices, collate
+from yakusu.data import Pairs
+from yakusu.errors import RunError
+from yakusu.model.base import Seq2Seq
+from yakusu.training.loss import Loss, smoothed_loss
+from yakusu.training.parallel import Group, apart, spread
+
+_log = logging.getLogger(__name__)
+
+
+class ModelLoss(nn.Module):
+    """A model with its loss: ids in, sums over target tokens out."""
+
+    def __init__(self, model: Seq2Seq, *, epsilon: float, bf16: bool, compiled: bool) -> None:
+        super().__init__()
+        self.model, self.epsilon, self.bf16 = model, epsilon, bf16
+        # Called, not registered: the parameters keep their names.
+        self._hidden: Callable[..., Tensor] = (
+            torch.compile(model, dynamic=True) if compiled else model
+        )
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Loss:
+        """Of source ids (B, S) and target ids (B, T), both padded."""
+        real = tgt != self.model.tgt_pad  # (B, T)
+        with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+            hidden = self._hidden(src, tgt)[real]  # (N, D)
+            weight = self.model.output_weight
+            return smoothed_loss(hidden, weight, tgt[real], epsilon=self.epsilon)
+
+
+class Sums(NamedTuple):
+    """Over the target tokens of a step and all processes, in nats."""
+
+    smoothed: float
+    nll: float
+    n_tokens: int
+
+
+class Gradient:
+    """Computes losses and gradients of one model, together with the other processes.
+
+    Args:
+        loss: The model and its loss, on its device.
+        group: The processes.
+    """
+
+    def __init__(self, loss: ModelLoss, group: Group) -> None:
+        self.model, self.group = loss.model, group
+        self.device = loss.model.output_weight.device
+        self._loss = spread(loss, group)
+
+    def loss(self, pairs: Pairs, batch: Indices) -> Loss:
+        """The loss of one batch."""
+        padded = collate(pairs, batch, src_pad=self.model.src_pad, tgt_pad=self.model.tgt_pad)
+        padded = padded.to(self.device)
+        return Loss(*self._loss(padded.src, padded.tgt))
+
+    def accumulate(self, pairs: Pairs, step: list[Indices], *, seed: Callable[[], None]) -> Sums:
+        """Leave the gradient of a step in the parameters, where there was none.
+
+        Args:
+            pairs: The corpus.
+            step: Its batches, those of all processes.
+            seed: Sets the random numbers; called again if the step is computed again.
+
+        Raises:
+            RunError: Not even one pair at a time fits into memory.
+        """
+        parts = 1
+        while (sums := self._try(pairs, step, parts, seed)) is None:
+            self.model.zero_grad(set_to_none=True)
+            longest = max(_longest(pairs, batch) for batch in step)
+            if parts >= max(map(len, step)):
+                raise RunError(
+                    f"out of memory with one pair of {longest} tokens at a time: set "
+                    f"filters.max_tokens={longest // 2}, or take a smaller model"
+                )
+            parts *= 2
+            tokens = max(_longest(pairs, batch) * len(batch) for batch in step) // parts
+            _log.warning(
+                "out of memory: the step is computed again in smaller batches; "
+                "batches.batch_tokens=%d in a new run spares that",
+                max(tokens, longest),
+            )
+        return sums
+
+    def _try(
+        self, pairs: Pairs, step: list[Indices], parts: int, seed: Callable[[], None]
+    ) -> Sums | None:
+        """One computation, each batch in `parts`; None where memory ran out."""
+        n_tokens = int(sum(pairs.tgt.lengths_of(batch).sum() for batch in step))
+        sums, filler, failed = torch.zeros(2, device=self.device), step[0][:1], False
+        seed()
+        try:
+            with apart(self._loss):
+                for batch in self._work(step, parts):
+                    loss = self.loss(pairs, batch if len(batch) else filler)
+                    # Processes average their gradients, and a filler counts for nothing.
+                    weight = self.group.size if len(batch) else 0
+                    (loss.smoothed * weight / n_tokens).backward()
+                    if len(batch):
+                        sums += torch.stack(loss).detach()
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            failed = True
+        n_failed, smoothed, nll = self.group.sums(failed, *sums.tolist())
+        if n_failed:
+            return None
+        if self.group.size > 1:  # no more than the occasion for the gradients to meet
+            (self.loss(pairs, filler).smoothed * 0).backward()
+        return Sums(smoothed, nll, n_tokens)
+
+    def _work(self, step: list[Indices], parts: int) -> list[Indices]:
+        """This process's share; each process has as many batches, some of them empty."""
+        share = self.group.share(step)
+        share += [step[0][:0]] * (-(-len(step) // self.group.size) - len(share))
+        return [part for batch in share for part in np.array_split(batch, parts)]
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory ran out, on a GPU or not."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+def _longest(pairs: Pairs, batch: Indices) -> int:
+    return int(max(pairs.src.lengths_of(batch).max(), pairs.tgt.lengths_of(batch).max()))
