@@ -19,7 +19,7 @@ def test_the_verbs_of_the_command_line_are_public_functions_of_the_same_name() -
     from yakusu.cli import app
 
     verbs = {str(command.callback.__name__) for command in app.registered_commands}
-    assert verbs == {"prepare", "train", "average", "translate", "evaluate", "demo"}
+    assert verbs == {"prepare", "train", "average", "translate", "evaluate", "verify", "demo"}
     assert verbs < set(yakusu.__all__)
 
 

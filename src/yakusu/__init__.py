@@ -1,7 +1,7 @@
 """yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
 
 The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `compare`, `demo`. Each loads what it needs when it is first used.
+`evaluate`, `compare`, `verify`, `demo`. Each loads what it needs when it is first used.
 """
 
 from importlib import import_module
@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
-    from yakusu.pipeline import average, compare, demo, evaluate, prepare, train, translate
+    from yakusu.pipeline import (
+        average,
+        compare,
+        demo,
+        evaluate,
+        prepare,
+        train,
+        translate,
+        verify,
+    )
     from yakusu.recipe import Recipe, load_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
-        ("average", "compare", "demo", "evaluate", "prepare", "train", "translate"), "pipeline"
+        ("average", "compare", "demo", "evaluate", "prepare", "train", "translate", "verify"),
+        "pipeline",
     ),
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
@@ -40,6 +50,7 @@ __all__ = [
     "prepare",
     "train",
     "translate",
+    "verify",
 ]
 
 

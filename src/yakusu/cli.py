@@ -221,6 +221,17 @@ def evaluate(
 
 
 @app.command()
+def verify(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+) -> None:
+    """Check every file of a model against its hash and say what made it.
+
+    Example: `yakusu verify runs/en-de/model`
+    """
+    print("\n".join(yakusu.verify(model)))
+
+
+@app.command()
 def demo(
     target: Annotated[str, typer.Option(help="ja, de, fr or ko; the source is English.")] = "ja",
     folder: Annotated[str, typer.Option(help="Where the run goes.")] = "runs",

@@ -133,7 +133,12 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON for people: indented, UTF-8, keys in their own order."""
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json_text(value), encoding="utf-8")
+
+
+def json_text(value: Any) -> str:
+    """JSON as `write_json` writes it."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> Any:

@@ -11,22 +11,24 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import ValidationError
 
 from yakusu.data import Pairs
-from yakusu.errors import RecipeError, RunError
-from yakusu.folder import locked, read_json, save_folder, verify_folder
+from yakusu.errors import ModelError, RecipeError, RunError
+from yakusu.folder import json_text, locked, read_json, save_folder, verify_folder
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq, models
 from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
+from yakusu.receipt import card, receipt, story
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.search import SearchConfig
 from yakusu.text import read_lines, read_pairs
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import average_tensors, checkpoints, load_tensors, step_of
+from yakusu.training.checkpoint import Tensors, average_tensors, checkpoints, load_tensors, step_of
 from yakusu.training.device import keep_freed_memory, pick_device
 from yakusu.training.log import RunLog
 from yakusu.training.parallel import Group, processes
@@ -104,7 +106,7 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
                 f"{run} holds another run, of which {changed[0]}: choose another folder with "
                 "--run, or delete this one"
             )
-    elif not saved.exists() and run.exists() and any(run.iterdir()):
+    elif not saved.exists() and any(run.glob("[!.]*")):
         raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
 
 
@@ -130,7 +132,7 @@ class Trained:
     steps: int
     seconds: float
     reason: str  # why it stopped
-    dev_bleu: Score
+    dev_bleu: str  # with its signature
 
 
 def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
@@ -156,12 +158,8 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
 def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trained:
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
     keep_freed_memory()
-    torch.manual_seed(recipe.seed)
-    model = models[recipe.model.name](
-        recipe.model,
-        src_vocab_size=tokenizer.src_vocab_size,
-        tgt_vocab_size=tokenizer.tgt_vocab_size,
-    ).to(pick_device(recipe.training.device, group.local_rank))
+    device = pick_device(recipe.training.device, group.local_rank)
+    model = _model(recipe, tokenizer).to(device)
     dev_bleu = _DevBleu(recipe, tokenizer, data, group)
     with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
         trainer = Trainer(
@@ -181,15 +179,17 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
         progress.say(_beginning(trainer, trainer.resume()))
         reason = trainer.run()
     out = group.lead(lambda: average(run, progress=progress))
-    final = dev_bleu(Translator.load(out, device=trainer.device).model)
-    return Trained(out, trainer.state.step, trainer.state.seconds, reason, final)
+    score = read_json(out / "receipt.json")["scores"][0]
+    return Trained(out, trainer.state.step, trainer.state.seconds, reason, score)
 
 
 class _DevBleu:
     """BLEU of real beam output on the dev set, shared out among the processes."""
 
-    def __init__(self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group) -> None:
-        self.recipe, self.tokenizer, self.group = recipe, tokenizer, group
+    def __init__(
+        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group | None = None
+    ) -> None:
+        self.recipe, self.tokenizer, self.group = recipe, tokenizer, group or Group()
         self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
 
     def __call__(self, model: Seq2Seq) -> Score:
@@ -260,25 +260,79 @@ def average(
             f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"
         )
     chosen = chosen[-(last or recipe.training.keep_last) :]
-    for folder in chosen:
-        verify_folder(folder)
-    weights = average_tensors([load_tensors(folder / "model.safetensors") for folder in chosen])
+    for checkpoint in chosen:
+        verify_folder(checkpoint)
     folder = Path(out) if out else run / "model"
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
         raise RunError(
             f"{folder} is not empty and holds no model: choose another folder with --out"
         )
+    weights = average_tensors([load_tensors(path / "model.safetensors") for path in chosen])
+    steps = [step_of(checkpoint) for checkpoint in chosen]
+    state = read_json(saved[-1] / "state.json")
+    facts = _write_model(folder, weights, recipe, data=run / "data", steps=steps, state=state)
+    (progress or Silent()).say(
+        f"averaged the checkpoints of steps {', '.join(f'{step:,}' for step in steps)} into "
+        f"{folder}: dev {facts['scores'][0]}"
+    )
+    return folder
+
+
+def _write_model(
+    folder: Path,
+    weights: Tensors,
+    recipe: Recipe,
+    *,
+    data: Path,
+    steps: list[int],
+    state: dict[str, Any],
+) -> dict[str, Any]:
+    """Write a model folder with its card and its receipt; return the receipt."""
+    tokenizer = Tokenizer.load(data)
+    model = _model(recipe, tokenizer).to(pick_device(recipe.training.device))
+    model.load_weights(weights)
+    scores = [_DevBleu(recipe, tokenizer, data)(model)]
+    facts = receipt(recipe, model, data=data, state=state, averaged=steps, scores=scores)
+    documents = {"receipt.json": json_text(facts), "README.md": card(facts)}
     save_translator(
         folder,
         weights,
-        Tokenizer.load(run / "data"),
+        tokenizer,
         model=recipe.model,
         languages=recipe.languages,
         search=recipe.search,
+        documents=documents,
     )
-    steps = ", ".join(f"{step_of(folder):,}" for folder in chosen)
-    (progress or Silent()).say(f"averaged the checkpoints of steps {steps} into {folder}")
-    return folder
+    return facts
+
+
+def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:
+    torch.manual_seed(recipe.seed)
+    return models[recipe.model.name](
+        recipe.model,
+        src_vocab_size=tokenizer.src_vocab_size,
+        tgt_vocab_size=tokenizer.tgt_vocab_size,
+    )
+
+
+def verify(folder: str | Path) -> list[str]:
+    """Check every file of a model, checkpoint or data folder against its hash.
+
+    Returns:
+        What is known of it, a line each.
+
+    Raises:
+        ModelError: A file is missing or altered.
+    """
+    folder = Path(folder)
+    if (folder / "model" / "manifest.json").exists():
+        raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+    verify_folder(folder)
+    files = read_json(folder / "manifest.json")["files"]
+    lines = [f"{file['sha256']}  {name}" for name, file in files.items()]
+    if "receipt.json" in files:
+        lines += story(read_json(folder / "receipt.json"))
+    return [*lines, f"whole: {len(files)} files of {folder} are as they were written"]
 
 
 # ---- translate and evaluate ----------------------------------------------------------------------

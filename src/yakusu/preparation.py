@@ -91,8 +91,8 @@ class Preparation:
                 file.writelines(pair[side] + "\n" for _, pair in dev_pairs)
         for key, digest in _hashes(recipe).items():
             if digest != inputs[key]:
-                name = _inputs(recipe)[key]
-                raise DataError(f"{name} changed while being read: run 'yakusu prepare' again")
+                path = _inputs(recipe)[key]
+                raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
         self._describe(folder, tokenizer, report, n_train, len(dev_pairs), inputs)
 
     def _describe(

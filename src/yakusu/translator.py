@@ -3,13 +3,15 @@
 config.json         the model's sizes, the languages, how to search
 model.safetensors   its weights
 tokenizer.model     or source.model and target.model
+receipt.json        what it was made from and what it cost; README.md says it to people
 manifest.json       sizes and SHA-256 of these
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 
@@ -158,8 +160,9 @@ def save_translator(
     model: TransformerConfig,
     languages: tuple[str, str],
     search: SearchConfig,
+    documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a model folder, whole or not at all."""
+    """Write a model folder, whole or not at all; `documents` are texts by file name."""
     config = {
         "source_language": languages[0],
         "target_language": languages[1],
@@ -173,5 +176,7 @@ def save_translator(
         write_json(temporary / "config.json", config)
         save_tensors(temporary / "model.safetensors", weights)
         tokenizer.save(temporary)
+        for name, text in documents.items():
+            (temporary / name).write_text(text, encoding="utf-8")
 
     save_folder(folder, fill)

@@ -1,0 +1,184 @@
+"""What a model came from: `receipt.json` for machines, `README.md` for people.
+
+The cost is given as in Table 2, by the paper's formula and by counting.
+"""
+
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from yakusu.batches import collate, cut_by_length
+from yakusu.data import Pairs
+from yakusu.folder import read_json, sha256
+from yakusu.metrics import Score
+from yakusu.model.base import Seq2Seq
+from yakusu.recipe import Recipe
+from yakusu.training.loss import smoothed_loss
+
+_LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+# Sustained single-precision FLOPS as the paper takes them, section 6.1, footnote 5.
+_SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
+
+
+def receipt(
+    recipe: Recipe,
+    model: Seq2Seq,
+    *,
+    data: Path,
+    state: dict[str, Any],
+    averaged: list[int],
+    scores: list[Score],
+) -> dict[str, Any]:
+    """All that is needed to make a model again, and what it cost.
+
+    Args:
+        recipe: The resolved recipe.
+        model: The trained model.
+        data: The data folder of the run.
+        state: `state.json` of the last checkpoint.
+        averaged: Steps of the checkpoints that were averaged.
+        scores: On the dev set.
+    """
+    facts = read_json(data / "data.json")
+    return {
+        "versions": {"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        "recipe": recipe.model_dump(),
+        "seed": recipe.seed,
+        "inputs": facts["inputs"],
+        "tokenizer": {path.name: sha256(path) for path in sorted(data.glob("*.model"))},
+        "pairs": {"train": facts["n_train"], "dev": facts["n_dev"]},
+        "hardware": hardware(recipe) | {"processes": state["n_processes"]},
+        "steps": state["step"],
+        "skipped_steps": state["skipped"],
+        "averaged_steps": averaged,
+        "target_tokens": state["target_tokens"],
+        "wall_seconds": round(state["seconds"], 1),
+        "flops": cost(model, Pairs.open(data, "train"), recipe, state),
+        "scores": [str(score) for score in scores],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+
+
+def hardware(recipe: Recipe) -> dict[str, Any]:
+    """Where a run is trained."""
+    on_gpu = recipe.training.device != "cpu" and torch.cuda.is_available()
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": torch.cuda.get_device_name() if on_gpu else _processor(),
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+    }
+
+
+def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) -> dict[str, float]:
+    """Floating-point operations of a training run.
+
+    `paper`: time x number of devices x sustained FLOPS of one, section 6.1; `sustained` is the
+    paper's figure for its GPUs, and measured here for any other device. `counted`: the products of
+    matrices, forward and backward, of a sample of batches, times tokens over the sample's tokens.
+    """
+    sustained = _sustained_flops(str(hardware(recipe)["device"]), model.output_weight.device)
+    return {
+        "paper": state["seconds"] * state["n_processes"] * sustained,
+        "sustained": sustained,
+        "counted": flops_per_token(model, pairs, recipe) * state["target_tokens"],
+    }
+
+
+def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
+    """Operations of training on one target token, padding included, over a sample of batches."""
+    device = model.output_weight.device
+    chosen = np.linspace(0, len(pairs) - 1, min(len(pairs), 256), dtype=np.int64)
+    batches = cut_by_length(chosen, pairs, recipe.batches.batch_tokens_on(device.type))
+    tokens = sum(int(pairs.tgt.lengths_of(batch).sum()) for batch in batches)
+    # The counter knows the plain products of this backend on every device.
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        for batch in batches:
+            padded = collate(pairs, batch, src_pad=model.src_pad, tgt_pad=model.tgt_pad).to(device)
+            real = padded.tgt != model.tgt_pad
+            hidden = model(padded.src, padded.tgt)[real]
+            smoothed_loss(hidden, model.output_weight, padded.tgt[real], epsilon=0.1)[0].backward()
+    model.zero_grad(set_to_none=True)
+    return float(counter.get_total_flops() / tokens)
+
+
+def story(facts: dict[str, Any]) -> list[str]:
+    """A receipt in a few lines."""
+    minutes, flops = facts["wall_seconds"] / 60, facts["flops"]
+    inputs = [f"input {key}: {digest}" for key, digest in facts["inputs"].items()]
+    return [
+        *inputs,
+        f"made by yakusu {facts['versions']['yakusu']}, torch {facts['versions']['torch']}, on "
+        f"{facts['hardware']['device']} ({facts['hardware']['threads']} threads, "
+        f"{facts['hardware']['processes']} processes), seed {facts['seed']}",
+        f"{facts['steps']:,} steps, {facts['target_tokens']:,} target tokens, {minutes:.1f} "
+        f"minutes; {flops['counted']:.2e} FLOPs counted, {flops['paper']:.2e} by the paper's "
+        "formula",
+        *facts["scores"],
+    ]
+
+
+def card(facts: dict[str, Any]) -> str:
+    """The model card that belongs to a receipt."""
+    data, model = facts["recipe"]["data"], facts["recipe"]["model"]
+    source = data["source_language"] or "source"
+    target = data["target_language"] or "target"
+    scores = "\n".join(f"- {score}" for score in facts["scores"])
+    tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
+    megabytes = 4e-6 * facts["parameters"]  # float32
+    languages = [code for code in (data["source_language"], data["target_language"]) if code]
+    front = f"---\nlanguage: [{', '.join(languages)}]\ntags: [translation]\n---\n\n"
+    return f"""{front if languages else ""}# {source} to {target}, a translator made with yakusu
+
+| | |
+|---|---|
+| from, to | {source}, {target} |
+| trained on | {facts["pairs"]["train"]:,} sentence pairs |
+| model | {model["name"]}, {facts["parameters"]:,} parameters, {megabytes:.1f} MB |
+| vocabulary | {tokenizer["vocab_size"]:,} tokens, {tokenizer["kind"]} |
+| training | {facts["steps"]:,} steps, {seen:,} target tokens, seed {facts["seed"]} |
+
+Scores on {facts["pairs"]["dev"]:,} sentence pairs that were not trained on, by which the training
+was steered:
+
+{scores}
+
+## How to use it
+
+    pip install yakusu
+    echo 'A sentence.' | yakusu translate THIS_FOLDER
+
+`yakusu verify THIS_FOLDER` checks every file against its hash and says what made them;
+`receipt.json` holds the recipe, versions, inputs and cost.
+"""
+
+
+def _sustained_flops(name: str, device: torch.device, size: int = 1024) -> float:
+    """Of the paper's GPUs what the paper says; else the best of some products of matrices."""
+    for gpu, flops in _SUSTAINED.items():
+        if gpu in name:
+            return flops
+    a, best = torch.ones(size, size, device=device), float("inf")
+    for _ in range(5):
+        began = time.perf_counter()
+        float((a @ a)[0, 0])  # waits for the device
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open() as file:
+            names = (line.split(":")[1].strip() for line in file if line.startswith("model name"))
+            return next(names, platform.machine())
+    except OSError:
+        return platform.processor() or sys.platform
