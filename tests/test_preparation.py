@@ -233,7 +233,8 @@ def test_a_second_run_finds_everything_there_and_touches_nothing(
 
 
 @pytest.mark.parametrize(
-    "overrides", [[], ["tokenizer.joint=false", "tokenizer.vocab_size=50", "seed=5"]]
+    "overrides",
+    [[], ["tokenizer.joint=false", "model.tied=decoder", "tokenizer.vocab_size=50", "seed=5"]],
 )
 def test_two_runs_are_the_same_bytes(
     overrides: list[str], files: list[str], tmp_path: Path

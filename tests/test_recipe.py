@@ -138,8 +138,7 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path
         ("[model]\ndropout = 1.0\n", "line 2: model.dropout = 1.0: input should be less than 1"),
         (
             '[model]\nn_layers = "six"\n',
-            "line 2: model.n_layers = 'six': input should be a valid integer, unable to parse "
-            "string as an integer",
+            "line 2: model.n_layers = 'six': input should be a valid integer",
         ),
         ("run = 5\n", "line 1: run = 5: input should be a valid string"),
         (
@@ -152,8 +151,7 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path
         ),
         (
             "[data.train]\nsrc_column = 1.5\n",
-            "line 2: data.train.src_column = 1.5: input should be a valid integer, got a number "
-            "with a fractional part",
+            "line 2: data.train.src_column = 1.5: input should be a valid integer",
         ),
     ],
 )
@@ -189,7 +187,7 @@ def test_recipes_are_frozen() -> None:
         ("run='7'", "7"),
         ("run=a=b", "a=b"),
         ("run=", ""),
-        ("tokenizer.joint=false", False),
+        ("filters.drop_duplicates=false", False),
         ("tokenizer.kind=unigram", "unigram"),
         ("data.source_language=no", "no"),
         ("data.target_language=ja", "ja"),
@@ -226,7 +224,7 @@ def test_heads_follow_an_overridden_width() -> None:
             "training.max_steps",
             "--set training.max_steps: write it as key=value, as in --set training.max_steps=500",
         ),
-        ("seed=x", "--set: seed = 'x': input should be a valid integer, unable to parse string "),
+        ("seed=x", "--set: seed = 'x': input should be a valid integer"),
         ("trainings.max_steps=5", "unknown key 'trainings': did you mean 'training'?"),
         (
             "training.max_step=5",

@@ -1,7 +1,7 @@
 """yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
 
 The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `compare`, `verify`, `demo`. Each loads what it needs when it is first used.
+`evaluate`, `verify`, `demo`. Each loads what it needs when it is first used.
 """
 
 from importlib import import_module
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline import (
         average,
-        compare,
         demo,
         evaluate,
         prepare,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
-        ("average", "compare", "demo", "evaluate", "prepare", "train", "translate", "verify"),
+        ("average", "demo", "evaluate", "prepare", "train", "translate", "verify"),
         "pipeline",
     ),
     **dict.fromkeys(
@@ -43,7 +42,6 @@ __all__ = [
     "Translator",
     "YakusuError",
     "average",
-    "compare",
     "demo",
     "evaluate",
     "load_recipe",
@@ -58,3 +56,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
     return getattr(import_module(f"yakusu.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

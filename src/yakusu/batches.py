@@ -30,7 +30,8 @@ class BatchConfig(Config):
     def batch_tokens_on(self, device: str) -> int:
         """`batch_tokens`, or what suits a type of device."""
         half = max(1, self.step_tokens // 2)
-        return self.batch_tokens or (min(half, 4096) if device == "cpu" else half)
+        fitting = min(half, 4096) if device == "cpu" else half
+        return min(self.batch_tokens or fitting, self.step_tokens)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -26,9 +27,9 @@ from rich.progress import Task as RichTask
 from rich.text import Text
 
 import yakusu
-from yakusu.errors import DataError, SignalError, YakusuError
+from yakusu.errors import SignalError, YakusuError
 from yakusu.progress import Task
-from yakusu.text import decode_lines, language_of, read_lines
+from yakusu.text import Arriving, count_lines, decode_lines, read_lines
 
 app = typer.Typer(
     name="yakusu",
@@ -68,6 +69,9 @@ def main() -> None:
         sys.exit(128 + error.signal)
     except YakusuError as error:
         _err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        sys.exit(2)
+    except OSError as error:
+        _err.print(f"[bold red]error:[/] {_escape(f'{error.filename}: {error.strerror}')}")
         sys.exit(2)
 
 
@@ -116,6 +120,8 @@ def train(
     """
     overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
     made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=_Shown())
+    if made.rank:
+        return  # rank 0 says it for all
     print(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
         f"dev {made.dev_bleu}\n"
@@ -131,12 +137,13 @@ def average(
     last: Annotated[
         int, typer.Option(min=0, help="How many checkpoints; 0: as the recipe says.")
     ] = 0,
+    best: Annotated[bool, typer.Option("--best", help="The best checkpoint alone.")] = False,
 ) -> None:
     """Average the last checkpoints of a run into a model folder.
 
     Example: `yakusu average runs/en-de --last 5`
     """
-    print(yakusu.average(run, out=out or None, last=last, progress=_Shown()))
+    print(yakusu.average(run, out=out or None, last=last, best=best, progress=_Shown()))
 
 
 @app.command()
@@ -156,24 +163,21 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
-    interactive = source == "-" and sys.stdin.isatty()
-    lines = (
-        decode_lines(iter(sys.stdin.buffer), "standard input")
-        if source == "-"
-        else read_lines(source)
-    )
+    arriving = Arriving(decode_lines(iter(sys.stdin.buffer), "standard input"))
     began, n_sentences, n_tokens = time.monotonic(), 0, 0
     found = yakusu.translate(
         model,
-        lines,
+        arriving if source == "-" else read_lines(source),
         beam=beam,
         alpha=None if alpha < 0 else alpha,
         n_best=n_best,
         batch=batch,
-        window=1 if interactive else window,
+        window=window,
         device=device,
     )
-    with _Shown().task("translating", "sentences", None) as task:
+    total = None if source == "-" else count_lines(source)
+    shown = _Shown(bars=not sys.stdout.isatty())
+    with shown.task("translating", "sentences", total) as task:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
             if n_best == 1:
@@ -207,17 +211,18 @@ def evaluate(
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
-    references = list(read_lines(reference))
-    hypotheses, model_language = _system(system, src)
-    other, _ = _system(baseline, src) if baseline else ([], "")
-    language = language or language_of(reference) or model_language
-    options = {"tokenize": tokenize or None, "target_language": language or None}
     for result in yakusu.evaluate(
-        hypotheses, references, lowercase=lowercase, paper=paper, **options
+        Path(system),
+        Path(reference),
+        src=Path(src) if src else None,
+        baseline=Path(baseline) if baseline else None,
+        lowercase=lowercase,
+        tokenize=tokenize or None,
+        target_language=language or None,
+        paper=paper,
+        progress=_Shown(),
     ):
         print(result)
-    if baseline:
-        print(yakusu.compare(other, hypotheses, references, lowercase=lowercase, **options))
 
 
 @app.command()
@@ -273,20 +278,6 @@ def _overrides(
     ] + (set_ or [])
 
 
-def _system(path: str, src: str) -> tuple[list[str], str]:
-    """Lines of a file of translations, or what a model makes of `src` and its language."""
-    if not Path(path).is_dir():
-        return list(read_lines(path)), ""
-    if not src:
-        raise DataError(f"{path} is a model folder: add --src FILE for it to translate")
-    with _Shown().task("translating", "sentences", None) as task:
-        translator, texts = yakusu.Translator.load(path), []
-        for best in translator.stream(read_lines(src)):
-            texts.append(best[0].text)
-            task.advance()
-    return texts, translator.languages[1]
-
-
 # ---- what is shown while a job runs --------------------------------------------------------------
 
 
@@ -298,24 +289,17 @@ class _Rate(ProgressColumn):
 
 
 class _Bar:
-    def __init__(self, bars: Progress, task: int) -> None:
+    def __init__(self, bars: Progress, task: TaskID) -> None:
         self._bars, self._task = bars, task
 
     def advance(self, n: int = 1, note: str = "") -> None:
-        self._bars.update(self._task, advance=n, note=note)  # type: ignore[arg-type]
+        self._bars.update(self._task, advance=n, note=note)
 
 
 class _Shown:
     """Bars on a terminal, plain lines in a pipe; always on stderr."""
 
-    def say(self, text: str) -> None:
-        _err.print(_escape(text))
-
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
-        return self._task(what, unit, total)
-
-    @contextmanager
-    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+    def __init__(self, *, bars: bool = True) -> None:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -325,8 +309,32 @@ class _Shown:
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
         )
-        with Progress(*columns, console=_err, transient=True, disable=not _err.is_terminal) as bars:
-            yield _Bar(bars, bars.add_task(what, total=total, unit=unit, note=""))
+        self._bars = Progress(
+            *columns,
+            console=_err,
+            transient=True,
+            disable=not (bars and _err.is_terminal),
+            redirect_stdout=False,  # what goes to stdout stays there
+            redirect_stderr=False,
+        )
+
+    def say(self, text: str) -> None:
+        _err.print(_escape(text))
+
+    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
+        return self._task(what, unit, total)
+
+    @contextmanager
+    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+        if first := not self._bars.tasks:
+            self._bars.start()
+        task = self._bars.add_task(what, total=total, unit=unit, note="")
+        try:
+            yield _Bar(self._bars, task)
+        finally:
+            self._bars.remove_task(task)
+            if first:
+                self._bars.stop()
 
 
 def _escape(text: str) -> str:

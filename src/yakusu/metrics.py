@@ -130,7 +130,11 @@ def score(
 
 
 def tokenized_compound_bleu(
-    hypotheses: Sequence[str], references: Sequence[str], language: str
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    language: str,
+    *,
+    lowercase: bool = False,
 ) -> Score:
     """The paper's own BLEU (Table 2): of Moses tokens, with hyphenated compounds split.
 
@@ -142,6 +146,7 @@ def tokenized_compound_bleu(
         hypotheses: The translations, one a line, detokenised.
         references: What they should be, line by line, detokenised too.
         language: The target language's code as Moses writes it: "de", "fr".
+        lowercase: Ignore case.
 
     Raises:
         DataError: The texts do not line up, or Moses has no rules for the language.
@@ -157,7 +162,7 @@ def tokenized_compound_bleu(
         return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", tokens)
 
     # `force` says that tokenised text is no accident here.
-    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    metric = BLEU(tokenize="none", smooth_method="none", force=True, lowercase=lowercase)
     value = metric.corpus_score(
         [prepare(line) for line in hypotheses], [[prepare(line) for line in references]]
     ).score

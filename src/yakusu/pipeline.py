@@ -17,18 +17,24 @@ import torch
 from pydantic import ValidationError
 
 from yakusu.data import Pairs
-from yakusu.errors import ModelError, RecipeError, RunError
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import json_text, locked, read_json, save_folder, verify_folder
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq, models
 from yakusu.preparation import Preparation, Prepared, refuse_changed
-from yakusu.progress import Progress, Silent
+from yakusu.progress import Progress, Silent, Task
 from yakusu.receipt import card, receipt, story
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.search import SearchConfig
-from yakusu.text import read_lines, read_pairs
+from yakusu.text import language_of, read_lines, read_pairs
 from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import Tensors, average_tensors, checkpoints, load_tensors, step_of
+from yakusu.training.checkpoint import (
+    Tensors,
+    TensorsOnDisk,
+    average_tensors,
+    checkpoints,
+    step_of,
+)
 from yakusu.training.device import keep_freed_memory, pick_device
 from yakusu.training.log import RunLog
 from yakusu.training.parallel import Group, processes
@@ -133,6 +139,7 @@ class Trained:
     seconds: float
     reason: str  # why it stopped
     dev_bleu: str  # with its signature
+    rank: int  # of this process
 
 
 def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
@@ -160,7 +167,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
     keep_freed_memory()
     device = pick_device(recipe.training.device, group.local_rank)
     model = _model(recipe, tokenizer).to(device)
-    dev_bleu = _DevBleu(recipe, tokenizer, data, group)
+    dev_bleu = _DevBleu(recipe, tokenizer, data, group, progress)
     with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
         trainer = Trainer(
             model,
@@ -180,16 +187,17 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
         reason = trainer.run()
     out = group.lead(lambda: average(run, progress=progress))
     score = read_json(out / "receipt.json")["scores"][0]
-    return Trained(out, trainer.state.step, trainer.state.seconds, reason, score)
+    return Trained(out, trainer.state.step, trainer.state.seconds, reason, score, group.rank)
 
 
 class _DevBleu:
     """BLEU of real beam output on the dev set, shared out among the processes."""
 
     def __init__(
-        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group | None = None
+        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
     ) -> None:
-        self.recipe, self.tokenizer, self.group = recipe, tokenizer, group or Group()
+        self.recipe, self.tokenizer = recipe, tokenizer
+        self.group, self.progress = group, progress
         self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
 
     def __call__(self, model: Seq2Seq) -> Score:
@@ -201,7 +209,9 @@ class _DevBleu:
             search=recipe.search.model_copy(update={"n_best": 1}),
             device=model.output_weight.device,
         )
-        hypotheses = self.group.join(translator.translate(self.group.share(self.src)))
+        sources = self.group.share(self.src)
+        with self.progress.task("validating", "sentences", len(sources)) as task:
+            hypotheses = self.group.join(_translated(translator, sources, task))
         return score(
             hypotheses,
             self.tgt,
@@ -232,14 +242,16 @@ def average(
     *,
     out: str | Path | None = None,
     last: int = 0,
+    best: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Average the last checkpoints of a run into a model folder, section 6.1.
 
     Args:
         run: The run folder.
-        out: Where the model goes; RUN/model where it is not given.
+        out: Where the model goes, a new folder; RUN/model where it is not given.
         last: How many checkpoints; 0 for the recipe's `training.keep_last`.
+        best: Take the best checkpoint alone.
         progress: Watches.
 
     Raises:
@@ -253,8 +265,9 @@ def average(
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
-    milestones = set(read_json(saved[-1] / "state.json")["milestones"])
-    chosen = [folder for folder in saved if step_of(folder) in milestones] or saved[-1:]
+    state = read_json(saved[-1] / "state.json")
+    wanted = {state["best_step"]} if best else set(state["milestones"])
+    chosen = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
     if last > len(chosen):
         raise RunError(
             f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"
@@ -263,19 +276,26 @@ def average(
     for checkpoint in chosen:
         verify_folder(checkpoint)
     folder = Path(out) if out else run / "model"
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
-        raise RunError(
-            f"{folder} is not empty and holds no model: choose another folder with --out"
-        )
-    weights = average_tensors([load_tensors(path / "model.safetensors") for path in chosen])
+    if out and folder.exists():
+        _make_way(folder)
+    weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
     steps = [step_of(checkpoint) for checkpoint in chosen]
-    state = read_json(saved[-1] / "state.json")
-    facts = _write_model(folder, weights, recipe, data=run / "data", steps=steps, state=state)
-    (progress or Silent()).say(
+    progress = progress or Silent()
+    facts = _write_model(
+        folder, weights, recipe, data=run / "data", steps=steps, state=state, progress=progress
+    )
+    progress.say(
         f"averaged the checkpoints of steps {', '.join(f'{step:,}' for step in steps)} into "
         f"{folder}: dev {facts['scores'][0]}"
     )
     return folder
+
+
+def _make_way(folder: Path) -> None:
+    """Remove a folder that holds nothing; a folder that a user names is never replaced."""
+    if not folder.is_dir() or any(folder.iterdir()):
+        raise RunError(f"{folder} is there already: choose another folder with --out")
+    folder.rmdir()
 
 
 def _write_model(
@@ -286,12 +306,13 @@ def _write_model(
     data: Path,
     steps: list[int],
     state: dict[str, Any],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Write a model folder with its card and its receipt; return the receipt."""
     tokenizer = Tokenizer.load(data)
     model = _model(recipe, tokenizer).to(pick_device(recipe.training.device))
     model.load_weights(weights)
-    scores = [_DevBleu(recipe, tokenizer, data)(model)]
+    scores = [_DevBleu(recipe, tokenizer, data, Group(), progress)(model)]
     facts = receipt(recipe, model, data=data, state=state, averaged=steps, scores=scores)
     documents = {"receipt.json": json_text(facts), "README.md": card(facts)}
     save_translator(
@@ -375,63 +396,96 @@ def translate(
     return translator.stream(sentences, batch=batch, window=window)
 
 
+Text = str | Path | Iterable[str]  # a file, or lines
+
+
 def evaluate(
-    hypotheses: Iterable[str],
-    references: Iterable[str],
+    system: Text,
+    references: Text,
     *,
+    src: Text | None = None,
+    baseline: Text | None = None,
     lowercase: bool = False,
     tokenize: str | None = None,
     target_language: str | None = None,
     paper: bool = False,
-) -> list[Score]:
+    progress: Progress | None = None,
+) -> list[Score | BootstrapResult]:
     """BLEU, chrF and TER with their signatures.
 
     Args:
-        hypotheses: Translations, one a line.
-        references: One a line.
+        system: Translations: a file or lines; or a model folder, which translates `src`.
+        references: What they should be.
+        src: Source sentences, where `system` is a model.
+        baseline: Another system, to compare with by paired bootstrap.
         lowercase: Ignore case.
         tokenize: sacreBLEU's tokenizer; None chooses by the language.
-        target_language: Its code.
+        target_language: Its code; else as the references' file is named, as in test.de, or as the
+            model says.
         paper: Also the paper's tokenised, compound-split BLEU.
+        progress: Watches.
+
+    Returns:
+        The scores, and last the comparison with `baseline`.
 
     Raises:
-        DataError: The two do not have the same number of lines.
+        DataError: A file cannot be read, or the texts differ in length.
+        ModelError: The model folder is incomplete or corrupt.
     """
-    hypotheses, references = list(hypotheses), list(references)
-    scores = score(
-        hypotheses,
-        references,
-        tokenize=tokenize,
-        lowercase=lowercase,
-        target_language=target_language,
-    )
+    progress = progress or Silent()
+    lines = list(read_lines(references)) if isinstance(references, str | Path) else list(references)
+    hypotheses, model_language = _output(system, src, progress)
+    named = language_of(references) if isinstance(references, str | Path) else ""
+    language = target_language or named or model_language
+    _refuse_unequal(_name(system, "the system"), hypotheses, _name(references, "the truth"), lines)
+    options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
+    results: list[Score | BootstrapResult] = []
+    results += score(hypotheses, lines, **options, target_language=language or None)
     if paper:
-        scores.append(tokenized_compound_bleu(hypotheses, references, target_language or "en"))
-    return scores
+        results.append(
+            tokenized_compound_bleu(hypotheses, lines, language or "en", lowercase=lowercase)
+        )
+    if baseline is not None:
+        other, _ = _output(baseline, src, progress)
+        _refuse_unequal(_name(baseline, "the baseline"), other, _name(references, "it"), lines)
+        results.append(
+            paired_bootstrap(other, hypotheses, lines, **options, target_language=language or None)
+        )
+    return results
 
 
-def compare(
-    baseline: Iterable[str],
-    system: Iterable[str],
-    references: Iterable[str],
-    *,
-    lowercase: bool = False,
-    tokenize: str | None = None,
-    target_language: str | None = None,
-) -> BootstrapResult:
-    """Paired bootstrap of BLEU between two systems.
+def _output(system: Text, src: Text | None, progress: Progress) -> tuple[list[str], str]:
+    """The lines of a system, and its target language if it is a model."""
+    if not isinstance(system, str | Path):
+        return list(system), ""
+    if not Path(system).is_dir():
+        return list(read_lines(system)), ""
+    if src is None:
+        raise DataError(f"{system} is a model folder: add --src FILE for it to translate")
+    sources = list(read_lines(src) if isinstance(src, str | Path) else src)
+    keep_freed_memory()
+    translator = Translator.load(system)
+    with progress.task("translating", "sentences", len(sources)) as task:
+        return _translated(translator, sources, task), translator.languages[1]
 
-    Raises:
-        DataError: The three do not have the same number of lines.
-    """
-    return paired_bootstrap(
-        list(baseline),
-        list(system),
-        list(references),
-        lowercase=lowercase,
-        tokenize=tokenize,
-        target_language=target_language,
-    )
+
+def _translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
+    texts = []
+    for best in translator.stream(sources):
+        texts.append(best[0].text)
+        task.advance()
+    return texts
+
+
+def _name(text: Text, otherwise: str) -> str:
+    return str(text) if isinstance(text, str | Path) else otherwise
+
+
+def _refuse_unequal(name: str, lines: list[str], truth: str, references: list[str]) -> None:
+    if len(lines) != len(references):
+        raise DataError(
+            f"{name} has {len(lines)} lines and {truth} {len(references)}: align them line by line"
+        )
 
 
 # ---- demo ----------------------------------------------------------------------------------------
@@ -460,7 +514,10 @@ def demo(
     Raises:
         DataError: There is no phrasebook in that language.
     """
-    from yakusu.phrasebook import phrasebook, write  # needs the extra "demo"
+    try:
+        from yakusu.phrasebook import phrasebook, write
+    except ModuleNotFoundError as error:
+        raise RunError(f"the demo needs {error.name}: pip install 'yakusu[demo]'") from error
 
     progress = progress or Silent()
     run = Path(folder) / f"demo-en-{target}"

@@ -164,7 +164,8 @@ class Preparation:
             return (pair[i] for _, pair in chosen_pairs(self.recipe.data.train, sample))
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
-        return Tokenizer.train(side(0), side(1), config, seed=self.recipe.seed)
+        with self.progress.task("learning a vocabulary", "tokens", None):
+            return Tokenizer.train(side(0), side(1), config, seed=self.recipe.seed)
 
     def _binarise(
         self,

@@ -51,6 +51,7 @@ def receipt(
     facts = read_json(data / "data.json")
     return {
         "versions": {"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        "languages": list(recipe.languages),
         "recipe": recipe.model_dump(),
         "seed": recipe.seed,
         "inputs": facts["inputs"],
@@ -129,15 +130,13 @@ def story(facts: dict[str, Any]) -> list[str]:
 
 def card(facts: dict[str, Any]) -> str:
     """The model card that belongs to a receipt."""
-    data, model = facts["recipe"]["data"], facts["recipe"]["model"]
-    source = data["source_language"] or "source"
-    target = data["target_language"] or "target"
+    model, codes = facts["recipe"]["model"], [code for code in facts["languages"] if code]
+    source, target = codes if len(codes) == 2 else ("source", "target")
     scores = "\n".join(f"- {score}" for score in facts["scores"])
     tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
     megabytes = 4e-6 * facts["parameters"]  # float32
-    languages = [code for code in (data["source_language"], data["target_language"]) if code]
-    front = f"---\nlanguage: [{', '.join(languages)}]\ntags: [translation]\n---\n\n"
-    return f"""{front if languages else ""}# {source} to {target}, a translator made with yakusu
+    front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
+    return f"""{front}# {source} to {target}, a translator made with yakusu
 
 | | |
 |---|---|

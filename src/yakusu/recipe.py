@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from yakusu.batches import BatchConfig
 from yakusu.config import Config
@@ -37,7 +37,7 @@ class Recipe(Config):
     """All that decides what a run gives."""
 
     run: str = ""  # the folder of the run
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, lt=2**32)
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -53,6 +53,15 @@ class Recipe(Config):
             raise ValueError(
                 f"model.max_positions = {self.model.max_positions} is less than "
                 f"filters.max_tokens + 1 = {needed}: raise the one or lower the other"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_vocabulary_or_two_matrices(self) -> "Recipe":
+        if self.model.tied == "three-way" and not self.tokenizer.joint:
+            raise ValueError(
+                "model.tied = 'three-way' needs one vocabulary and tokenizer.joint = false makes "
+                "two: set model.tied = 'decoder'"
             )
         return self
 
@@ -165,9 +174,10 @@ def _fault(
     elif line := _line_of(text, keys):
         where = f"{name}, line {line}"
     if first["type"] == "extra_forbidden":
-        group = ".".join(keys[:-1])
-        known = [f"{group}.{field}" if group else field for field in _fields(keys[:-1])]
-        return f"{where}: unknown key '{key}': {nearest(key, known)}"
+        known = [*_flat(Recipe().model_dump()), *Recipe.model_fields]
+        namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
+        group = [name for name in known if name.split(".")[:-1] == keys[:-1]]
+        return f"{where}: unknown key '{key}': {nearest(key, namesakes or group)}"
     if first["type"] == "value_error":
         return f"{where}: {first['ctx']['error']}"
     if first["type"] == "model_type":
@@ -184,15 +194,6 @@ def _names_within(values: Mapping[str, Any]) -> set[str]:
         if isinstance(value, Mapping):
             names |= _names_within(value)
     return names
-
-
-def _fields(keys: Sequence[str]) -> list[str]:
-    model: type[BaseModel] = Recipe
-    for key in keys:
-        annotation = model.model_fields[key].annotation
-        assert isinstance(annotation, type) and issubclass(annotation, BaseModel)
-        model = annotation
-    return list(model.model_fields)
 
 
 def _line_of(text: str, keys: Sequence[str]) -> int:

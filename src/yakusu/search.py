@@ -112,8 +112,10 @@ class _Search:
             length += 1
             self._step(length)
             self._close(length)
+        silence = [Hypothesis((), -math.inf, -math.inf)]  # of a model whose logits are NaN
         return [
-            sorted(found, key=lambda h: -h.score)[: self.config.n_best] for found in self.finished
+            sorted(found or silence, key=lambda h: -h.score)[: self.config.n_best]
+            for found in self.finished
         ]
 
     def _step(self, length: int) -> None:

@@ -11,8 +11,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import IO, Annotated, BinaryIO, TypeVar
 
 import numpy as np
@@ -151,6 +152,9 @@ def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
     src, tgt = (_column(column, header, corpus.tsv) for column in wanted)
     for number, line in lines:
         cells = line.split("\t")
+        if not line.strip():
+            yield "", ""  # counted among the empty pairs
+            continue
         if len(cells) <= max(src, tgt):
             raise DataError(
                 f"{corpus.tsv}, line {number}: {len(cells)} columns where column "
@@ -173,10 +177,56 @@ def language_of(path: str | Path) -> str:
     return code if re.fullmatch("[a-z]{2}", code) else ""
 
 
+def count_lines(path: str | Path) -> int:
+    """The number of lines of a text file.
+
+    Raises:
+        DataError: It is missing, or no whole gzip file.
+    """
+    return sum(1 for _ in _raw_lines(path))
+
+
 def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    """Cut a stream into lists of `size` items, the last one shorter."""
-    while window := list(islice(items, size)):
+    """Cut a stream into lists of `size` items; the last one is shorter, and those that wait."""
+    window: list[T] = []
+    for item in items:
+        window.append(item)
+        if len(window) == size or (isinstance(items, Arriving) and items.waits):
+            yield window
+            window = []
+    if window:
         yield window
+
+
+class Arriving(Iterator[str]):
+    """Lines that come when they come, as from a pipe: read ahead by a thread of its own."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._queue: Queue[str | Exception | None] = Queue(maxsize=100_000)
+        self._thread = Thread(target=self._read, daemon=True)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next line has not come yet."""
+        return self._queue.empty()
+
+    def __next__(self) -> str:
+        if self._thread.ident is None:
+            self._thread.start()
+        line = self._queue.get()
+        if isinstance(line, str):
+            return line
+        self._queue.put(line)  # the end stays the end
+        raise line or StopIteration
+
+    def _read(self) -> None:
+        try:
+            for line in self._lines:
+                self._queue.put(line)
+            self._queue.put(None)
+        except Exception as error:
+            self._queue.put(error)
 
 
 class FilterReport:

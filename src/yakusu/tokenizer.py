@@ -22,7 +22,7 @@ class TokenizerConfig(Config):
     """How vocabularies are learnt."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16)  # of each vocabulary, eos, unk and pad included
+    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, eos, unk and pad included
     joint: bool = True
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
     split_digits: bool = True  # a number is its digits, so that any number can be copied

@@ -2,12 +2,15 @@
 
 import io
 import json
+import os
+import pty
 import random
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 
 import yakusu
 from yakusu import cli
+from yakusu.folder import sha256
 
 WORDS = {
     "the": "die",
@@ -233,14 +237,69 @@ def test_average_of_one_checkpoint_is_that_checkpoint(
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == last.read_bytes()
 
 
-def test_average_never_replaces_a_folder_that_is_no_model(
+def test_average_never_replaces_a_folder_that_is_named(
     run_yakusu: Yakusu, work: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "dear.txt").write_text("dear")
-    said = run_yakusu("average", work / "run", "--out", tmp_path / "letters")
-    assert (tmp_path / "letters" / "dear.txt").read_text() == "dear"
-    fails(said)
+    out = tmp_path / "model"
+    out.mkdir()
+    assert run_yakusu("average", work / "run", "--out", out).code == 0  # it was empty
+    (out / "dear.txt").write_text("dear")
+    assert fails(run_yakusu("average", work / "run", "--out", out)) == (
+        f"{out} is there already: choose another folder with --out"
+    )
+    assert (out / "dear.txt").read_text() == "dear"
+
+
+def test_the_best_checkpoint_can_be_made_a_translator(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    best = json.loads((work / "run" / "log.jsonl").read_text().splitlines()[-1])["best_step"]
+    said = run_yakusu("average", work / "run", "--best", "--out", tmp_path / "model")
+    assert f"averaged the checkpoints of steps {best} into" in said.err
+    weights = [
+        (folder / "model.safetensors").read_bytes()
+        for folder in (tmp_path / "model", work / "run" / "checkpoints" / f"step-{best:08}")
+    ]
+    assert weights[0] == weights[1]
+
+
+def test_verify_says_what_made_a_model_and_names_a_file_that_was_altered(
+    run_yakusu: Yakusu, own: Path
+) -> None:
+    model = own / "run" / "model"
+    said = run_yakusu("verify", model)
+    assert said.code == 0
+    assert f"{sha256(model / 'model.safetensors')}  model.safetensors" in said.out
+    assert f"input train.src: {sha256(own / 'a.en')}" in said.out
+    assert re.search(
+        r"6 steps, [\d,]+ target tokens, .* FLOPs counted, .* paper's formula", said.out
+    )
+    assert said.out.endswith(f"whole: 5 files of {model} are as they were written\n")
+    (model / "README.md").write_text("mine")
+    assert f"{model / 'README.md'} is corrupt" in fails(run_yakusu("verify", model))
+
+
+def test_the_card_says_what_people_ask_and_is_the_same_for_the_same_run(own: Path) -> None:
+    text = (own / "run" / "model" / "README.md").read_text()
+    assert text.startswith("---\nlanguage: [en, de]\n")
+    for wanted in ("# en to de", " sentence pairs |", "- BLEU = ", "yakusu translate"):
+        assert wanted in text
+
+
+def test_a_run_that_diverged_says_so(run_yakusu: Yakusu, own: Path) -> None:
+    options_ = options(
+        own, "wild", "training.lr_scale=1e20", "training.max_steps=50", "training.max_skipped=2"
+    )
+    told = fails(run_yakusu("train", *options_))
+    assert "loss or gradient is not finite" in told and "lower training.lr_scale" in told
+    log = (own / "wild" / "log.jsonl").read_text().splitlines()
+    skipped = [event for event in map(json.loads, log) if event["event"] == "skip"]
+    assert len(skipped) == 3 and all(event["lines"] for event in skipped)
+
+
+def test_two_vocabularies_are_not_tied_three_ways(run_yakusu: Yakusu, own: Path) -> None:
+    told = fails(run_yakusu("train", *options(own, "two", "tokenizer.joint=false")))
+    assert told.endswith("makes two: set model.tied = 'decoder'")
 
 
 # ---- translate
@@ -320,6 +379,42 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing(
         "translate", model, stdin=b"\xef\xbb\xbf" + text(SOURCES).replace(b"\n", b"\r\n")
     )
     assert windows.out == plain.out
+
+
+def test_translations_go_to_stdout_while_a_bar_is_on_the_terminal(work: Path, model: Path) -> None:
+    terminal, end = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "yakusu", "translate", model, work / "a.en"],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+        check=True,
+    )
+    os.close(end)
+    shown = b""
+    with suppress(OSError):  # how a terminal ends
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.close(terminal)
+    assert len(done.stdout.splitlines()) == len((work / "a.en").read_text().splitlines())
+    assert f"/{len(done.stdout.splitlines())}".encode() in shown and b"sentences/s" in shown
+
+
+def test_a_line_is_answered_before_the_next_one_comes(model: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "yakusu", "translate", model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin and process.stdout
+    for _ in range(3):
+        process.stdin.write(b"the old ferry\n")
+        process.stdin.flush()
+        assert process.stdout.readline().endswith(b"\n")
+    process.stdin.close()
+    assert process.stdout.read() == b"" and process.wait() == 0
+    process.stdout.close()
 
 
 def test_no_sentence_gives_no_line(run_yakusu: Yakusu, model: Path) -> None:
@@ -552,11 +647,24 @@ def test_translations_and_references_of_unequal_length(
     (tmp_path / "one").write_text("x\n")
     (tmp_path / "two").write_text("x\ny\n")
     assert fails(run_yakusu("evaluate", tmp_path / "one", tmp_path / "two")) == (
-        "the hypotheses have 1 lines and the references 2: align them line by line"
+        f"{tmp_path / 'one'} has 1 lines and {tmp_path / 'two'} 2: align them line by line"
     )
     assert fails(run_yakusu("evaluate", model, tmp_path / "two")) == (
         f"{model} is a model folder: add --src FILE for it to translate"
     )
+
+
+@pytest.mark.parametrize(
+    ("verb", "options_"),
+    [("train", ["--run", "FILE/run"]), ("average", ["--out", "FILE/model"])],
+)
+def test_a_file_where_a_folder_is_wanted(
+    run_yakusu: Yakusu, own: Path, verb: str, options_: list[str]
+) -> None:
+    words = [word.replace("FILE", str(own / "a.en")) for word in options_]
+    first = options(own)[:1] if verb == "train" else [str(own / "run")]
+    given = [*first, *words, *(options(own)[3:] if verb == "train" else [])]
+    assert fails(run_yakusu(verb, *given)).startswith(f"{own / 'a.en'}")
 
 
 def test_square_brackets_in_a_path_are_shown_as_they_are(

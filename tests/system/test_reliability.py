@@ -1,13 +1,18 @@
 """What a run survives: kills anywhere, signals, full disks, damage, another trainer beside it."""
 
+import json
 import multiprocessing
 import os
+import pickle
 import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -15,9 +20,11 @@ from typing import Any
 import pytest
 
 import yakusu
+from yakusu.errors import ModelError, RunError
 from yakusu.folder import sha256
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints
+from yakusu.training.trainer import Trainer
 
 WORDS = "the old ferry baker sees paints harbour small river window cat through".split()  # noqa: SIM905
 OVERRIDES = [
@@ -56,7 +63,7 @@ def recipe_for(corpus: Path, run: Path, *overrides: str) -> Recipe:
 def command(corpus: Path, run: Path, *overrides: str) -> list[str]:
     recipe = [f"data.train={{src='{corpus}/a.en', tgt='{corpus}/a.de'}}", *OVERRIDES, *overrides]
     sets = [word for item in recipe for word in ("--set", item)]
-    return [sys.executable, "-m", "yakusu", "train", "tiny", "--run", str(run), *sets]
+    return ["-m", "yakusu", "train", "tiny", "--set", f"run={run}", *sets]
 
 
 def result(run: Path) -> dict[str, str]:
@@ -227,3 +234,272 @@ def test_killed_at_any_touch_of_its_files_it_ends_with_the_same_bytes(
         assert finished(child(recipe)) == 0, touches[n - 1]
         assert result(run) == straight, touches[n - 1]
         assert not list(run.glob("**/.saving-*")), touches[n - 1]
+
+
+# ---- signals -------------------------------------------------------------------------------------
+
+
+class Slow:
+    """Makes every step last, and tells of it by a file."""
+
+    def __init__(self, marker: Path, seconds: float) -> None:
+        self.marker, self.seconds = marker, seconds
+
+    def __call__(self) -> None:
+        step = Trainer._step
+
+        def slow(trainer: Trainer, batches: Any) -> None:
+            step(trainer, batches)
+            self.marker.write_text(str(trainer.state.step))
+            time.sleep(self.seconds)
+
+        Trainer._step = slow  # type: ignore[method-assign]
+
+
+def wait_for(path: Path, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not come"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
+    corpus: Path, straight: dict[str, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    run = tmp_path / "run"
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            *command(corpus, run, "training.max_steps=100000", "training.validate_steps=100000"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(run / "checkpoints" / "step-00000003")
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert f"{number.name}: a checkpoint after this step; once more leaves at once" in err
+    stopped = re.search(rf"{number.name}: stopped after step ([\d,]+); the same command", err)
+    assert stopped
+    step = int(stopped[1].replace(",", ""))
+    assert checkpoints(run / "checkpoints")[-1].name == f"step-{step:08}"
+    assert "Traceback" not in err
+
+
+def test_a_run_that_a_signal_stopped_ends_with_the_same_bytes(
+    corpus: Path, straight: dict[str, str], tmp_path: Path
+) -> None:
+    recipe, marker = recipe_for(corpus, tmp_path / "run"), tmp_path / "marker"
+    for _ in range(3):  # also at step 4, whose validation is put off
+        marker.unlink(missing_ok=True)
+        process = child(recipe, Slow(marker, 0.3))
+        wait_for(marker)
+        time.sleep(0.4)
+        os.kill(process.pid or 0, signal.SIGTERM)
+        assert finished(process) == 1  # the error that the command line turns into 143
+    assert finished(child(recipe)) == 0
+    assert result(tmp_path / "run") == straight
+
+
+def test_a_second_signal_leaves_at_once(corpus: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    process = child(recipe_for(corpus, tmp_path / "run"), Slow(marker, 600))
+    wait_for(marker)
+    os.kill(process.pid or 0, signal.SIGTERM)
+    process.join(timeout=0.5)
+    assert process.is_alive()  # at the end of the step, 10 minutes from now
+    os.kill(process.pid or 0, signal.SIGTERM)
+    assert finished(process) == -signal.SIGTERM
+
+
+# ---- one trainer a folder ------------------------------------------------------------------------
+
+
+def test_a_second_trainer_is_refused_until_the_first_is_dead(
+    corpus: Path, straight: dict[str, str], tmp_path: Path
+) -> None:
+    recipe, marker = recipe_for(corpus, tmp_path / "run"), tmp_path / "marker"
+    first = child(recipe, Slow(marker, 600))
+    wait_for(marker)
+    for work in (yakusu.train, yakusu.prepare):
+        with pytest.raises(RunError, match=r"run is in use by another yakusu: wait for it"):
+            work(recipe)
+    first.kill()
+    first.join()
+    yakusu.train(recipe)
+    assert result(tmp_path / "run") == straight
+
+
+# ---- disks ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own of 4 MiB, where this process may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("limit", [3, 2])
+def test_a_full_disk_costs_checkpoints_and_never_the_run(
+    corpus: Path,
+    straight: dict[str, str],
+    small_disk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    limit: int,
+) -> None:
+    run, ballast = small_disk / "run", small_disk / "ballast"
+    before: dict[str, str] = {}
+    step = Trainer._step
+
+    def fill_up(trainer: Trainer, batches: Any) -> None:
+        step(trainer, batches)
+        if trainer.state.step == 9:
+            before.update(result_of(run / "checkpoints" / "step-00000008"))
+            with suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+
+    monkeypatch.setattr(Trainer, "_step", fill_up)
+    recipe = recipe_for(corpus, run, f"training.max_failed_saves={limit}")
+    if limit == 3:
+        with pytest.raises(OSError, match="No space left"):  # there is no room for a model
+            yakusu.train(recipe)
+        assert "failure 2 of 3" in caplog.text
+    else:
+        with pytest.raises(RunError, match=r"step 12: no checkpoint .*2 times in a row: make room"):
+            yakusu.train(recipe)
+    assert re.search(
+        rf"step 9: no checkpoint could be written .* failure 1 of {limit}", caplog.text
+    )
+    assert checkpoints(run / "checkpoints")[-1].name == "step-00000008"
+    assert result_of(run / "checkpoints" / "step-00000008") == before
+    monkeypatch.undo()
+    ballast.unlink()
+    yakusu.train(recipe)
+    assert result(run) == straight
+
+
+def result_of(checkpoint: Path) -> dict[str, str]:
+    return {path.name: sha256(path) for path in checkpoint.iterdir()}
+
+
+def test_room_is_looked_for_before_a_save(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=100_000))
+    with pytest.raises(RunError, match="2 times in a row"):
+        yakusu.train(recipe_for(corpus, tmp_path / "run", "training.max_failed_saves=2"))
+    assert "0 MiB are free, 1 MiB are needed" in caplog.text
+    assert not list((tmp_path / "run" / "checkpoints").iterdir())
+
+
+def test_a_pickle_in_the_place_of_weights_is_refused_unread(corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    yakusu.train(recipe_for(corpus, run, "training.max_steps=4"))
+    weights = run / "model" / "model.safetensors"
+    weights.write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
+    with pytest.raises(ModelError, match=r"model\.safetensors is corrupt"):
+        yakusu.Translator.load(run / "model")
+    manifest = json.loads((run / "model" / "manifest.json").read_text())
+    entry = {"size": weights.stat().st_size, "sha256": sha256(weights)}
+    manifest["files"]["model.safetensors"] = entry
+    (run / "model" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelError, match=r"model\.safetensors is no whole safetensors file"):
+        yakusu.Translator.load(run / "model")
+    assert not (tmp_path / "exploded").exists()
+
+
+class Bomb:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.path,))
+
+
+# ---- several processes ---------------------------------------------------------------------------
+
+
+def torchrun(*options: str, arguments: list[str]) -> subprocess.Popen[str]:
+    """`torchrun -m yakusu ...` with two processes on this machine."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port",
+         "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", *options,
+         *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+
+
+def losses(run: Path) -> list[float]:
+    """All losses and perplexities of the log, in its order."""
+    events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    return [event.get("loss", event.get("dev_perplexity")) for event in events]
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_does(corpus: Path, tmp_path: Path) -> None:
+    options = ("model.dropout=0", "training.log_steps=1", "training.max_steps=8")
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    yakusu.train(recipe_for(corpus, alone, *options))
+    job = torchrun(arguments=command(corpus, together, *options))
+    out, _ = job.communicate(timeout=180)
+    assert job.returncode == 0, out
+    assert len(losses(alone)) == 10
+    assert losses(together) == pytest.approx(losses(alone), rel=1e-6)
+    with pytest.raises(RunError, match="made by 2 processes, not 1"):
+        yakusu.train(recipe_for(corpus, together, *options))
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_started_again_and_changes_nothing(corpus: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    job = torchrun(arguments=command(corpus, whole))
+    assert job.communicate(timeout=180) and job.returncode == 0
+    job = torchrun("--max-restarts", "2", arguments=command(corpus, killed))
+    wait_for(killed / "checkpoints" / "step-00000003")
+    os.kill(workers(job)[1], signal.SIGKILL)
+    out, _ = job.communicate(timeout=180)
+    assert job.returncode == 0, out
+    assert "already at step" in out
+    assert result(killed) == result(whole)
+
+
+@pytest.mark.slow
+def test_a_stalled_rank_ends_the_job_and_is_named(corpus: Path, tmp_path: Path) -> None:
+    job = torchrun(
+        arguments=command(
+            corpus, tmp_path / "run", "training.max_steps=100000", "training.stall_minutes=0.1"
+        )
+    )
+    wait_for(tmp_path / "run" / "checkpoints" / "step-00000003")
+    os.kill(workers(job)[1], signal.SIGSTOP)
+    out, _ = job.communicate(timeout=120)
+    assert job.returncode != 0
+    assert re.search(r"rank 0: rank 1 died, or stalled for 0\.1 minutes", out), out
+
+
+def workers(job: subprocess.Popen[str]) -> list[int]:
+    """The processes that torchrun started, by rank."""
+    children = Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+    ranks = {}
+    for child in children:
+        environment = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+        for entry in environment:
+            if entry.startswith(b"RANK="):
+                ranks[int(entry[5:])] = int(child)
+    return [ranks[rank] for rank in sorted(ranks)]

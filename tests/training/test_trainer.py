@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from yakusu.batches import pad
-from yakusu.errors import ModelError
+from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints, load_tensors
@@ -341,3 +342,105 @@ def test_golden_losses_of_five_steps(make_trainer: MakeTrainer) -> None:
         golden = {**json.loads(GOLDEN.read_text()), "losses": losses}
         GOLDEN.write_text(json.dumps(golden, indent=2) + "\n")
     assert losses == pytest.approx(json.loads(GOLDEN.read_text())["losses"], rel=1e-5)
+
+
+# ---- trouble in the middle -----------------------------------------------------------------------
+
+
+def spoil(trainer: Trainer, steps: set[int], value: float) -> None:
+    """Let the gradient of some steps hold a number that is not finite."""
+    accumulate = trainer.gradient.accumulate
+
+    def spoilt(*args: Any, **options: Any) -> Any:
+        sums = accumulate(*args, **options)
+        if trainer.state.step in steps:
+            next(trainer.model.parameters()).grad[0, 0] = value  # type: ignore[index]
+        return sums
+
+    trainer.gradient.accumulate = spoilt  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_step_that_is_not_finite_leaves_the_weights_alone(
+    make_trainer: MakeTrainer, value: float
+) -> None:
+    events: list[dict[str, Any]] = []
+    trainer = make_trainer(max_steps=3, record=events.append)
+    seen: list[dict[str, Tensor]] = []
+    step = trainer._step
+
+    def watched(batches: Any) -> None:
+        seen.append(weights(trainer))
+        step(batches)
+
+    trainer._step = watched  # type: ignore[method-assign]
+    spoil(trainer, {2}, value)
+    trainer.run()
+    assert all(torch.equal(seen[1][name], seen[2][name]) for name in seen[1])
+    assert not all(torch.equal(seen[0][name], seen[1][name]) for name in seen[0])
+    (skip,) = [event for event in events if event["event"] == "skip"]
+    assert (skip["step"], skip["skipped"], trainer.state.skipped) == (2, 1, 1)
+    assert skip["lines"] == sorted(skip["lines"]) and set(skip["lines"]) <= set(range(1, 25))
+
+
+def test_too_many_such_steps_end_the_run_with_a_good_checkpoint(
+    make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    trainer = make_trainer(max_steps=9, max_skipped=2)
+    spoil(trainer, {2, 3, 4}, math.nan)
+    with pytest.raises(RunError, match=r"step 4: loss or gradient is not finite.*lines \d+, "):
+        trainer.run()
+    (saved,) = checkpoints(tmp_path / "checkpoints")
+    assert saved.name == "step-00000004"
+    tensors = load_tensors(saved / "model.safetensors")
+    assert all(tensor.isfinite().all() for tensor in tensors.values())
+
+
+def run_out(trainer: Trainer, most: int, error: Exception) -> None:
+    """Let memory run out where a batch has more than `most` pairs."""
+    loss = trainer.gradient.loss
+
+    def limited(pairs: Any, batch: Any) -> Any:
+        if len(batch) > most and torch.is_grad_enabled():
+            loss(pairs, batch).smoothed.backward()  # something is there already
+            raise error
+        return loss(pairs, batch)
+
+    trainer.gradient.loss = limited  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate ..."),
+        MemoryError(),
+    ],
+)
+def test_where_memory_runs_out_smaller_batches_give_the_same_step(
+    make_trainer: MakeTrainer, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"sizes": {"dropout": 0.0}, "adam_epsilon": 1.0, "lr_scale": 10.0, "max_steps": 2}
+    roomy = make_trainer(step_tokens=60, batch_tokens=60, **options)
+    small = make_trainer(step_tokens=60, batch_tokens=60, **options)
+    run_out(small, 3, error)
+    roomy.run()
+    small.run()
+    for name, tensor in weights(roomy).items():
+        torch.testing.assert_close(weights(small)[name], tensor, rtol=0, atol=1e-6)
+    assert "out of memory: the step is computed again in smaller batches" in caplog.text
+    assert re.search(r"batches\.batch_tokens=\d+ in a new run", caplog.text)
+
+
+def test_no_room_for_one_pair_is_told(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(max_steps=1)
+    run_out(trainer, 0, MemoryError())
+    with pytest.raises(RunError, match=r"one pair of \d+ tokens at a time: set filters\.max_tok"):
+        trainer.run()
+
+
+def test_another_error_is_not_taken_for_memory(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(max_steps=1)
+    run_out(trainer, 0, RuntimeError("something else"))
+    with pytest.raises(RuntimeError, match="something else"):
+        trainer.run()

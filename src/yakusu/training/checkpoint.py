@@ -4,11 +4,12 @@ Nothing is ever unpickled. See docs/decisions/0005.
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -16,6 +17,9 @@ from yakusu.errors import ModelError
 from yakusu.folder import verify_folder
 
 Tensors = dict[str, Tensor]
+_REMEDY = "copy the folder again"
+_DIFFERENT = "the checkpoints are of different models: average those of one run"
+_PART = 2**22  # numbers of each checkpoint that are averaged at a time
 
 
 def save_tensors(path: Path, tensors: Tensors) -> None:
@@ -32,11 +36,35 @@ def load_tensors(path: Path) -> Tensors:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{path} is no whole safetensors file: copy the folder again") from error
+        raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
 
 
-def average_tensors(members: Sequence[Tensors]) -> Tensors:
-    """The mean of each tensor over checkpoints, section 6.1, in float64.
+class TensorsOnDisk(Mapping[str, Tensor]):
+    """The named tensors of a safetensors file, each read when it is asked for.
+
+    Raises:
+        ModelError: The file is missing or is not safetensors.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file: Any = safe_open(path, "pt")  # it ships no types
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
+
+    def __getitem__(self, name: str) -> Tensor:
+        tensor: Tensor = self._file.get_tensor(name)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file.keys())
+
+    def __len__(self) -> int:
+        return len(self._file.keys())
+
+
+def average_tensors(members: Sequence[Mapping[str, Tensor]]) -> Tensors:
+    """The mean of each tensor over checkpoints, section 6.1, in float64, one tensor at a time.
 
     Each number is summed from the least to the greatest, so the order of the checkpoints has no
     part in it.
@@ -44,22 +72,24 @@ def average_tensors(members: Sequence[Tensors]) -> Tensors:
     Raises:
         ModelError: The checkpoints are of different models.
     """
-    first = members[0]
-    shapes = {name: tensor.shape for name, tensor in first.items()}
-    if any({name: tensor.shape for name, tensor in other.items()} != shapes for other in members):
-        raise ModelError("the checkpoints are of different models: average those of one run")
-    return {
-        name: torch.stack([member[name].double() for member in members])
-        .sort(dim=0)
-        .values.mean(dim=0)
-        .to(tensor.dtype)
-        for name, tensor in first.items()
-    }
+    if any(member.keys() != members[0].keys() for member in members):
+        raise ModelError(_DIFFERENT)
+    return {name: _mean([member[name] for member in members]) for name in members[0]}
+
+
+def _mean(tensors: list[Tensor]) -> Tensor:
+    mean = torch.empty_like(tensors[0], memory_format=torch.contiguous_format)
+    if any(tensor.shape != mean.shape for tensor in tensors):
+        raise ModelError(_DIFFERENT)
+    views = [tensor.flatten().split(_PART) for tensor in (mean, *tensors)]
+    for out, *same in zip(*views, strict=True):
+        out.copy_(torch.stack(same).double().sort(dim=0).values.mean(dim=0))
+    return mean
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, oldest first."""
-    return sorted(folder.glob("step-*"), key=step_of)
+    return sorted(folder.glob("step-[0-9]*"), key=step_of)
 
 
 def newest_whole(folder: Path, say: Callable[[str], None]) -> Path | None:

@@ -122,7 +122,8 @@ class Gradient:
         if n_failed:
             return None
         if self.group.size > 1:  # no more than the occasion for the gradients to meet
-            (self.loss(pairs, filler).smoothed * 0).backward()
+            with self.group.exchange():
+                (self.loss(pairs, filler).smoothed * 0).backward()
         return Sums(smoothed, nll, n_tokens)
 
     def _work(self, step: list[Indices], parts: int) -> list[Indices]:

@@ -46,7 +46,7 @@ def zero_point(n_outputs: int, epsilon: float) -> float:
     likely = 1 - epsilon + epsilon / n_outputs
     unlikely = epsilon / n_outputs
     rest = (n_outputs - 1) * unlikely * math.log(unlikely) if epsilon else 0.0
-    return -(likely * math.log(likely) + rest)
+    return abs(likely * math.log(likely) + rest)  # and not -0.0
 
 
 class _ChunkedLoss(torch.autograd.Function):

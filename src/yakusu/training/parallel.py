@@ -5,34 +5,38 @@ torchrun starts them and says so in the environment; a run of one process needs 
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
+from warnings import catch_warnings
 
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 from yakusu.errors import RunError, YakusuError
 
 T = TypeVar("T")
 _GAP = object()
+_GRACE_SECONDS = 2.0  # in which all that live notice that one is lost
 
 
-@dataclass(frozen=True)
 class Group:
-    """All processes that train one model, as seen from one of them; alone: rank 0 of 1."""
+    """All processes that train one model, as seen from one of them; alone: rank 0 of 1.
 
-    rank: int = 0
-    size: int = 1
-    local_rank: int = 0  # on its machine
-    timeout: timedelta = timedelta(minutes=10)
-    meeting: Any = None  # a gloo group, whatever the gradients travel by
-    patient: Any = None  # another, for work of unknown length
+    Args:
+        rank: This process's number.
+        size: How many there are.
+        local_rank: Its number on its machine.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, local_rank: int = 0) -> None:
+        self.rank, self.size, self.local_rank = rank, size, local_rank
 
     @property
     def leads(self) -> bool:
@@ -45,19 +49,11 @@ class Group:
 
     def join(self, part: list[T]) -> list[T]:
         """The parts of all processes, in the order before `share`."""
-        if self.size == 1:
-            return part
-        parts: list[Any] = [None] * self.size
-        dist.all_gather_object(parts, part, group=self.meeting)
-        return [item for item in chain(*zip_longest(*parts, fillvalue=_GAP)) if item is not _GAP]
+        return part
 
     def sums(self, *numbers: float) -> list[float]:
         """The sum of each number over all processes."""
-        if self.size == 1:
-            return list(numbers)
-        total = torch.tensor(numbers, dtype=torch.float64)
-        dist.all_reduce(total, group=self.meeting)
-        return list(total.tolist())
+        return list(numbers)
 
     def lead(self, work: Callable[[], T]) -> T:
         """What rank 0 makes of `work`, for all; the others wait as long as it takes.
@@ -65,8 +61,42 @@ class Group:
         Raises:
             YakusuError: It failed.
         """
-        if self.size == 1:
-            return work()
+        return work()
+
+    def exchange(self) -> AbstractContextManager[None]:
+        """Within it the processes wait for one another.
+
+        Raises:
+            RunError: One did not come.
+        """
+        return nullcontext()
+
+
+class _Joined(Group):
+    """Several processes; every exchange raises RunError if one of them does not come to it.
+
+    Those who waited in vain say so in a store that all can read; who does not is the one.
+    """
+
+    def __init__(self, store: Any, local_rank: int, minutes: float) -> None:
+        super().__init__(dist.get_rank(), dist.get_world_size(), local_rank)
+        self._store, self._minutes = store, minutes
+        self._prompt = dist.new_group(backend="gloo", timeout=timedelta(minutes=minutes))
+        self._patient = dist.new_group(backend="gloo", timeout=timedelta(days=30))
+
+    def join(self, part: list[T]) -> list[T]:
+        parts: list[Any] = [None] * self.size
+        with self.exchange():
+            dist.all_gather_object(parts, part, group=self._prompt)
+        return [item for item in chain(*zip_longest(*parts, fillvalue=_GAP)) if item is not _GAP]
+
+    def sums(self, *numbers: float) -> list[float]:
+        total = torch.tensor(numbers, dtype=torch.float64)
+        with self.exchange():
+            dist.all_reduce(total, group=self._prompt)
+        return list(total.tolist())
+
+    def lead(self, work: Callable[[], T]) -> T:
         made: list[Any] = [None, None]
         fault: YakusuError | None = None
         if self.leads:
@@ -74,27 +104,24 @@ class Group:
                 made = [work(), None]
             except YakusuError as error:
                 made, fault = [None, str(error)], error
-        dist.broadcast_object_list(made, group=self.patient)
+        with self.exchange():
+            dist.broadcast_object_list(made, group=self._patient)
         if made[1] is not None:
             raise fault or RunError(f"rank {self.rank}: rank 0 has stopped ({made[1]})")
         return made[0]  # type: ignore[no-any-return]
 
-    def meet(self) -> None:
-        """Wait for all processes.
-
-        Raises:
-            RunError: One did not come in time; rank 0 knows which.
-        """
-        if self.size == 1:
-            return
+    @contextmanager
+    def exchange(self) -> Iterator[None]:
         try:
-            dist.monitored_barrier(self.meeting, timeout=self.timeout, wait_all_ranks=True)
+            yield
         except RuntimeError as error:
-            minutes = self.timeout.total_seconds() / 60
+            self._store.set(f"gave up/{self.rank}", "")
+            time.sleep(_GRACE_SECONDS)
+            lost = [r for r in range(self.size) if not self._store.check([f"gave up/{r}"])]
+            who = f"rank {', '.join(map(str, lost))}" if lost else "another rank"
             raise RunError(
-                f"rank {self.rank}: a process died or stalled for {minutes:g} minutes, see "
-                f"training.stall_minutes ({str(error).splitlines()[0]}): start the same command "
-                "again to go on from the last checkpoint"
+                f"rank {self.rank}: {who} died, or stalled for {self._minutes:g} minutes "
+                "(training.stall_minutes): the same command goes on from the last checkpoint"
             ) from error
 
 
@@ -104,21 +131,27 @@ def processes(stall_minutes: float) -> Iterator[Group]:
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         yield Group()
         return
-    timeout = timedelta(minutes=stall_minutes)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, timeout=timeout)
-    try:
-        meeting = dist.new_group(backend="gloo", timeout=timeout)
-        patient = dist.new_group(backend="gloo", timeout=timedelta(days=30))
-        local_rank = int(os.environ["LOCAL_RANK"])
-        yield Group(dist.get_rank(), dist.get_world_size(), local_rank, timeout, meeting, patient)
-    finally:
-        dist.destroy_process_group()
+    store, rank, size = next(rendezvous("env://"))
+    if os.environ["GROUP_WORLD_SIZE"] == "1":
+        # The store may outlive a restart, with the addresses of processes that are gone.
+        store = dist.PrefixStore(f"attempt-{os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
+    dist.init_process_group(
+        backend, store=store, rank=rank, world_size=size, timeout=timedelta(minutes=stall_minutes)
+    )
+    yield _Joined(store, int(os.environ["LOCAL_RANK"]), stall_minutes)
+    dist.destroy_process_group()  # after an error it could wait for those that are gone
 
 
 def spread(module: nn.Module, group: Group) -> nn.Module:
     """The same module, which averages its gradients over the processes in each backward pass."""
-    return DistributedDataParallel(module, broadcast_buffers=False) if group.size > 1 else module
+    if group.size == 1:
+        return module
+    with (
+        group.exchange(),
+        catch_warnings(action="ignore", category=FutureWarning),
+    ):  # of torch 2.13, a new name
+        return DistributedDataParallel(module, broadcast_buffers=False)
 
 
 def apart(module: nn.Module) -> AbstractContextManager[None]:

@@ -176,7 +176,6 @@ class Trainer:
     def _train(self, clock: "_Clock", task: Task) -> str:
         while not (reason := self.limit_reached()):
             for batches in self._epoch():
-                self.group.meet()
                 self._step(batches)
                 clock.tick()
                 task.advance(1, note=f"epoch {self.state.epoch + 1}, {clock.note}")
