@@ -141,7 +141,7 @@ class Transformer(Seq2Seq):
         return TransformerState(
             memory_mask=memory.mask,
             cross=[
-                layer.cross_attention.project_key_value(memory.states)
+                _laid_out(*layer.cross_attention.project_key_value(memory.states))
                 for layer in self._decoder_layers()
             ],
             caches=[SelfCache() for _ in self.decoder],
@@ -205,7 +205,7 @@ class TransformerState(DecoderState):
     """
 
     memory_mask: Tensor  # (B, 1, 1, S)
-    cross: list[tuple[Tensor, ...]]  # a layer: keys and values (B, H, S, d)
+    cross: list[tuple[Tensor, ...]]  # a layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
     caches: list[SelfCache]
     ancestors: Tensor  # (B, K, T K), boolean
 
@@ -285,7 +285,7 @@ class DecoderLayer(nn.Module):
 
         def attend_memory(x: Tensor) -> Tensor:
             query, (key, value) = self.cross_attention.project_query(x), cross
-            return self.cross_attention.combine(attention(query, key, value, memory_mask))
+            return self.cross_attention.combine(attention(query, key.mT, value, memory_mask))
 
         return self._sublayers(x, attend_self, attend_memory)
 
@@ -338,6 +338,11 @@ def _embedding(config: TransformerConfig, vocab_size: int) -> Embedding:
         else SinusoidalPositions(config.d_model)
     )
     return Embedding(vocab_size, config.d_model, positions, config.dropout)
+
+
+def _laid_out(key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+    """Keys transposed and values as the products of each step read them, which else would copy."""
+    return key.mT.contiguous(), value.contiguous()
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
