@@ -57,7 +57,8 @@ def table() -> str:
     for path in sorted((HERE / "results").glob("*.json")):
         for record in newest(json.loads(path.read_text())):
             for cells in rows_of(record, path.stem):
-                lines.append(f"| {' | '.join([*cells, circumstances(record)])} |")
+                row = [cell.replace("|", "\\|") for cell in (*cells, circumstances(record))]
+                lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 
