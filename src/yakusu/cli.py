@@ -71,7 +71,8 @@ def main() -> None:
         _err.print(f"[bold red]error:[/] {_escape(str(error))}")
         sys.exit(2)
     except OSError as error:
-        _err.print(f"[bold red]error:[/] {_escape(f'{error.filename}: {error.strerror}')}")
+        place = f"{error.filename}: " if error.filename else ""
+        _err.print(f"[bold red]error:[/] {_escape(place + (error.strerror or str(error)))}")
         sys.exit(2)
 
 
@@ -163,7 +164,7 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
-    arriving = Arriving(decode_lines(iter(sys.stdin.buffer), "standard input"))
+    arriving = Arriving(decode_lines(_stdin(), "standard input"))
     began, n_sentences, n_tokens = time.monotonic(), 0, 0
     found = yakusu.translate(
         model,
@@ -253,6 +254,16 @@ def demo(
         f"the translator is the folder {made.model}\n"
         f"next: echo 'It costs 12.50 euros.' | {_command()} translate {made.model}"
     )
+
+
+def _stdin() -> Iterator[bytes]:
+    """The lines of standard input, past its buffer, whose lock a reader in a thread would keep."""
+    raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
+    while chunk := raw.read(2**16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest
 
 
 def _command() -> str:

@@ -85,7 +85,11 @@ def verify_folder(folder: Path) -> None:
         path = folder / name
         if not path.is_file():
             raise ModelError(f"{path} is missing: the folder is incomplete, copy it again")
-        if path.stat().st_size != size or sha256(path) != digest:
+        try:
+            whole = path.stat().st_size == size and sha256(path) == digest
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+        if not whole:
             raise ModelError(
                 f"{path} is corrupt ({path.stat().st_size} bytes, {size} when it was written, "
                 "another SHA-256): copy the folder again"

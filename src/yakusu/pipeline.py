@@ -42,8 +42,8 @@ from yakusu.training.stop import Stop
 from yakusu.training.trainer import Trainer
 from yakusu.translator import Translation, Translator, save_translator
 
-# Keys that may change when a run goes on; all others decide what it gives.
 _MEASURES = {"bleu": "BLEU", "perplexity": "perplexity"}
+# Keys that may change when a run goes on; all others decide what it gives.
 _MAY_CHANGE = (
     "search.",
     "training.max_",
@@ -267,7 +267,10 @@ def average(
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
     state = read_json(saved[-1] / "state.json")
     wanted = {state["best_step"]} if best else set(state["milestones"])
-    chosen = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
+    chosen = [folder for folder in saved if step_of(folder) in wanted]
+    if best and not chosen:
+        raise RunError(f"{run} no longer holds its best checkpoint, of step {state['best_step']}")
+    chosen = chosen or saved[-1:]
     if last > len(chosen):
         raise RunError(
             f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"

@@ -99,7 +99,7 @@ def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
     """Operations of training on one target token, padding included, over a sample of batches."""
     device = model.output_weight.device
     chosen = np.linspace(0, len(pairs) - 1, min(len(pairs), 256), dtype=np.int64)
-    batches = cut_by_length(chosen, pairs, recipe.batches.batch_tokens_on(device.type))
+    batches = cut_by_length(chosen, pairs, min(2048, recipe.batches.step_tokens))
     tokens = sum(int(pairs.tgt.lengths_of(batch).sum()) for batch in batches)
     # The counter knows the plain products of this backend on every device.
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):

@@ -23,8 +23,16 @@ _PART = 2**22  # numbers of each checkpoint that are averaged at a time
 
 
 def save_tensors(path: Path, tensors: Tensors) -> None:
-    """Write named tensors as safetensors, from any device."""
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    """Write named tensors as safetensors, from any device.
+
+    Raises:
+        OSError: The disk is full, or the place cannot be written to.
+    """
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, path)
+    except SafetensorError as error:
+        raise OSError(None, str(error), str(path)) from error
 
 
 def load_tensors(path: Path) -> Tensors:

@@ -17,8 +17,10 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
     Raises:
         RecipeError: torch knows no such device, or this machine has none.
     """
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return torch.device(f"cuda:{local_rank}")
     if name == "auto":
-        return torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu")
+        return torch.device("cpu")
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:

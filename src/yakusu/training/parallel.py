@@ -114,6 +114,8 @@ class _Joined(Group):
     def exchange(self) -> Iterator[None]:
         try:
             yield
+        except torch.OutOfMemoryError:
+            raise
         except RuntimeError as error:
             self._store.set(f"gave up/{self.rank}", "")
             time.sleep(_GRACE_SECONDS)
@@ -151,7 +153,8 @@ def spread(module: nn.Module, group: Group) -> nn.Module:
         group.exchange(),
         catch_warnings(action="ignore", category=FutureWarning),
     ):  # of torch 2.13, a new name
-        return DistributedDataParallel(module, broadcast_buffers=False)
+        # With `find_unused_parameters` the order of the sums is the same in every step.
+        return DistributedDataParallel(module, broadcast_buffers=False, find_unused_parameters=True)
 
 
 def apart(module: nn.Module) -> AbstractContextManager[None]:

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import Field
-from safetensors import SafetensorError
 from torch import nn
 
 from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
@@ -149,7 +148,7 @@ class Trainer:
         )
         self.state = TrainerState(n_processes=self.group.size)
         self._since_log: list[Sums] = []
-        self._failed_saves, self._saved_step = 0, -1
+        self._failed_saves, self._saved_step, self._unsaved = 0, -1, 0.0
 
     def run(self) -> str:
         """Train until a limit of the recipe is reached; return which one.
@@ -274,13 +273,13 @@ class Trainer:
     def _after_step(self, clock: "_Clock") -> None:
         """Log, validate and save where they are due."""
         step, config = self.state.step, self.config
-        signal = self._signal()
+        signal = self._agree(clock)
         if step % config.log_steps == 0 and self._since_log:
             self._log(clock)
         if not signal:
             self._validate_and_save(clock)
         by_steps = config.checkpoint_steps and step % config.checkpoint_steps == 0
-        by_time = config.checkpoint_minutes and clock.since_save > 60 * config.checkpoint_minutes
+        by_time = config.checkpoint_minutes and self._unsaved > 60 * config.checkpoint_minutes
         if (signal or by_steps or by_time) and self._saved_step != step:
             self.save()
             clock.saved()
@@ -290,11 +289,11 @@ class Trainer:
                 f"{name}: stopped after step {step:,}; the same command goes on from there", signal
             )
 
-    def _signal(self) -> int:
-        """The signal that came to any process; 0 for none."""
-        if self.group.sums(self.stop.signal) == [0]:
-            return 0
-        return max(self.group.join([self.stop.signal]))
+    def _agree(self, clock: "_Clock") -> int:
+        """Let rank 0's clock be everyone's; return the signal that came to any process, or 0."""
+        all_ = self.group.join([(self.stop.signal, clock.since_save, self.state.seconds)])
+        _, self._unsaved, self.state.seconds = all_[0]
+        return max(signal for signal, _, _ in all_)
 
     def _validate_and_save(self, clock: "_Clock") -> None:
         """Make a milestone of this step, if it is to be one and is not yet."""
@@ -374,7 +373,7 @@ class Trainer:
         if self.group.leads:
             try:
                 self._write()
-            except (OSError, SafetensorError) as error:
+            except OSError as error:
                 failure = str(error)
         failure = self.group.join([failure])[0]
         self._failed_saves = self._failed_saves + 1 if failure else 0
@@ -441,6 +440,8 @@ class Trainer:
         }
 
     def _load_optimizer(self, tensors: Tensors) -> None:
+        if not tensors:
+            return  # no step has been finite yet
         for name, parameter in self.model.named_parameters():
             self.optimizer.state[parameter] = {
                 key: tensors[f"{key}/{name}"].to(parameter.device)
