@@ -390,7 +390,9 @@ def test_a_corpus_of_one_file_is_told_what_it_lacks(
 ) -> None:
     keys = {"train": "data.train.tgt=''", "dev": f"data.dev.src='{files[0]}'"}
     told = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert told == ("a corpus is two files (src and tgt) or one tsv: name them in the recipe")
+    assert told == (
+        "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
+    )
 
 
 def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 import shutil
 import sys
 import time
@@ -249,10 +250,12 @@ def demo(
     made = yakusu.demo(target, folder=folder, progress=_Shown())
     for source, translation, reference in made.samples:
         print(f"source:      {source}\ntranslation: {translation}\nreference:   {reference}\n")
+    good = [source for source, translation, truth in made.samples if translation == truth]
+    example = (good or [made.samples[0][0]])[0]
     print(
         f"{made.bleu} on 200 held-out sentences; trained in {made.seconds / 60:.1f} minutes\n"
         f"the translator is the folder {made.model}\n"
-        f"next: echo 'It costs 12.50 euros.' | {_command()} translate {made.model}"
+        f"next: echo {shlex.quote(example)} | {_command()} translate {made.model}"
     )
 
 

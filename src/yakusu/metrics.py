@@ -259,8 +259,8 @@ def _check_moses(language: str, known: set[str]) -> None:
     # Moses leaves Chinese unsplit, and sacremoses takes English rules for what it does not know.
     if language not in known - {"zh", "yue"}:
         raise DataError(
-            f"Moses has no rules to tokenise '{language}': "
-            f"use score(..., target_language='{language}') instead"
+            f"Moses has no rules to tokenise '{language}', so there is no paper's BLEU: "
+            "leave out --paper"
         )
 
 

@@ -265,6 +265,8 @@ def average(
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
+    if best and last:
+        raise RunError("--best and --last exclude each other: the best checkpoint is one")
     state = read_json(saved[-1] / "state.json")
     wanted = {state["best_step"]} if best else set(state["milestones"])
     chosen = [folder for folder in saved if step_of(folder) in wanted]
@@ -442,6 +444,8 @@ def evaluate(
     language = target_language or named or model_language
     _refuse_unequal(_name(system, "the system"), hypotheses, _name(references, "the truth"), lines)
     options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
+    if not (language or tokenize):
+        progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
     results: list[Score | BootstrapResult] = []
     results += score(hypotheses, lines, **options, target_language=language or None)
     if paper:

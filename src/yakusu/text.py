@@ -122,7 +122,9 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     if corpus.tsv:
         return _read_tsv(corpus)
     if not (corpus.src and corpus.tgt):
-        raise DataError("a corpus is two files (src and tgt) or one tsv: name them in the recipe")
+        raise DataError(
+            "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
+        )
     return _read_two_files(corpus.src, corpus.tgt)
 
 
