@@ -251,7 +251,7 @@ def demo(
     for source, translation, reference in made.samples:
         print(f"source:      {source}\ntranslation: {translation}\nreference:   {reference}\n")
     good = [source for source, translation, truth in made.samples if translation == truth]
-    example = (good or [made.samples[0][0]])[0]
+    example = min(good or [made.samples[0][0]], key=len)
     print(
         f"{made.bleu} on 200 held-out sentences; trained in {made.seconds / 60:.1f} minutes\n"
         f"the translator is the folder {made.model}\n"
