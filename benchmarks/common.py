@@ -163,8 +163,16 @@ def _circumstances(seed: int, threads: int) -> dict[str, Any]:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "seed": seed,
-        "command": shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(["python", Path(sys.argv[0]).name, *map(_portable, sys.argv[1:])]),
     }
+
+
+def _portable(word: str) -> str:
+    """A word of a command line, with no path of this machine in it."""
+    data = os.environ.get("YAKUSU_DATA", "")
+    if data and word.startswith(data):
+        return f"$YAKUSU_DATA{word.removeprefix(data)}"
+    return Path(word).name if word.startswith("/") else word
 
 
 @cache
