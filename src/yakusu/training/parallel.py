@@ -149,10 +149,8 @@ def spread(module: nn.Module, group: Group) -> nn.Module:
     """The same module, which averages its gradients over the processes in each backward pass."""
     if group.size == 1:
         return module
-    with (
-        group.exchange(),
-        catch_warnings(action="ignore", category=FutureWarning),
-    ):  # of torch 2.13, a new name
+    # The warning is torch 2.13's, of a new name for `broadcast_buffers` that 2.11 does not know.
+    with group.exchange(), catch_warnings(action="ignore", category=FutureWarning):
         # With `find_unused_parameters` the order of the sums is the same in every step.
         return DistributedDataParallel(module, broadcast_buffers=False, find_unused_parameters=True)
 
