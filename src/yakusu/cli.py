@@ -177,7 +177,7 @@ def translate(
         window=window,
         device=device,
     )
-    total = None if source == "-" else count_lines(source)
+    total = count_lines(source) if Path(source).is_file() else None  # a pipe can be read once
     shown = _Shown(bars=not sys.stdout.isatty())
     with shown.task("translating", "sentences", total) as task:
         for number, best in enumerate(found, start=1):

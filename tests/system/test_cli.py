@@ -417,6 +417,14 @@ def test_a_line_is_answered_before_the_next_one_comes(model: Path) -> None:
     process.stdout.close()
 
 
+def test_a_named_pipe_is_read_as_a_file_is(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"printf 'the old ferry\\n' > {pipe}"]):
+        said = run_yakusu("translate", model, pipe)
+    assert (said.code, said.out.count("\n")) == (0, 1)
+
+
 def test_no_sentence_gives_no_line(run_yakusu: Yakusu, model: Path) -> None:
     said = run_yakusu("translate", model, stdin=b"")
     assert (said.code, said.out) == (0, "")
