@@ -4,6 +4,8 @@ import json
 import math
 import os
 import re
+import shutil
+import signal
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -14,7 +16,7 @@ import torch
 from torch import Tensor
 
 from yakusu.batches import pad
-from yakusu.errors import ModelError, RunError
+from yakusu.errors import ModelError, RunError, SignalError
 from yakusu.folder import read_json
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints, load_tensors
@@ -394,6 +396,18 @@ def test_too_many_such_steps_end_the_run_with_a_good_checkpoint(
     assert saved.name == "step-00000004"
     tensors = load_tensors(saved / "model.safetensors")
     assert all(tensor.isfinite().all() for tensor in tensors.values())
+
+
+def test_a_signal_says_where_the_run_goes_on(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for free, where in ((2**40, "from there"), (0, "from an earlier checkpoint")):
+        trainer = make_trainer(max_steps=9)
+        trainer.stop.signal = int(signal.SIGTERM)
+        usage = shutil._ntuple_diskusage(2**40, 0, free)  # type: ignore[attr-defined]
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
+        with pytest.raises(SignalError, match=f"SIGTERM: stopped after step 1; .* goes on {where}"):
+            trainer.run()
 
 
 def run_out(trainer: Trainer, most: int, error: Exception) -> None:

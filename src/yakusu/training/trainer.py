@@ -251,13 +251,13 @@ class Trainer:
         )
         if state.skipped <= limit:
             return
-        self.save()
+        saved = "whole" if self.save() else "of an earlier step"
         shown = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
         raise RunError(
             f"step {state.step:,}: loss or gradient is not finite, for more than "
             f"training.max_skipped = {limit} steps; lines {shown} of the training text (all in "
-            "log.jsonl); the checkpoint is whole: look at those lines, or lower training.lr_scale "
-            "or set training.clip_norm=1.0 in a new run"
+            f"log.jsonl); the checkpoint is {saved}: look at those lines, or lower "
+            "training.lr_scale or set training.clip_norm=1.0 in a new run"
         )
 
     @property
@@ -280,14 +280,16 @@ class Trainer:
             self._validate_and_save(clock)
         by_steps = config.checkpoint_steps and step % config.checkpoint_steps == 0
         by_time = config.checkpoint_minutes and self._unsaved > 60 * config.checkpoint_minutes
-        if (signal or by_steps or by_time) and self._saved_step != step:
+        if signal:
+            where = "there" if self.save() else "an earlier checkpoint"
+            raise SignalError(
+                f"{Signals(signal).name}: stopped after step {step:,}; the same command goes on "
+                f"from {where}",
+                signal,
+            )
+        if (by_steps or by_time) and self._saved_step != step:
             self.save()
             clock.saved()
-        if signal:
-            name = Signals(signal).name
-            raise SignalError(
-                f"{name}: stopped after step {step:,}; the same command goes on from there", signal
-            )
 
     def _agree(self, clock: "_Clock") -> int:
         """Let rank 0's clock be everyone's; return the signal that came to any process, or 0."""
@@ -361,8 +363,11 @@ class Trainer:
         (nll,) = self.group.sums(nll)
         return math.exp(min(nll / int(self.dev_pairs.tgt.lengths.sum()), 100.0))
 
-    def save(self) -> None:
+    def save(self) -> bool:
         """Write a checkpoint of this step; let go of those that nobody needs any more.
+
+        Returns:
+            Whether it was written.
 
         Raises:
             RunError: That failed too often in a row; once in a while it is a warning.
@@ -378,7 +383,7 @@ class Trainer:
         failure = self.group.join([failure])[0]
         self._failed_saves = self._failed_saves + 1 if failure else 0
         if not failure:
-            return
+            return True
         what = f"step {self.state.step:,}: no checkpoint could be written ({failure})"
         limit = self.config.max_failed_saves
         if self._failed_saves >= limit:
@@ -387,6 +392,7 @@ class Trainer:
                 "on from the last one that was written"
             )
         _log.warning("%s: training goes on; failure %d of %d", what, self._failed_saves, limit)
+        return False
 
     def _write(self) -> None:
         tensors = {
