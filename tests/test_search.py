@@ -279,6 +279,7 @@ def searched() -> dict[Any, Any]:
 MODELS: dict[str, dict[str, Any]] = {
     "copy": {},
     "random": {"vocab_size": 50, "d_model": 64, "d_ff": 96, "n_heads": 4},
+    "packed weights": {"vocab_size": 1500, "d_model": 256, "d_ff": 1024, "n_heads": 4},
     "large vocabulary": {"vocab_size": 1500, "d_model": 32, "norm": "pre"},
     "uneven heads": {
         "vocab_size": 30,

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from yakusu.model.product import Product
+
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
     """Scaled dot-product attention, section 3.2.1, Eq. 1: softmax(Q K^T / sqrt(d_k)) V.
@@ -62,6 +64,7 @@ class MultiHeadAttention(nn.Module):
         self.w_o = nn.Parameter(torch.empty(d_model, n_heads * d_v))
         for matrix in (*self.w_qkv.split(self.widths), self.w_o):
             nn.init.xavier_uniform_(matrix)
+        self._qkv, self._q, self._kv, self._o = (Product() for _ in range(4))
 
     def forward(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
         """Attend from `query` (B, T, d_model) to `memory` (B, S, d_model): (B, T, d_model).
@@ -77,20 +80,20 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values of all heads: (B, H, T, d_k), (B, H, T, d_k), (B, H, T, d_v)."""
-        return tuple(map(self._heads, F.linear(x, self.w_qkv).split(self.widths, dim=-1)))
+        return tuple(map(self._heads, self._qkv(x, self.w_qkv).split(self.widths, dim=-1)))
 
     def project_query(self, x: Tensor) -> Tensor:
         """Q W^Q of all heads: (B, H, T, d_k)."""
-        return self._heads(F.linear(x, self.w_qkv[: self.widths[0]]))
+        return self._heads(self._q(x, self.w_qkv[: self.widths[0]]))
 
     def project_key_value(self, memory: Tensor) -> tuple[Tensor, ...]:
         """K W^K and V W^V of all heads: (B, H, S, d_k), (B, H, S, d_v)."""
-        projected = F.linear(memory, self.w_qkv[self.widths[0] :])
+        projected = self._kv(memory, self.w_qkv[self.widths[0] :])
         return tuple(map(self._heads, projected.split(self.widths[1:], dim=-1)))
 
     def combine(self, heads: Tensor) -> Tensor:
         """Concat(heads) W^O: (B, H, T, d_v) -> (B, T, d_model)."""
-        return F.linear(heads.transpose(1, 2).flatten(2), self.w_o)
+        return self._o(heads.transpose(1, 2).flatten(2), self.w_o)  # type: ignore[no-any-return]
 
     def _heads(self, x: Tensor) -> Tensor:
         heads: Tensor = x.unflatten(-1, (self.n_heads, -1))  # (B, T, H, d)

@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from yakusu.config import Config
 from yakusu.errors import ModelError
+from yakusu.model.product import Product
 from yakusu.registry import Registry
 
 
@@ -37,10 +38,19 @@ class DecoderState(ABC):
 
 
 class Seq2Seq(nn.Module, ABC):
-    """An encoder-decoder. `Memory` is whatever `encode` returns, opaque to others."""
+    """An encoder-decoder. `Memory` is whatever `encode` returns, opaque to others.
 
-    src_vocab_size: int
-    tgt_vocab_size: int
+    Args:
+        config: Its sizes.
+        src_vocab_size: V of the source side, pad included.
+        tgt_vocab_size: V of the target side, pad included.
+    """
+
+    def __init__(self, config: Config, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        super().__init__()
+        self.config = config
+        self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
+        self._to_logits = Product()
 
     @property
     def src_pad(self) -> int:
@@ -79,7 +89,7 @@ class Seq2Seq(nn.Module, ABC):
 
         The product takes pad along: an even number of rows is a third faster than an odd one.
         """
-        return F.linear(hidden, self.output_weight)[..., :-1]
+        return self._to_logits(hidden, self.output_weight)[..., :-1]  # type: ignore[no-any-return]
 
     @abstractmethod
     def start(self, memory: "Memory", n_beams: int) -> DecoderState:

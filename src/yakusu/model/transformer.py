@@ -17,6 +17,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.attention import MultiHeadAttention, attention, causal_mask
 from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions, Positions, SinusoidalPositions
+from yakusu.model.product import Product
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -83,15 +84,13 @@ class Transformer(Seq2Seq):
         src_vocab_size: int,
         tgt_vocab_size: int,
     ) -> None:
-        super().__init__()
+        super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
         if config.tied == "three-way" and src_vocab_size != tgt_vocab_size:
             raise RecipeError(
                 f"model.tied = 'three-way' needs one vocabulary, not {src_vocab_size} source and "
                 f"{tgt_vocab_size} target tokens: set model.tied = 'decoder', or "
                 "tokenizer.joint = true"
             )
-        self.config = config
-        self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
         self.tgt_embedding = _embedding(config, tgt_vocab_size)
         three_way = config.tied == "three-way"
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config, src_vocab_size)
@@ -304,10 +303,12 @@ class FeedForward(nn.Module):
         for layer in (self.inner, self.outer):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+        self._first, self._second = Product(), Product()
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
-        return self.outer(F.relu(self.inner(x)))  # type: ignore[no-any-return]
+        inner = self._first(x, self.inner.weight, self.inner.bias)
+        return self._second(F.relu(inner), self.outer.weight, self.outer.bias)  # type: ignore[no-any-return]
 
 
 class PostNormResidual(nn.Module):
