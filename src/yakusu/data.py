@@ -32,6 +32,7 @@ from yakusu.text import (
     FilterReport,
     Pair,
     Repeats,
+    count_lines,
     length_fault,
     read_pairs,
     text_fault,
@@ -122,7 +123,7 @@ def sift(
     """Read a corpus once; True for each line whose text passes the filters."""
     fit = bytearray()
     with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
-        with progress.task("reading", "pairs", None) as task:
+        with progress.task("reading", "pairs", count_lines(corpus.files[0])) as task:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
                     fault = text_fault(pair, filters)

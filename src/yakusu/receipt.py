@@ -3,11 +3,7 @@
 The cost is given as in Table 2, by the paper's formula and by counting.
 """
 
-import os
-import platform
-import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +20,6 @@ from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
 from yakusu.training.loss import smoothed_loss
 
-_LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 # Sustained single-precision FLOPS as the paper takes them, section 6.1, footnote 5.
 _SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
 
@@ -50,14 +45,14 @@ def receipt(
     """
     facts = read_json(data / "data.json")
     return {
-        "versions": {"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        "versions": state["made_by"]["versions"],
         "languages": list(recipe.languages),
         "recipe": recipe.model_dump(),
         "seed": recipe.seed,
         "inputs": facts["inputs"],
         "tokenizer": {path.name: sha256(path) for path in sorted(data.glob("*.model"))},
         "pairs": {"train": facts["n_train"], "dev": facts["n_dev"]},
-        "hardware": hardware(recipe) | {"processes": state["n_processes"]},
+        "hardware": state["made_by"]["hardware"] | {"processes": state["n_processes"]},
         "steps": state["step"],
         "skipped_steps": state["skipped"],
         "averaged_steps": averaged,
@@ -69,17 +64,6 @@ def receipt(
     }
 
 
-def hardware(recipe: Recipe) -> dict[str, Any]:
-    """Where a run is trained."""
-    on_gpu = recipe.training.device != "cpu" and torch.cuda.is_available()
-    return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "device": torch.cuda.get_device_name() if on_gpu else _processor(),
-        "threads": torch.get_num_threads(),
-        "cores": os.cpu_count(),
-    }
-
-
 def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) -> dict[str, float]:
     """Floating-point operations of a training run.
 
@@ -87,7 +71,7 @@ def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) ->
     paper's figure for its GPUs, and measured here for any other device. `counted`: the products of
     matrices, forward and backward, of a sample of batches, times tokens over the sample's tokens.
     """
-    sustained = _sustained_flops(str(hardware(recipe)["device"]), model.output_weight.device)
+    sustained = _sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
     return {
         "paper": state["seconds"] * state["n_processes"] * sustained,
         "sustained": sustained,
@@ -172,12 +156,3 @@ def _sustained_flops(name: str, device: torch.device, size: int = 1024) -> float
         float((a @ a)[0, 0])  # waits for the device
         best = min(best, time.perf_counter() - began)
     return 2 * size**3 / best
-
-
-def _processor() -> str:
-    try:
-        with Path("/proc/cpuinfo").open() as file:
-            names = (line.split(":")[1].strip() for line in file if line.startswith("model name"))
-            return next(names, platform.machine())
-    except OSError:
-        return platform.processor() or sys.platform

@@ -433,12 +433,12 @@ class Bomb:
 # ---- several processes ---------------------------------------------------------------------------
 
 
-def torchrun(*options: str, arguments: list[str]) -> subprocess.Popen[str]:
-    """`torchrun -m yakusu ...` with two processes on this machine."""
+def torchrun(*options: str, arguments: list[str], processes: int = 2) -> subprocess.Popen[str]:
+    """`torchrun -m yakusu ...` with some processes on this machine."""
     return subprocess.Popen(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port",
-         "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", *options,
-         *arguments],
+        [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}",
+         "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
+         *options, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -453,8 +453,15 @@ def losses(run: Path) -> list[float]:
 
 
 @pytest.mark.slow
-def test_two_processes_learn_what_one_does(corpus: Path, tmp_path: Path) -> None:
-    options = ("model.dropout=0", "training.log_steps=1", "training.max_steps=8")
+@pytest.mark.parametrize("sharded", ["false", "true"])
+def test_two_processes_learn_what_one_does(corpus: Path, tmp_path: Path, sharded: str) -> None:
+    options = (
+        "model.dropout=0",
+        "training.log_steps=1",
+        "training.max_steps=8",
+        "training.clip_norm=1.0",
+        f"training.sharded={sharded}",
+    )
     alone, together = tmp_path / "alone", tmp_path / "together"
     yakusu.train(recipe_for(corpus, alone, *options))
     job = torchrun(arguments=command(corpus, together, *options))
@@ -467,11 +474,18 @@ def test_two_processes_learn_what_one_does(corpus: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_started_again_and_changes_nothing(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("processes", "sharded"), [(2, "true"), (3, "false")])
+def test_a_killed_worker_is_started_again_and_changes_nothing(
+    corpus: Path, tmp_path: Path, processes: int, sharded: str
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    job = torchrun(arguments=command(corpus, whole))
-    assert job.communicate(timeout=180) and job.returncode == 0
-    job = torchrun("--max-restarts", "2", arguments=command(corpus, killed))
+    option = f"training.sharded={sharded}"
+    job = torchrun(arguments=command(corpus, whole, option), processes=processes)
+    out, _ = job.communicate(timeout=180)
+    assert job.returncode == 0, out
+    job = torchrun(
+        "--max-restarts", "2", arguments=command(corpus, killed, option), processes=processes
+    )
     wait_for(killed / "checkpoints" / "step-00000003")
     os.kill(workers(job)[1], signal.SIGKILL)
     out, _ = job.communicate(timeout=180)

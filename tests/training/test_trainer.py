@@ -17,7 +17,7 @@ from torch import Tensor
 
 from yakusu.batches import pad
 from yakusu.errors import ModelError, RunError, SignalError
-from yakusu.folder import read_json
+from yakusu.folder import read_json, save_folder
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints, load_tensors
 from yakusu.training.trainer import Trainer, seed_step
@@ -215,7 +215,7 @@ def test_patience_may_count_perplexity(
 ) -> None:
     trainer = make_trainer(validate_steps=1, patience=2, best_by="perplexity")
     perplexities = iter([9.0, 4.0, 5.0, 4.0])
-    monkeypatch.setattr(trainer, "dev_perplexity", lambda: next(perplexities))
+    monkeypatch.setattr(trainer, "dev_perplexity", lambda _: next(perplexities))
     assert trainer.run() == "patience = 2 validations without a better perplexity"
     assert (trainer.state.step, trainer.state.best_step, trainer.state.best) == (4, 2, -4.0)
 
@@ -224,15 +224,39 @@ def test_patience_may_count_perplexity(
 
 
 def test_the_best_and_the_last_checkpoints_stay_on_disk(
-    make_trainer: MakeTrainer, tmp_path: Path
+    make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([5.0, 9.0, 1.0, 1.0, 1.0, 1.0])
     on_disk: list[list[int]] = []
     trainer = make_trainer(max_steps=6, validate_steps=1, keep_last=2, bleu=lambda _: next(scores))
-    save = trainer.save
-    trainer.save = lambda: (save(), on_disk.append(names(tmp_path / "checkpoints")))[0]  # type: ignore[method-assign]
+    save = trainer.saving.save
+
+    def save_and_look(*of: Any) -> bool:
+        written = save(*of)
+        on_disk.append(names(tmp_path / "checkpoints"))
+        return written
+
+    monkeypatch.setattr(trainer.saving, "save", save_and_look)
     trainer.run()
     assert on_disk == [[1], [1, 2], [2, 3], [2, 3, 4], [2, 4, 5], [2, 5, 6]]
+
+
+def test_a_best_that_could_not_be_written_costs_no_older_one(
+    make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([5.0, 1.0, 9.0, 1.0])
+    trainer = make_trainer(max_steps=4, validate_steps=1, keep_last=2, bleu=lambda _: next(scores))
+
+    def full(folder: Path, fill: Callable[[Path], None]) -> None:
+        if folder.name == "step-00000003":
+            raise OSError("no room")
+        save_folder(folder, fill)
+
+    monkeypatch.setattr("yakusu.training.saving.save_folder", full)
+    trainer.run()
+    assert names(tmp_path / "checkpoints") == [1, 2, 4]
+    assert (trainer.state.best_step, trainer.state.best_kept) == (3, 1)
+    assert trainer.state.milestones == [2, 4]
 
 
 def test_checkpoints_between_validations_are_dropped_for_newer_ones(
@@ -251,8 +275,8 @@ def test_checkpoints_are_saved_by_time_too(
     monkeypatch.setattr("yakusu.training.trainer.time.monotonic", lambda: float(next(minutes)))
     trainer = make_trainer(max_steps=3, checkpoint_minutes=1.5, keep_last=1)
     saved: list[int] = []
-    save = trainer.save
-    trainer.save = lambda: (saved.append(trainer.state.step), save())[1]  # type: ignore[method-assign]
+    save = trainer.saving.save
+    trainer.saving.save = lambda *of: (saved.append(trainer.state.step), save(*of))[1]  # type: ignore[method-assign]
     trainer.run()
     assert saved[0] < 3
 
@@ -265,6 +289,16 @@ def test_a_checkpoint_holds_the_weights_of_its_step(
     saved = load_tensors(tmp_path / "checkpoints" / "step-00000002" / "model.safetensors")
     assert saved.keys() == weights(trainer).keys()
     assert all(torch.equal(saved[name], w) for name, w in weights(trainer).items())
+
+
+def test_slow_steps_are_logged_each_minute(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, events = count(0, 10), []  # each look at the clock is ten seconds later
+    monkeypatch.setattr("yakusu.training.state.time.monotonic", lambda: float(next(seconds)))
+    make_trainer(record=events.append, log_steps=1000, max_steps=20).run()
+    logged = [event["step"] for event in events if event["event"] == "train"]
+    assert 2 <= len(logged) < 20
 
 
 def test_events_say_all_that_a_curve_needs(make_trainer: MakeTrainer) -> None:
@@ -318,7 +352,7 @@ def test_dev_perplexity_is_that_of_the_whole_dev_set_token_by_token(
         logits = trainer.model.logits(trainer.model(src, tgt))
         nll -= logits.log_softmax(-1).gather(2, tgt[:, :, None]).sum().item()
         n += tgt.numel()
-    assert trainer.dev_perplexity() == pytest.approx(math.exp(nll / n), rel=1e-5)
+    assert trainer.dev_perplexity(trainer.model) == pytest.approx(math.exp(nll / n), rel=1e-5)
 
 
 def test_validation_is_done_without_dropout(make_trainer: MakeTrainer) -> None:

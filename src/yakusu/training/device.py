@@ -1,13 +1,18 @@
 """Where training runs, and what it asks of that place."""
 
 import ctypes
+import os
 import platform
 import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from yakusu.errors import RecipeError
 
+_LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 
 
@@ -36,3 +41,33 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(_M_MMAP_THRESHOLD, 2**30)
         libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory ran out, on a GPU or not."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+def made_by(device: torch.device) -> dict[str, Any]:
+    """The versions and the hardware that train on a device."""
+    on_gpu = device.type == "cuda"
+    return {
+        "versions": {"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        "hardware": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
+            "threads": torch.get_num_threads(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open() as file:
+            names = (line.split(":")[1].strip() for line in file if line.startswith("model name"))
+            return next(names, platform.machine())
+    except OSError:
+        return platform.processor() or sys.platform

@@ -16,8 +16,10 @@ from yakusu.batches import Indices, collate
 from yakusu.data import Pairs
 from yakusu.errors import RunError
 from yakusu.model.base import Seq2Seq
+from yakusu.training.device import out_of_memory
 from yakusu.training.loss import Loss, smoothed_loss
-from yakusu.training.parallel import Group, apart, spread
+from yakusu.training.parallel import Group
+from yakusu.training.sharding import apart, is_sharded, spread
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +44,13 @@ class ModelLoss(nn.Module):
             return smoothed_loss(hidden, weight, tgt[real], epsilon=self.epsilon)
 
 
+def loss_of(loss: nn.Module, model: Seq2Seq, pairs: Pairs, batch: Indices) -> Loss:
+    """The loss of one batch by a `ModelLoss`, or by what it was spread into."""
+    padded = collate(pairs, batch, src_pad=model.src_pad, tgt_pad=model.tgt_pad)
+    padded = padded.to(model.output_weight.device)
+    return Loss(*loss(padded.src, padded.tgt))
+
+
 class Sums(NamedTuple):
     """Over the target tokens of a step and all processes, in nats."""
 
@@ -56,18 +65,17 @@ class Gradient:
     Args:
         loss: The model and its loss, on its device.
         group: The processes.
+        sharded: Each process keeps a part of the weights, not a copy.
     """
 
-    def __init__(self, loss: ModelLoss, group: Group) -> None:
+    def __init__(self, loss: ModelLoss, group: Group, *, sharded: bool) -> None:
         self.model, self.group = loss.model, group
         self.device = loss.model.output_weight.device
-        self._loss = spread(loss, group)
+        self._loss = spread(loss, loss.model, group, sharded=sharded)
 
     def loss(self, pairs: Pairs, batch: Indices) -> Loss:
         """The loss of one batch."""
-        padded = collate(pairs, batch, src_pad=self.model.src_pad, tgt_pad=self.model.tgt_pad)
-        padded = padded.to(self.device)
-        return Loss(*self._loss(padded.src, padded.tgt))
+        return loss_of(self._loss, self.model, pairs, batch)
 
     def accumulate(self, pairs: Pairs, step: list[Indices], *, seed: Callable[[], None]) -> Sums:
         """Leave the gradient of a step in the parameters, where there was none.
@@ -106,7 +114,7 @@ class Gradient:
         sums, filler, failed = torch.zeros(2, device=self.device), step[0][:1], False
         seed()
         try:
-            with apart(self._loss):
+            with apart(self._loss, self.group):
                 for batch in self._work(step, parts):
                     loss = self.loss(pairs, batch if len(batch) else filler)
                     # Processes average their gradients, and a filler counts for nothing.
@@ -115,13 +123,15 @@ class Gradient:
                     if len(batch):
                         sums += torch.stack(loss).detach()
         except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
+            if not out_of_memory(error) or is_sharded(self._loss):
+                raise  # parts of a layer cannot meet again
             failed = True
         n_failed, smoothed, nll = self.group.sums(failed, *sums.tolist())
         if n_failed:
             return None
-        if self.group.size > 1:  # no more than the occasion for the gradients to meet
+        if self.group.size > 1 and not is_sharded(
+            self._loss
+        ):  # no more than the occasion for the gradients to meet
             with self.group.exchange():
                 (self.loss(pairs, filler).smoothed * 0).backward()
         return Sums(smoothed, nll, n_tokens)
@@ -131,13 +141,6 @@ class Gradient:
         share = self.group.share(step)
         share += [step[0][:0]] * (-(-len(step) // self.group.size) - len(share))
         return [part for batch in share for part in np.array_split(batch, parts)]
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory ran out, on a GPU or not."""
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 def _longest(pairs: Pairs, batch: Indices) -> int:

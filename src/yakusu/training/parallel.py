@@ -11,15 +11,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
-from warnings import catch_warnings
 
 import torch
 import torch.distributed as dist
-from torch import nn
 from torch.distributed.rendezvous import rendezvous
-from torch.nn.parallel import DistributedDataParallel
 
 from yakusu.errors import RunError, YakusuError
+from yakusu.training.device import out_of_memory
 
 T = TypeVar("T")
 _GAP = object()
@@ -114,9 +112,9 @@ class _Joined(Group):
     def exchange(self) -> Iterator[None]:
         try:
             yield
-        except torch.OutOfMemoryError:
-            raise
         except RuntimeError as error:
+            if out_of_memory(error):
+                raise
             self._store.set(f"gave up/{self.rank}", "")
             time.sleep(_GRACE_SECONDS)
             lost = [r for r in range(self.size) if not self._store.check([f"gave up/{r}"])]
@@ -143,18 +141,3 @@ def processes(stall_minutes: float) -> Iterator[Group]:
     )
     yield _Joined(store, int(os.environ["LOCAL_RANK"]), stall_minutes)
     dist.destroy_process_group()  # after an error it could wait for those that are gone
-
-
-def spread(module: nn.Module, group: Group) -> nn.Module:
-    """The same module, which averages its gradients over the processes in each backward pass."""
-    if group.size == 1:
-        return module
-    # The warning is torch 2.13's, of a new name for `broadcast_buffers` that 2.11 does not know.
-    with group.exchange(), catch_warnings(action="ignore", category=FutureWarning):
-        # With `find_unused_parameters` the order of the sums is the same in every step.
-        return DistributedDataParallel(module, broadcast_buffers=False, find_unused_parameters=True)
-
-
-def apart(module: nn.Module) -> AbstractContextManager[None]:
-    """While it is open, gradients stay within their process."""
-    return module.no_sync() if isinstance(module, DistributedDataParallel) else nullcontext()

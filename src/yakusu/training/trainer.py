@@ -4,12 +4,10 @@ All that is random in a step follows from (seed, step), and the order of the dat
 (seed, epoch), so a run that was stopped goes on as if it never had been (docs/decisions/0006).
 """
 
-import logging
 import math
-import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from signal import Signals
 from typing import Any, Literal
@@ -23,24 +21,19 @@ from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
 from yakusu.config import Config
 from yakusu.data import Pairs
 from yakusu.errors import RunError, SignalError
-from yakusu.folder import read_json, save_folder, write_json
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Task
-from yakusu.training.checkpoint import (
-    Tensors,
-    checkpoints,
-    load_tensors,
-    newest_whole,
-    save_tensors,
-    step_of,
-)
-from yakusu.training.gradient import Gradient, ModelLoss, Sums, out_of_memory
+from yakusu.training.device import made_by, out_of_memory
+from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of
 from yakusu.training.loss import zero_point
 from yakusu.training.parallel import Group
+from yakusu.training.saving import Saving, restore
 from yakusu.training.schedule import lrate
+from yakusu.training.sharding import whole, whole_model
+from yakusu.training.state import Clock, TrainerState
 from yakusu.training.stop import Stop
 
-_log = logging.getLogger(__name__)
+_LOG_SECONDS = 60.0  # something is to be seen this often
 Event = dict[str, Any]
 
 
@@ -70,25 +63,7 @@ class TrainingConfig(Config):
     max_skipped: int = Field(20, ge=0)  # steps left out because they are not finite, in a run
     max_failed_saves: int = Field(3, ge=1)  # in a row, before training stops
     stall_minutes: float = Field(10.0, gt=0)  # what processes wait for one another
-
-
-@dataclass
-class TrainerState:
-    """All that a run is besides its tensors."""
-
-    step: int = 0
-    epoch: int = 0
-    step_in_epoch: int = 0
-    epoch_share: float = 0.0  # how much of the epoch is done
-    best: float | None = None  # higher is better: BLEU, or minus the perplexity
-    best_step: int = 0
-    bad_validations: int = 0
-    seconds: float = 0.0
-    target_tokens: int = 0
-    validated: int = 0  # the step of the last validation
-    skipped: int = 0  # steps whose loss or gradient was not finite
-    n_processes: int = 1
-    milestones: list[int] = field(default_factory=list)  # steps whose checkpoints are averaged
+    sharded: bool = False  # each process holds a part of the weights (FSDP2), not a copy
 
 
 class Trainer:
@@ -125,7 +100,7 @@ class Trainer:
         group: Group | None = None,
         stop: Stop | None = None,
     ) -> None:
-        self.config, self.seed, self.folder = config, seed, folder
+        self.config, self.seed = config, seed
         self.train_pairs, self.dev_pairs = train, dev
         self.bleu, self.record, self.progress = bleu, record, progress
         self.group, self.stop = group or Group(), stop or Stop()
@@ -133,22 +108,20 @@ class Trainer:
         self.step_tokens = batches.step_tokens
         self.batch_tokens = batches.batch_tokens_on(self.device.type)
         on_gpu = self.device.type != "cpu"
-        loss = ModelLoss(
-            model,
-            epsilon=config.label_smoothing,
-            bf16=config.precision == "bf16" or (config.precision == "auto" and on_gpu),
-            compiled=config.compile == "yes" or (config.compile == "auto" and on_gpu),
-        )
-        self.gradient = Gradient(loss, self.group)
+        self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
+        compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
+        loss = ModelLoss(model, epsilon=config.label_smoothing, bf16=self.bf16, compiled=compiled)
+        self.gradient = Gradient(loss, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=(config.adam_beta1, config.adam_beta2),
             eps=config.adam_epsilon,
             fused=True,
         )
-        self.state = TrainerState(n_processes=self.group.size)
+        self.state = TrainerState(n_processes=self.group.size, made_by=made_by(self.device))
+        self.saving = Saving(folder, self.group, max_failed=config.max_failed_saves)
         self._since_log: list[Sums] = []
-        self._failed_saves, self._saved_step, self._unsaved = 0, -1, 0.0
+        self._saved_step, self._unsaved = -1, 0.0
 
     def run(self) -> str:
         """Train until a limit of the recipe is reached; return which one.
@@ -158,7 +131,7 @@ class Trainer:
             RunError: Memory ran out, too many steps were not finite, too many checkpoints could
                 not be written, or a process was lost.
         """
-        clock = _Clock(self.state)
+        clock = Clock(self.state)
         try:
             with self.progress.task("training", "steps", self.config.max_steps) as task:
                 task.advance(self.state.step)
@@ -172,7 +145,7 @@ class Trainer:
                 f"batches.batch_tokens={self.batch_tokens // 2} in a new run"
             ) from error
 
-    def _train(self, clock: "_Clock", task: Task) -> str:
+    def _train(self, clock: Clock, task: Task) -> str:
         while not (reason := self.limit_reached()):
             for batches in self._epoch():
                 self._step(batches)
@@ -222,7 +195,7 @@ class Trainer:
             seed=lambda: seed_step(self.seed, state.step, self.group.rank),
         )
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = nn.utils.get_total_norm(gradients)
+        norm = whole(nn.utils.get_total_norm(gradients))
         if math.isfinite(sums.smoothed) and math.isfinite(norm):
             if config.clip_norm:
                 nn.utils.clip_grads_with_norm_(self.model.parameters(), config.clip_norm, norm)
@@ -270,11 +243,12 @@ class Trainer:
             scale=self.config.lr_scale,
         )
 
-    def _after_step(self, clock: "_Clock") -> None:
+    def _after_step(self, clock: Clock) -> None:
         """Log, validate and save where they are due."""
         step, config = self.state.step, self.config
         signal = self._agree(clock)
-        if step % config.log_steps == 0 and self._since_log:
+        due = step % config.log_steps == 0 or clock.since_log > _LOG_SECONDS
+        if due and self._since_log:
             self._log(clock)
         if not signal:
             self._validate_and_save(clock)
@@ -291,24 +265,23 @@ class Trainer:
             self.save()
             clock.saved()
 
-    def _agree(self, clock: "_Clock") -> int:
+    def _agree(self, clock: Clock) -> int:
         """Let rank 0's clock be everyone's; return the signal that came to any process, or 0."""
         all_ = self.group.join([(self.stop.signal, clock.since_save, self.state.seconds)])
         _, self._unsaved, self.state.seconds = all_[0]
         return max(signal for signal, _, _ in all_)
 
-    def _validate_and_save(self, clock: "_Clock") -> None:
+    def _validate_and_save(self, clock: Clock) -> None:
         """Make a milestone of this step, if it is to be one and is not yet."""
         state = self.state
         due = state.step % self.config.validate_steps == 0 or bool(self.limit_reached())
         if not due or state.validated == state.step:
             return
         self._validate()
-        state.milestones.append(state.step)
-        self.save()
+        self.save(milestone=True)
         clock.saved()
 
-    def _log(self, clock: "_Clock") -> None:
+    def _log(self, clock: Clock) -> None:
         smoothed, nll, n = (sum(values) for values in zip(*self._since_log, strict=True))
         self._since_log.clear()
         state = self.state
@@ -331,8 +304,8 @@ class Trainer:
     def _validate(self) -> None:
         state, began = self.state, time.monotonic()
         state.validated = state.step
-        self.model.eval()
-        perplexity, bleu = self.dev_perplexity(), self.bleu(self.model)
+        model = whole_model(self.model, self.group).eval()
+        perplexity, bleu = self.dev_perplexity(model), self.bleu(model)
         value = bleu if self.config.best_by == "bleu" else -perplexity
         if state.best is None or value > state.best:
             state.best, state.best_step, state.bad_validations = value, state.step, 0
@@ -352,69 +325,34 @@ class Trainer:
             }
         )
 
-    def dev_perplexity(self) -> float:
+    def dev_perplexity(self, model: Seq2Seq) -> float:
         """Plain perplexity a token on the dev set, eos counted."""
+        loss = ModelLoss(model, epsilon=0.0, bf16=self.bf16, compiled=False)
         order = np.arange(len(self.dev_pairs))
         batches = cut_by_length(order, self.dev_pairs, self.batch_tokens)
         nll = 0.0
         with torch.no_grad():
             for batch in self.group.share(batches):
-                nll += float(self.gradient.loss(self.dev_pairs, batch).nll)
+                nll += float(loss_of(loss, model, self.dev_pairs, batch).nll)
         (nll,) = self.group.sums(nll)
         return math.exp(min(nll / int(self.dev_pairs.tgt.lengths.sum()), 100.0))
 
-    def save(self) -> bool:
-        """Write a checkpoint of this step; let go of those that nobody needs any more.
-
-        Returns:
-            Whether it was written.
+    def save(self, *, milestone: bool = False) -> bool:
+        """Write a checkpoint, one to average if it is a milestone; return whether that succeeded.
 
         Raises:
-            RunError: That failed too often in a row; once in a while it is a warning.
+            RunError: It failed too often in a row.
         """
-        self.state.milestones = self.state.milestones[-self.config.keep_last :]
-        self._saved_step = self.state.step
-        failure = ""
-        if self.group.leads:
-            try:
-                self._write()
-            except OSError as error:
-                failure = str(error)
-        failure = self.group.join([failure])[0]
-        self._failed_saves = self._failed_saves + 1 if failure else 0
-        if not failure:
-            return True
-        what = f"step {self.state.step:,}: no checkpoint could be written ({failure})"
-        limit = self.config.max_failed_saves
-        if self._failed_saves >= limit:
-            raise RunError(
-                f"{what}, {limit} times in a row: make room for them, then the same command goes "
-                "on from the last one that was written"
-            )
-        _log.warning("%s: training goes on; failure %d of %d", what, self._failed_saves, limit)
-        return False
-
-    def _write(self) -> None:
-        tensors = {
-            "model.safetensors": self.model.weights(),
-            "optimizer.safetensors": self._optimizer_tensors(),
-        }
-        self.folder.mkdir(parents=True, exist_ok=True)
-        needed = sum(t.nbytes for group in tensors.values() for t in group.values()) + 2**20
-        free = shutil.disk_usage(self.folder).free
-        if free < needed:
-            raise OSError(f"{free >> 20:,} MiB are free, {needed >> 20:,} MiB are needed")
-
-        def fill(temporary: Path) -> None:
-            for name, group in tensors.items():
-                save_tensors(temporary / name, group)
-            write_json(temporary / "state.json", asdict(self.state))
-
-        save_folder(self.folder / f"step-{self.state.step:08}", fill)
-        wanted = {*self.state.milestones, self.state.best_step, self.state.step}
-        for other in checkpoints(self.folder):
-            if step_of(other) not in wanted:
-                shutil.rmtree(other)
+        state = self.state
+        before = state.milestones, state.best_kept
+        if milestone:
+            state.milestones = [*state.milestones, state.step][-self.config.keep_last :]
+            state.best_kept = state.step if state.best_step == state.step else state.best_kept
+        self._saved_step = state.step
+        written = self.saving.save(self.model, self.optimizer, state)
+        if not written:  # the older ones are still needed
+            state.milestones, state.best_kept = before
+        return written
 
     def resume(self) -> bool:
         """Go on from the newest whole checkpoint; False where there is none.
@@ -423,68 +361,14 @@ class Trainer:
             ModelError: There are checkpoints, and all are corrupt.
             RunError: They were made by another number of processes.
         """
-        newest = self.group.lead(lambda: newest_whole(self.folder, self.progress.say))
-        if newest is None:
+        found = self.saving.newest(self.progress.say)
+        if not found:
             return False
-        state = TrainerState(**read_json(newest / "state.json"))
-        if state.n_processes != self.group.size:
-            raise RunError(
-                f"{newest} was made by {state.n_processes} processes, not {self.group.size}: go "
-                "on with as many, or begin another run"
-            )
-        self.model.load_weights(load_tensors(newest / "model.safetensors"))
-        self._load_optimizer(load_tensors(newest / "optimizer.safetensors"))
-        self.state = state
+        checkpoint, state = found
+        restore(checkpoint, self.model, self.optimizer)
+        self.state = replace(state, made_by=self.state.made_by)
         self._saved_step = state.step
         return True
-
-    def _optimizer_tensors(self) -> Tensors:
-        return {
-            f"{key}/{name}": tensor
-            for name, parameter in self.model.named_parameters()
-            for key, tensor in self.optimizer.state[parameter].items()
-        }
-
-    def _load_optimizer(self, tensors: Tensors) -> None:
-        if not tensors:
-            return  # no step has been finite yet
-        for name, parameter in self.model.named_parameters():
-            self.optimizer.state[parameter] = {
-                key: tensors[f"{key}/{name}"].to(parameter.device)
-                for key in ("step", "exp_avg", "exp_avg_sq")
-            }
-
-
-class _Clock:
-    """Time spent training, kept in the state across interruptions, and the speed since the log."""
-
-    def __init__(self, state: TrainerState) -> None:
-        self.state, self.note = state, ""
-        self._begin = time.monotonic() - state.seconds
-        self._saved = time.monotonic()
-        self._mark = (time.monotonic(), state.target_tokens)
-
-    def tick(self) -> None:
-        """A step is done."""
-        self.state.seconds = time.monotonic() - self._begin
-
-    @property
-    def since_save(self) -> float:
-        """Seconds since the last checkpoint."""
-        return time.monotonic() - self._saved
-
-    def saved(self) -> None:
-        """A checkpoint was written; what it took is not counted as training speed."""
-        self._saved = time.monotonic()
-        self._mark = (time.monotonic(), self.state.target_tokens)
-
-    def tokens_per_second(self) -> float:
-        """Target tokens a second since this was last asked or a checkpoint was written."""
-        (before, tokens), now = self._mark, time.monotonic()
-        self._mark = (now, self.state.target_tokens)
-        speed = (self.state.target_tokens - tokens) / max(now - before, 1e-9)
-        self.note = f"{speed:,.0f} target tokens/s"
-        return round(speed, 1)
 
 
 def seed_step(seed: int, step: int, rank: int = 0) -> None:
