@@ -8,30 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
-    from yakusu.pipeline import (
-        average,
-        demo,
-        evaluate,
-        prepare,
-        train,
-        translate,
-        verify,
-    )
+    from yakusu.evaluation import evaluate
+    from yakusu.pipeline import average, prepare, train, translate, verify
     from yakusu.recipe import Recipe, load_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
 _HOMES = {
-    **dict.fromkeys(
-        ("average", "demo", "evaluate", "prepare", "train", "translate", "verify"),
-        "pipeline",
-    ),
+    **dict.fromkeys(("average", "prepare", "train", "translate", "verify"), "pipeline"),
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
     **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
     "Translator": "translator",
+    "demo": "demonstration",
+    "evaluate": "evaluation",
 }
 __all__ = [
     "DataError",

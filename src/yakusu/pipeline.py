@@ -1,14 +1,7 @@
-"""The verbs as functions; here alone the stages are wired together.
-
-RUN/recipe.toml        the resolved recipe
-RUN/data/              binarised pairs, dev text, tokenizer
-RUN/checkpoints/       the best and the last K
-RUN/log.jsonl          all events; RUN/tensorboard/ as curves
-RUN/model/             the translator
-"""
+"""The verbs as functions; here alone the stages are wired together."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,19 +10,18 @@ import torch
 from pydantic import ValidationError
 
 from yakusu.data import Pairs
-from yakusu.errors import DataError, ModelError, RecipeError, RunError
-from yakusu.folder import json_text, locked, read_json, save_folder, verify_folder
-from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
+from yakusu.errors import ModelError, RecipeError, RunError
+from yakusu.evaluation import DevBleu
+from yakusu.folder import json_text, read_json, save_folder, verify_folder
 from yakusu.model.base import Seq2Seq, models
 from yakusu.preparation import Preparation, Prepared, refuse_changed
-from yakusu.progress import Progress, Silent, Task
+from yakusu.progress import Progress, Silent
 from yakusu.receipt import card, receipt, story
-from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.run import opened
 from yakusu.search import SearchConfig
-from yakusu.text import language_of, read_lines, read_pairs
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import (
-    Tensors,
     TensorsOnDisk,
     average_tensors,
     checkpoints,
@@ -43,15 +35,6 @@ from yakusu.training.trainer import Trainer
 from yakusu.translator import Translation, Translator, save_translator
 
 _MEASURES = {"bleu": "BLEU", "perplexity": "perplexity"}
-# Keys that may change when a run goes on; all others decide what it gives.
-_MAY_CHANGE = (
-    "search.",
-    "training.max_",
-    "training.patience",
-    "training.checkpoint_",
-    "training.log_steps",
-    "training.stall_minutes",
-)
 
 
 # ---- prepare -----------------------------------------------------------------------------------
@@ -69,7 +52,7 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
         DataError: The corpus cannot be used.
         RunError: The folder holds another run.
     """
-    with _opened(recipe) as run:
+    with opened(recipe) as run:
         folder = run / "data"
         was_there = folder.exists()
         if was_there:
@@ -81,50 +64,6 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     return Prepared(
         folder, facts["report"], facts["n_train"], facts["n_dev"], facts["fullness"], was_there
     )
-
-
-@contextmanager
-def _opened(recipe: Recipe) -> Iterator[Path]:
-    """The run folder, for this process alone; its saved recipe must agree with this one."""
-    if not recipe.run:
-        raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
-    run = Path(recipe.run)
-    _refuse_other_run(run, recipe)
-    _look_at(recipe)
-    with locked(run):
-        save_recipe(recipe, run / "recipe.toml")
-        yield run
-
-
-def _refuse_other_run(run: Path, recipe: Recipe) -> None:
-    saved = run / "recipe.toml"
-    if run.exists() and not run.is_dir():
-        raise RunError(f"{run} is a file: choose another folder with --run")
-    begun = (run / "data").exists() or (run / "checkpoints").exists()
-    if saved.exists() and begun:
-        changed = [
-            difference
-            for difference in differences(load_recipe(saved), recipe)
-            if not difference.startswith((*_MAY_CHANGE, "run "))
-        ]
-        if changed:
-            raise RunError(
-                f"{run} holds another run, of which {changed[0]}: choose another folder with "
-                "--run, or delete this one"
-            )
-    elif not saved.exists() and any(run.glob("[!.]*")):
-        raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
-
-
-def _look_at(recipe: Recipe) -> None:
-    """Complain of the corpora before anything is made."""
-    if not recipe.data.train:
-        raise RecipeError(
-            "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
-        )
-    for corpus in (recipe.data.train, recipe.data.dev):
-        if corpus and not (Path(recipe.run) / "data").exists():
-            next(read_pairs(corpus), None)
 
 
 # ---- train and average ---------------------------------------------------------------------------
@@ -152,7 +91,7 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
     with processes(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def begin() -> Prepared:
-            held.enter_context(_opened(recipe))
+            held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.was_there:
                 progress.say(str(prepared))
@@ -167,7 +106,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
     keep_freed_memory()
     device = pick_device(recipe.training.device, group.local_rank)
     model = _model(recipe, tokenizer).to(device)
-    dev_bleu = _DevBleu(recipe, tokenizer, data, group, progress)
+    dev_bleu = DevBleu(recipe, tokenizer, data, group, progress)
     with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
         trainer = Trainer(
             model,
@@ -185,40 +124,9 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
         )
         progress.say(_beginning(trainer, trainer.resume()))
         reason = trainer.run()
-    out = group.lead(lambda: average(run, progress=progress))
+    out = group.lead(lambda: _averaged(run, recipe) or average(run, progress=progress))
     score = read_json(out / "receipt.json")["scores"][0]
     return Trained(out, trainer.state.step, trainer.state.seconds, reason, score, group.rank)
-
-
-class _DevBleu:
-    """BLEU of real beam output on the dev set, shared out among the processes."""
-
-    def __init__(
-        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
-    ) -> None:
-        self.recipe, self.tokenizer = recipe, tokenizer
-        self.group, self.progress = group, progress
-        self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
-
-    def __call__(self, model: Seq2Seq) -> Score:
-        recipe = self.recipe
-        translator = Translator(
-            model,
-            self.tokenizer,
-            languages=recipe.languages,
-            search=recipe.search.model_copy(update={"n_best": 1}),
-            device=model.output_weight.device,
-        )
-        sources = self.group.share(self.src)
-        with self.progress.task("validating", "sentences", len(sources)) as task:
-            hypotheses = self.group.join(_translated(translator, sources, task))
-        return score(
-            hypotheses,
-            self.tgt,
-            metrics=("bleu",),
-            lowercase=recipe.tokenizer.lowercases,
-            target_language=recipe.languages[1],
-        )[0]
 
 
 def _beginning(trainer: Trainer, resumed: bool) -> str:
@@ -258,42 +166,55 @@ def average(
         RunError: The folder is no run, or has no checkpoint.
         ModelError: A checkpoint is corrupt.
     """
-    run = Path(run)
+    progress, chosen = progress or Silent(), _choose(Path(run), last, best)
+    folder = Path(out) if out else Path(run) / "model"
+    if out and folder.exists():
+        _make_way(folder)
+    for checkpoint in chosen:
+        verify_folder(checkpoint)
+    facts = _write_model(folder, chosen, Path(run), progress)
+    progress.say(
+        f"averaged the checkpoints of steps {', '.join(f'{step_of(c):,}' for c in chosen)} into "
+        f"{folder}: dev {facts['scores'][0]}"
+    )
+    return folder
+
+
+def _choose(run: Path, last: int = 0, best: bool = False) -> list[Path]:
+    """The checkpoints to average, oldest first."""
     if not (run / "recipe.toml").exists():
         raise RunError(f"{run} is not a run folder: name the folder that 'yakusu train' wrote")
-    recipe = load_recipe(run / "recipe.toml")
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
     if best and last:
         raise RunError("--best and --last exclude each other: the best checkpoint is one")
     state = read_json(saved[-1] / "state.json")
-    wanted = {state["best_step"]} if best else set(state["milestones"])
+    wanted = {state["best_kept"]} if best else set(state["milestones"])
     chosen = [folder for folder in saved if step_of(folder) in wanted]
     if best and not chosen:
-        raise RunError(f"{run} no longer holds its best checkpoint, of step {state['best_step']}")
+        raise RunError(f"{run} no longer holds its best checkpoint, of step {state['best_kept']}")
     chosen = chosen or saved[-1:]
     if last > len(chosen):
         raise RunError(
             f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"
         )
-    chosen = chosen[-(last or recipe.training.keep_last) :]
-    for checkpoint in chosen:
-        verify_folder(checkpoint)
-    folder = Path(out) if out else run / "model"
-    if out and folder.exists():
-        _make_way(folder)
-    weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
-    steps = [step_of(checkpoint) for checkpoint in chosen]
-    progress = progress or Silent()
-    facts = _write_model(
-        folder, weights, recipe, data=run / "data", steps=steps, state=state, progress=progress
-    )
-    progress.say(
-        f"averaged the checkpoints of steps {', '.join(f'{step:,}' for step in steps)} into "
-        f"{folder}: dev {facts['scores'][0]}"
-    )
-    return folder
+    return chosen[-(last or load_recipe(run / "recipe.toml").training.keep_last) :]
+
+
+def _averaged(run: Path, recipe: Recipe) -> Path | None:
+    """The model of a run, if it is there, whole, and what averaging would make again."""
+    folder = run / "model"
+    try:
+        verify_folder(folder)
+        facts = read_json(folder / "receipt.json")
+    except (ModelError, OSError):
+        return None
+    wanted = {
+        "recipe": recipe.model_dump(mode="json"),
+        "averaged_steps": [step_of(checkpoint) for checkpoint in _choose(run)],
+    }
+    return folder if wanted.items() <= facts.items() else None
 
 
 def _make_way(folder: Path) -> None:
@@ -303,23 +224,21 @@ def _make_way(folder: Path) -> None:
     folder.rmdir()
 
 
-def _write_model(
-    folder: Path,
-    weights: Tensors,
-    recipe: Recipe,
-    *,
-    data: Path,
-    steps: list[int],
-    state: dict[str, Any],
-    progress: Progress,
-) -> dict[str, Any]:
-    """Write a model folder with its card and its receipt; return the receipt."""
+def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress) -> dict[str, Any]:
+    """Write the average of checkpoints with its card and its receipt; return the receipt."""
+    recipe, data = load_recipe(run / "recipe.toml"), run / "data"
     tokenizer = Tokenizer.load(data)
+    weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
     model = _model(recipe, tokenizer).to(pick_device(recipe.training.device))
     model.load_weights(weights)
-    scores = [_DevBleu(recipe, tokenizer, data, Group(), progress)(model)]
-    facts = receipt(recipe, model, data=data, state=state, averaged=steps, scores=scores)
-    documents = {"receipt.json": json_text(facts), "README.md": card(facts)}
+    facts = receipt(
+        recipe,
+        model,
+        data=data,
+        state=read_json(checkpoints(run / "checkpoints")[-1] / "state.json"),
+        averaged=[step_of(checkpoint) for checkpoint in chosen],
+        scores=[DevBleu(recipe, tokenizer, data, Group(), progress)(model)],
+    )
     save_translator(
         folder,
         weights,
@@ -327,7 +246,7 @@ def _write_model(
         model=recipe.model,
         languages=recipe.languages,
         search=recipe.search,
-        documents=documents,
+        documents={"receipt.json": json_text(facts), "README.md": card(facts)},
     )
     return facts
 
@@ -361,7 +280,7 @@ def verify(folder: str | Path) -> list[str]:
     return [*lines, f"whole: {len(files)} files of {folder} are as they were written"]
 
 
-# ---- translate and evaluate ----------------------------------------------------------------------
+# ---- translate -----------------------------------------------------------------------------------
 
 
 def translate(
@@ -399,155 +318,3 @@ def translate(
     except ValidationError as error:
         raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
     return translator.stream(sentences, batch=batch, window=window)
-
-
-Text = str | Path | Iterable[str]  # a file, or lines
-
-
-def evaluate(
-    system: Text,
-    references: Text,
-    *,
-    src: Text | None = None,
-    baseline: Text | None = None,
-    lowercase: bool = False,
-    tokenize: str | None = None,
-    target_language: str | None = None,
-    paper: bool = False,
-    progress: Progress | None = None,
-) -> list[Score | BootstrapResult]:
-    """BLEU, chrF and TER with their signatures.
-
-    Args:
-        system: Translations: a file or lines; or a model folder, which translates `src`.
-        references: What they should be.
-        src: Source sentences, where `system` is a model.
-        baseline: Another system, to compare with by paired bootstrap.
-        lowercase: Ignore case.
-        tokenize: sacreBLEU's tokenizer; None chooses by the language.
-        target_language: Its code; else as the references' file is named, as in test.de, or as the
-            model says.
-        paper: Also the paper's tokenised, compound-split BLEU.
-        progress: Watches.
-
-    Returns:
-        The scores, and last the comparison with `baseline`.
-
-    Raises:
-        DataError: A file cannot be read, or the texts differ in length.
-        ModelError: The model folder is incomplete or corrupt.
-    """
-    progress = progress or Silent()
-    lines = list(read_lines(references)) if isinstance(references, str | Path) else list(references)
-    hypotheses, model_language = _output(system, src, progress)
-    named = language_of(references) if isinstance(references, str | Path) else ""
-    language = target_language or named or model_language
-    _refuse_unequal(_name(system, "the system"), hypotheses, _name(references, "the truth"), lines)
-    options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
-    if not (language or tokenize):
-        progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
-    results: list[Score | BootstrapResult] = []
-    results += score(hypotheses, lines, **options, target_language=language or None)
-    if paper:
-        results.append(
-            tokenized_compound_bleu(hypotheses, lines, language or "en", lowercase=lowercase)
-        )
-    if baseline is not None:
-        other, _ = _output(baseline, src, progress)
-        _refuse_unequal(_name(baseline, "the baseline"), other, _name(references, "it"), lines)
-        results.append(
-            paired_bootstrap(other, hypotheses, lines, **options, target_language=language or None)
-        )
-    return results
-
-
-def _output(system: Text, src: Text | None, progress: Progress) -> tuple[list[str], str]:
-    """The lines of a system, and its target language if it is a model."""
-    if not isinstance(system, str | Path):
-        return list(system), ""
-    if not Path(system).is_dir():
-        return list(read_lines(system)), ""
-    if src is None:
-        raise DataError(f"{system} is a model folder: add --src FILE for it to translate")
-    sources = list(read_lines(src) if isinstance(src, str | Path) else src)
-    keep_freed_memory()
-    translator = Translator.load(system)
-    with progress.task("translating", "sentences", len(sources)) as task:
-        return _translated(translator, sources, task), translator.languages[1]
-
-
-def _translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
-    texts = []
-    for best in translator.stream(sources):
-        texts.append(best[0].text)
-        task.advance()
-    return texts
-
-
-def _name(text: Text, otherwise: str) -> str:
-    return str(text) if isinstance(text, str | Path) else otherwise
-
-
-def _refuse_unequal(name: str, lines: list[str], truth: str, references: list[str]) -> None:
-    if len(lines) != len(references):
-        raise DataError(
-            f"{name} has {len(lines)} lines and {truth} {len(references)}: align them line by line"
-        )
-
-
-# ---- demo ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Demo:
-    """What `demo` made."""
-
-    model: Path
-    samples: list[tuple[str, str, str]]  # source, translation, reference
-    bleu: Score
-    seconds: float
-
-
-def demo(
-    target: str = "ja", *, folder: str | Path = "runs", progress: Progress | None = None
-) -> Demo:
-    """Make a phrasebook, train a translator on it and translate sentences that it never saw.
-
-    Args:
-        target: ja, de, fr or ko; the source is English.
-        folder: Where the run goes, as FOLDER/demo-en-TARGET.
-        progress: Watches.
-
-    Raises:
-        DataError: There is no phrasebook in that language.
-    """
-    try:
-        from yakusu.phrasebook import phrasebook, write
-    except ModuleNotFoundError as error:
-        raise RunError(f"the demo needs {error.name}: pip install 'yakusu[demo]'") from error
-
-    progress = progress or Silent()
-    run = Path(folder) / f"demo-en-{target}"
-    text = Path(folder) / f"phrasebook-en-{target}"
-    book = phrasebook(target)
-    files = write(book, text)
-    progress.say(f"a phrasebook of {len(book.train):,} sentence pairs: {text}")
-    corpora = {
-        f"data.{split}": f'{{src = "{files[f"{split}.en"]}", tgt = "{files[f"{split}.{target}"]}"}}'
-        for split in ("train", "dev")
-    }
-    recipe = load_recipe(
-        "demo",
-        [
-            f'run="{run}"',
-            f'data.target_language="{target}"',
-            *(f"{key}={value}" for key, value in corpora.items()),
-        ],
-    )
-    trained = train(recipe, progress=progress)
-    sources = [source for source, _ in book.test]
-    references = [reference for _, reference in book.test]
-    translations = Translator.load(trained.model).translate(sources)
-    bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
-    samples = list(zip(sources, translations, references, strict=True))[::19]  # of many frames
-    return Demo(trained.model, samples, bleu, trained.seconds)

@@ -47,7 +47,7 @@ def receipt(
     return {
         "versions": state["made_by"]["versions"],
         "languages": list(recipe.languages),
-        "recipe": recipe.model_dump(),
+        "recipe": recipe.model_dump(mode="json"),
         "seed": recipe.seed,
         "inputs": facts["inputs"],
         "tokenizer": {path.name: sha256(path) for path in sorted(data.glob("*.model"))},
