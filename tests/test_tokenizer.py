@@ -128,7 +128,7 @@ def test_a_vocabulary_too_large_is_told_with_the_largest_and_that_one_works(
         trained(kind=kind, joint=together, vocab_size=20_000)
     found = re.fullmatch(
         rf"the {side} corpus allows no vocabulary of 20,000 tokens: "
-        r"set tokenizer.vocab_size to (\d+) or less",
+        r"add --set tokenizer.vocab_size=(\d+), or less",
         str(error.value),
     )
     assert found

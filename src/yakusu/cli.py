@@ -155,7 +155,9 @@ def translate(
     beam: Annotated[
         int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")
     ] = 0,
-    alpha: Annotated[float, typer.Option(help="Length penalty; -1: as the model says.")] = -1.0,
+    alpha: Annotated[
+        float | None, typer.Option(min=0, help="Length penalty; else as the model says.")
+    ] = None,
     n_best: Annotated[int, typer.Option(min=1, help="Print this many, with scores, by tabs.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Sentences translated together.")] = 64,
     window: Annotated[int, typer.Option(min=0, help="Sentences read ahead; 0: 32 batches.")] = 0,
@@ -171,7 +173,7 @@ def translate(
         model,
         arriving if source == "-" else read_lines(source),
         beam=beam,
-        alpha=None if alpha < 0 else alpha,
+        alpha=alpha,
         n_best=n_best,
         batch=batch,
         window=window,
@@ -189,8 +191,8 @@ def translate(
             task.advance()
     seconds = time.monotonic() - began
     _err.print(
-        f"{n_sentences:,} sentences in {seconds:.1f} s: {n_sentences / seconds:.1f} sentences/s, "
-        f"{n_tokens / seconds:,.0f} target tokens/s"
+        f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
+        f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"
     )
 
 

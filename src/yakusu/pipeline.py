@@ -210,11 +210,9 @@ def _averaged(run: Path, recipe: Recipe) -> Path | None:
         facts = read_json(folder / "receipt.json")
     except (ModelError, OSError):
         return None
-    wanted = {
-        "recipe": recipe.model_dump(mode="json"),
-        "averaged_steps": [step_of(checkpoint) for checkpoint in _choose(run)],
-    }
-    return folder if wanted.items() <= facts.items() else None
+    same_search = facts["recipe"]["search"] == recipe.search.model_dump(mode="json")
+    steps = [step_of(checkpoint) for checkpoint in _choose(run)]
+    return folder if same_search and facts["averaged_steps"] == steps else None
 
 
 def _make_way(folder: Path) -> None:

@@ -161,10 +161,11 @@ def _learn(
 
 def _vocabulary_fault(message: str, vocab_size: int, side: str) -> str:
     """SentencePiece's message as one sentence with its remedy."""
-    if largest := re.search(r"value <= (\d+)", message):
+    if found := re.search(r"value <= (\d+)", message):
+        largest = int(found[1]) + 1
         return (
             f"the {side} corpus allows no vocabulary of {vocab_size:,} tokens: "
-            f"set tokenizer.vocab_size to {int(largest[1]) + 1} or less"
+            f"add --set tokenizer.vocab_size={largest}, or less"
         )
     if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
         return (
