@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -31,6 +31,9 @@ import yakusu
 from yakusu.errors import SignalError, YakusuError
 from yakusu.progress import Task
 from yakusu.text import Arriving, count_lines, decode_lines, read_lines
+
+if TYPE_CHECKING:
+    from yakusu.translator import Translation
 
 app = typer.Typer(
     name="yakusu",
@@ -184,16 +187,18 @@ def translate(
     with shown.task("translating", "sentences", total) as task:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
-            if n_best == 1:
-                print(best[0].text, flush=True)
-            else:
-                print("\n".join(f"{number}\t{t.score:.4f}\t{t.text}" for t in best), flush=True)
+            _print_best(number, best, alone=n_best == 1)
             task.advance()
     seconds = time.monotonic() - began
     _err.print(
         f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
         f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"
     )
+
+
+def _print_best(number: int, best: "list[Translation]", *, alone: bool) -> None:
+    lines = [t.text if alone else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
+    print("\n".join(lines), flush=True)
 
 
 @app.command()

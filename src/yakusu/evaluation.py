@@ -1,6 +1,7 @@
 """Scores of a system: of files, of a model folder, of a model that is being trained."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ def evaluate(
         baseline: Another system, to compare with by paired bootstrap.
         lowercase: Ignore case.
         tokenize: sacreBLEU's tokenizer; None chooses by the language.
-        target_language: Its code; else as the references' file is named, as in test.de, or as the
-            model says.
+        target_language: Its code; else as the references' file is named, as in test.de, or as
+            the system says.
         paper: Also the paper's tokenised, compound-split BLEU.
         progress: Watches.
 
@@ -52,42 +53,53 @@ def evaluate(
         ModelError: The model folder is incomplete or corrupt.
     """
     progress = progress or Silent()
-    lines = list(read_lines(references)) if isinstance(references, str | Path) else list(references)
-    hypotheses, model_language = _output(system, src, progress)
-    named = language_of(references) if isinstance(references, str | Path) else ""
-    language = target_language or named or model_language
-    _refuse_unequal(_name(system, "the system"), hypotheses, _name(references, "the truth"), lines)
+    truth = _read(references, "the truth", None, progress)
+    made = _read(system, "the system", src, progress)
+    _refuse_unequal(made, truth)
+    language = target_language or truth.language or made.language or None
     options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     if not (language or tokenize):
         progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
     results: list[Score | BootstrapResult] = []
-    results += score(hypotheses, lines, **options, target_language=language or None)
+    results += score(made.lines, truth.lines, **options, target_language=language)
     if paper:
         results.append(
-            tokenized_compound_bleu(hypotheses, lines, language or "en", lowercase=lowercase)
+            tokenized_compound_bleu(made.lines, truth.lines, language or "en", lowercase=lowercase)
         )
     if baseline is not None:
-        other, _ = _output(baseline, src, progress)
-        _refuse_unequal(_name(baseline, "the baseline"), other, _name(references, "it"), lines)
+        other = _read(baseline, "the baseline", src, progress)
+        _refuse_unequal(other, truth)
         results.append(
-            paired_bootstrap(other, hypotheses, lines, **options, target_language=language or None)
+            paired_bootstrap(
+                other.lines, made.lines, truth.lines, **options, target_language=language
+            )
         )
     return results
 
 
-def _output(system: Text, src: Text | None, progress: Progress) -> tuple[list[str], str]:
-    """The lines of a system, and its target language if it is a model."""
-    if not isinstance(system, str | Path):
-        return list(system), ""
-    if not Path(system).is_dir():
-        return list(read_lines(system)), ""
+@dataclass(frozen=True)
+class _Text:
+    """Lines, what to call them, and their language where that is known."""
+
+    name: str
+    lines: list[str]
+    language: str
+
+
+def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
+    """A file, lines that are called `name`, or what a model makes of `src`."""
+    if not isinstance(text, str | Path):
+        return _Text(name, list(text), "")
+    if not Path(text).is_dir():
+        return _Text(str(text), list(read_lines(text)), language_of(text))
     if src is None:
-        raise DataError(f"{system} is a model folder: add --src FILE for it to translate")
-    sources = list(read_lines(src) if isinstance(src, str | Path) else src)
+        raise DataError(f"{text} is a model folder: add --src FILE for it to translate")
+    sources = _read(src, "the source", None, progress).lines
     keep_freed_memory()
-    translator = Translator.load(system)
+    translator = Translator.load(text)
     with progress.task("translating", "sentences", len(sources)) as task:
-        return _translated(translator, sources, task), translator.languages[1]
+        lines = _translated(translator, sources, task)
+    return _Text(str(text), lines, translator.languages[1])
 
 
 def _translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
@@ -98,14 +110,11 @@ def _translated(translator: Translator, sources: Iterable[str], task: Task) -> l
     return texts
 
 
-def _name(text: Text, otherwise: str) -> str:
-    return str(text) if isinstance(text, str | Path) else otherwise
-
-
-def _refuse_unequal(name: str, lines: list[str], truth: str, references: list[str]) -> None:
-    if len(lines) != len(references):
+def _refuse_unequal(made: _Text, truth: _Text) -> None:
+    if len(made.lines) != len(truth.lines):
         raise DataError(
-            f"{name} has {len(lines)} lines and {truth} {len(references)}: align them line by line"
+            f"{made.name} has {len(made.lines)} lines and {truth.name} {len(truth.lines)}: align "
+            "them line by line"
         )
 
 
