@@ -105,6 +105,8 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
     keep_freed_memory()
     device = pick_device(recipe.training.device, group.local_rank)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # where torch puts what it is not told where to put
     model = _model(recipe, tokenizer).to(device)
     dev_bleu = DevBleu(recipe, tokenizer, data, group, progress)
     with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
@@ -193,7 +195,7 @@ def _choose(run: Path, last: int = 0, best: bool = False) -> list[Path]:
     wanted = {state["best_kept"]} if best else set(state["milestones"])
     chosen = [folder for folder in saved if step_of(folder) in wanted]
     if best and not chosen:
-        raise RunError(f"{run} no longer holds its best checkpoint, of step {state['best_kept']}")
+        raise RunError(f"{run} has no best checkpoint yet: one is made by each new best validation")
     chosen = chosen or saved[-1:]
     if last > len(chosen):
         raise RunError(

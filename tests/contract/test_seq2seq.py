@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo
 from torch import Tensor
 
 import yakusu.model.transformer  # noqa: F401  (registers itself)
@@ -154,6 +155,13 @@ def test_forward_predicts_the_target_from_what_stands_before_it(
     tgt_in = torch.cat([torch.full((B, 1), model.tgt_pad), tgt[:, :-1]], dim=1)
     assert torch.equal(shift_right(tgt, model.tgt_pad), tgt_in)
     agree(model(src, tgt), model.hidden(tgt_in, model.encode(src)))
+
+
+def test_torch_compiles_training_as_one_graph(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    explained = torch._dynamo.explain(model.train())(src, tokens(rng, B, 6))
+    assert explained.graph_break_count == 0
 
 
 def test_weights_round_trip(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:

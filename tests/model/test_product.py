@@ -1,5 +1,7 @@
 """A product with a weight laid out for inference is that product, and notices new weights."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -76,6 +78,14 @@ def test_weights_made_in_inference_mode_are_never_out_of_date() -> None:
         product(x, weight)
         weight.mul_(2)
         assert torch.equal(product(x, weight), F.linear(x, weight))
+
+
+def test_a_model_that_has_translated_can_be_copied() -> None:
+    x, weight, _ = operands()
+    product = Product()
+    with torch.inference_mode():
+        product(x, weight)
+        assert torch.equal(copy.deepcopy(product)(x, weight), product(x, weight))
 
 
 def test_gradients_are_those_of_torch() -> None:

@@ -3,7 +3,7 @@
 See docs/decisions/0017-packed-weights.md.
 """
 
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -23,13 +23,13 @@ class Product(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self._packed: Tensor | None = None
-        self._packed_of = (0, 0)
+        self._packed_of: tuple[int, ...] = ()
 
     def forward(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """(..., n_in) and (n_out, n_in) -> (..., n_out)."""
         if not _worth_packing(x, weight):
             return F.linear(x, weight, bias)
-        version = (weight.data_ptr(), weight._version)
+        version = (weight.data_ptr(), weight._version, *weight.shape)
         if self._packed is None or version != self._packed_of:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
             self._packed_of = version
@@ -41,10 +41,15 @@ class Product(nn.Module):
         self._packed = None
         return super().train(mode)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """To be copied: a layout cannot be, and is soon made again."""
+        return {**super().__getstate__(), "_packed": None}  # type: ignore[misc]
+
 
 def _worth_packing(x: Tensor, weight: Tensor) -> bool:
     return (
-        torch.is_inference_mode_enabled()
+        not torch.compiler.is_compiling()  # the questions below would break its graph
+        and torch.is_inference_mode_enabled()
         and not weight.is_inference()  # such a tensor does not say when it changes
         and weight.numel() >= _MIN_WEIGHT
         and weight.device.type == "cpu"

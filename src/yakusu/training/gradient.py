@@ -30,7 +30,6 @@ class ModelLoss(nn.Module):
     def __init__(self, model: Seq2Seq, *, epsilon: float, bf16: bool, compiled: bool) -> None:
         super().__init__()
         self.model, self.epsilon, self.bf16 = model, epsilon, bf16
-        # Called, not registered: the parameters keep their names.
         self._hidden: Callable[..., Tensor] = (
             torch.compile(model, dynamic=True) if compiled else model
         )
@@ -129,10 +128,8 @@ class Gradient:
         n_failed, smoothed, nll = self.group.sums(failed, *sums.tolist())
         if n_failed:
             return None
-        if self.group.size > 1 and not is_sharded(
-            self._loss
-        ):  # no more than the occasion for the gradients to meet
-            with self.group.exchange():
+        if self.group.size > 1 and not is_sharded(self._loss):
+            with self.group.exchange():  # no more than the occasion for the gradients to meet
                 (self.loss(pairs, filler).smoothed * 0).backward()
         return Sums(smoothed, nll, n_tokens)
 

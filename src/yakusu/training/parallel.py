@@ -121,7 +121,8 @@ class _Joined(Group):
             who = f"rank {', '.join(map(str, lost))}" if lost else "another rank"
             raise RunError(
                 f"rank {self.rank}: {who} died, or stalled for {self._minutes:g} minutes "
-                "(training.stall_minutes): the same command goes on from the last checkpoint"
+                "(training.stall_minutes): the same command goes on from the last checkpoint "
+                f"[{error}]"
             ) from error
 
 

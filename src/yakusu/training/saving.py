@@ -20,8 +20,8 @@ from yakusu.folder import read_json, save_folder, write_json
 from yakusu.model.base import Seq2Seq
 from yakusu.training.checkpoint import (
     Tensors,
+    TensorsOnDisk,
     checkpoints,
-    load_tensors,
     newest_whole,
     save_tensors,
     step_of,
@@ -81,9 +81,10 @@ class Saving:
                 f"{failure}, {self.max_failed} times in a row: make room for them, then the same "
                 "command goes on from the last one that was written"
             )
-        _log.warning(
-            "%s: training goes on; failure %d of %d", failure, self._failed, self.max_failed
-        )
+        if self.group.leads:
+            _log.warning(
+                "%s: training goes on; failure %d of %d", failure, self._failed, self.max_failed
+            )
 
     def _write(self, tensors: dict[str, Tensors], state: TrainerState) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,7 @@ class Saving:
         wanted = {*state.milestones, state.best_kept, state.step}
         for other in checkpoints(self.folder):
             if step_of(other) not in wanted:
-                shutil.rmtree(other)
+                shutil.rmtree(other, ignore_errors=True)
 
     def newest(self, say: Callable[[str], None]) -> tuple[Path, TrainerState] | None:
         """The newest whole checkpoint; None where there is none.
@@ -125,10 +126,10 @@ class Saving:
 def restore(checkpoint: Path, model: Seq2Seq, optimizer: Optimizer) -> None:
     """Take weights and moments over from a checkpoint."""
     parameters = model.weights()
-    weights = load_tensors(checkpoint / "model.safetensors")
-    model.load_weights({name: part_of(full, parameters[name]) for name, full in weights.items()})
-    moments = load_tensors(checkpoint / "optimizer.safetensors")
-    if not moments:
+    weights = TensorsOnDisk(checkpoint / "model.safetensors")
+    model.load_weights({name: part_of(weights[name], parameters[name]) for name in weights})
+    moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
+    if not len(moments):
         return  # no step has been finite yet
     for name, parameter in parameters.items():
         optimizer.state[parameter] = {

@@ -195,7 +195,8 @@ class Trainer:
             seed=lambda: seed_step(self.seed, state.step, self.group.rank),
         )
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = whole(nn.utils.get_total_norm(gradients))
+        with self.group.exchange():
+            norm = whole(nn.utils.get_total_norm(gradients))
         if math.isfinite(sums.smoothed) and math.isfinite(norm):
             if config.clip_norm:
                 nn.utils.clip_grads_with_norm_(self.model.parameters(), config.clip_norm, norm)
