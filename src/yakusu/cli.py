@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shlex
 import shutil
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from signal import SIGPIPE
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +23,6 @@ from rich.progress import (
     ProgressColumn,
     TaskID,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.progress import Task as RichTask
@@ -56,11 +57,19 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a key of the recipe.")
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
-Device = Annotated[str, typer.Option(help="cpu or cuda.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
+
+
+# Set before torch is loaded, where the user has not. Threads that wait by spinning are a few per
+# cent faster on idle cores and ten times slower on shared ones; what torch says in C++ of its own
+# workings helps no user.
+_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
 def main() -> None:
     """Run the command line; errors meant for users are one sentence and exit code 2."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     logging.basicConfig(
         level=logging.WARNING,
         format="%(message)s",
@@ -98,7 +107,9 @@ def prepare(
     dev_src: DevSrc = "",
     dev_tgt: DevTgt = "",
     set_: Set = None,
-    workers: Annotated[int, typer.Option(help="Processes that tokenise; -1: all cores.")] = -1,
+    workers: Annotated[
+        int, typer.Option(min=-1, help="Processes that tokenise; -1: all cores.")
+    ] = -1,
 ) -> None:
     """Filter a corpus, learn its tokenizer and binarise it.
 
@@ -198,7 +209,11 @@ def translate(
 
 def _print_best(number: int, best: "list[Translation]", *, alone: bool) -> None:
     lines = [t.text if alone else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
-    print("\n".join(lines), flush=True)
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+        raise SignalError("stopped: nobody reads the translations any more", SIGPIPE) from error
 
 
 @app.command()
@@ -306,15 +321,19 @@ class _Rate(ProgressColumn):
     """Units a second."""
 
     def render(self, task: RichTask) -> Text:
-        return Text(f"{task.speed or 0:,.1f} {task.fields['unit']}/s")
+        return Text(f"{_short(task.speed or 0)} {task.fields['unit']}/s")
+
+
+def _short(rate: float) -> str:
+    return f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
 
 
 class _Bar:
     def __init__(self, bars: Progress, task: TaskID) -> None:
         self._bars, self._task = bars, task
 
-    def advance(self, n: int = 1, note: str = "") -> None:
-        self._bars.update(self._task, advance=n, note=note)
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+        self._bars.update(self._task, advance=n, note=note, total=total)
 
 
 class _Shown:
@@ -323,10 +342,9 @@ class _Shown:
     def __init__(self, *, bars: bool = True) -> None:
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=8),
             MofNCompleteColumn(),
             _Rate(),
-            TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
         )

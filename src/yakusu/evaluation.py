@@ -87,7 +87,7 @@ class _Text:
 
 
 def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
-    """A file, lines that are called `name`, or what a model makes of `src`."""
+    """A file, lines that are called `name`, or what a model makes of `src`, called as that is."""
     if not isinstance(text, str | Path):
         return _Text(name, list(text), "")
     if not Path(text).is_dir():
@@ -99,7 +99,7 @@ def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
     translator = Translator.load(text)
     with progress.task("translating", "sentences", len(sources)) as task:
         lines = _translated(translator, sources, task)
-    return _Text(str(text), lines, translator.languages[1])
+    return _Text(str(src), lines, translator.languages[1])
 
 
 def _translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from yakusu.data import Pairs
 from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.evaluation import DevBleu
 from yakusu.folder import json_text, read_json, save_folder, verify_folder
+from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
 from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
@@ -88,6 +88,7 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
         YakusuError: See `prepare`; or a checkpoint is corrupt.
     """
     progress = progress or Silent()
+    pick_device(recipe.training.device)  # complain before anything is made
     with processes(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def begin() -> Prepared:
@@ -174,11 +175,16 @@ def average(
         _make_way(folder)
     for checkpoint in chosen:
         verify_folder(checkpoint)
-    facts = _write_model(folder, chosen, Path(run), progress)
-    progress.say(
-        f"averaged the checkpoints of steps {', '.join(f'{step_of(c):,}' for c in chosen)} into "
-        f"{folder}: dev {facts['scores'][0]}"
-    )
+    score = _write_model(folder, chosen, Path(run), progress)
+    steps = ", ".join(f"{step_of(checkpoint):,}" for checkpoint in chosen)
+    those = "checkpoints of steps" if len(chosen) > 1 else "checkpoint of step"
+    progress.say(f"averaged the {those} {steps} into {folder}: dev {score}")
+    state = read_json(chosen[-1] / "state.json")
+    if not best and state["best"] is not None and state["best"] > score.value:
+        progress.say(
+            f"step {state['best_step']:,} alone had {state['best']:.2f}: yakusu average {run} "
+            "--best --out FOLDER makes a translator of it"
+        )
     return folder
 
 
@@ -224,20 +230,21 @@ def _make_way(folder: Path) -> None:
     folder.rmdir()
 
 
-def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress) -> dict[str, Any]:
-    """Write the average of checkpoints with its card and its receipt; return the receipt."""
+def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress) -> Score:
+    """Write the average of checkpoints with its card and its receipt; return its dev BLEU."""
     recipe, data = load_recipe(run / "recipe.toml"), run / "data"
     tokenizer = Tokenizer.load(data)
     weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
     model = _model(recipe, tokenizer).to(pick_device(recipe.training.device))
     model.load_weights(weights)
+    score = DevBleu(recipe, tokenizer, data, Group(), progress)(model)
     facts = receipt(
         recipe,
         model,
         data=data,
         state=read_json(checkpoints(run / "checkpoints")[-1] / "state.json"),
         averaged=[step_of(checkpoint) for checkpoint in chosen],
-        scores=[DevBleu(recipe, tokenizer, data, Group(), progress)(model)],
+        scores=[score],
     )
     save_translator(
         folder,
@@ -248,7 +255,7 @@ def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress
         search=recipe.search,
         documents={"receipt.json": json_text(facts), "README.md": card(facts)},
     )
-    return facts
+    return score
 
 
 def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:

@@ -7,8 +7,14 @@ from typing import Protocol
 class Task(Protocol):
     """One job under way."""
 
-    def advance(self, n: int = 1, note: str = "") -> None:
-        """Count `n` more units done; `note` is shown beside the bar."""
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+        """Count `n` more units done.
+
+        Args:
+            n: How many.
+            note: Shown beside the bar.
+            total: Where another number of units is to be expected than before.
+        """
 
 
 class Progress(Protocol):
@@ -22,7 +28,7 @@ class Progress(Protocol):
 
 
 class _SilentTask:
-    def advance(self, n: int = 1, note: str = "") -> None:
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
         pass
 
 

@@ -25,6 +25,7 @@ _MAY_CHANGE = (
     "training.log_steps",
     "training.stall_minutes",
 )
+_MAY_CHANGE_BEFORE = ("search.", "training.")  # the first checkpoint
 
 
 @contextmanager
@@ -46,10 +47,11 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
         raise RunError(f"{run} is a file: choose another folder with --run")
     begun = (run / "data").exists() or (run / "checkpoints").exists()
     if saved.exists() and begun:
+        free = _MAY_CHANGE if (run / "checkpoints").exists() else _MAY_CHANGE_BEFORE
         changed = [
             difference
             for difference in differences(load_recipe(saved), recipe)
-            if not difference.startswith((*_MAY_CHANGE, "run "))
+            if not difference.startswith((*free, "run "))
         ]
         if changed:
             raise RunError(

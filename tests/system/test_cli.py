@@ -7,6 +7,7 @@ import pty
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -231,7 +232,7 @@ def test_average_of_one_checkpoint_is_that_checkpoint(
 ) -> None:
     said = run_yakusu("average", work / "run", "--last", 1, "--out", tmp_path / "model")
     assert (said.code, said.out) == (0, f"{tmp_path / 'model'}\n")
-    into = f"averaged the checkpoints of steps 6 into {tmp_path / 'model'}: dev BLEU = "
+    into = f"averaged the checkpoint of step 6 into {tmp_path / 'model'}: dev BLEU = "
     assert said.err.startswith(into)
     last = work / "run" / "checkpoints" / "step-00000006" / "model.safetensors"
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == last.read_bytes()
@@ -255,7 +256,7 @@ def test_the_best_checkpoint_can_be_made_a_translator(
 ) -> None:
     best = json.loads((work / "run" / "log.jsonl").read_text().splitlines()[-1])["best_step"]
     said = run_yakusu("average", work / "run", "--best", "--out", tmp_path / "model")
-    assert f"averaged the checkpoints of steps {best} into" in said.err
+    assert f"averaged the checkpoint of step {best} into" in said.err
     weights = [
         (folder / "model.safetensors").read_bytes()
         for folder in (tmp_path / "model", work / "run" / "checkpoints" / f"step-{best:08}")
@@ -724,7 +725,8 @@ def test_python_m_yakusu_is_yakusu_with_its_exit_codes(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_early_sees_no_traceback(model: Path) -> None:
-    command = f"{sys.executable} -m yakusu translate {model} --batch 2 --window 2 | head -1"
+    translating = f"{sys.executable} -m yakusu translate {model} --batch 2 --window 2"
+    command = f"set -o pipefail; {translating} | head -1"
     done = subprocess.run(
         ["bash", "-c", command],
         input=text(["the old ferry"] * 3000),
@@ -732,6 +734,7 @@ def test_a_reader_that_leaves_early_sees_no_traceback(model: Path) -> None:
         check=False,
     )
     assert done.stdout.count(b"\n") == 1
+    assert done.returncode == 128 + signal.SIGPIPE
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
 
 

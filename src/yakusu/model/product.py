@@ -43,7 +43,7 @@ class Product(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """To be copied: a layout cannot be, and is soon made again."""
-        return {**super().__getstate__(), "_packed": None}  # type: ignore[misc]
+        return self.__dict__ | {"_packed": None}
 
 
 def _worth_packing(x: Tensor, weight: Tensor) -> bool:

@@ -29,7 +29,8 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
-        raise RecipeError(f"there is no device '{name}' here: use auto, cpu or cuda") from error
+        there = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
+        raise RecipeError(f"there is no device '{name}' here: use {there}") from error
 
 
 def keep_freed_memory() -> None:

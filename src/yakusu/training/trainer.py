@@ -150,7 +150,8 @@ class Trainer:
             for batches in self._epoch():
                 self._step(batches)
                 clock.tick()
-                task.advance(1, note=f"epoch {self.state.epoch + 1}, {clock.note}")
+                note = f"epoch {self.state.epoch + 1}, {clock.note}"
+                task.advance(1, note=note, total=self._expected_steps())
                 self._after_step(clock)
                 if reason := self.limit_reached():
                     return reason
@@ -170,6 +171,16 @@ class Trainer:
         if config.patience and state.bad_validations >= config.patience:
             return f"patience = {config.patience} validations without a better {config.best_by}"
         return ""
+
+    def _expected_steps(self) -> int:
+        """After how many steps the first of the limits will be reached, by the speed so far."""
+        state, config = self.state, self.config
+        shares = [state.step / config.max_steps]
+        if config.max_epochs:
+            shares.append((state.epoch + state.epoch_share) / config.max_epochs)
+        if config.max_hours:
+            shares.append(state.seconds / 3600 / config.max_hours)
+        return math.ceil(state.step / max(shares))
 
     def _epoch(self) -> Iterator[list[Indices]]:
         """What is left of the state's epoch."""
