@@ -170,11 +170,13 @@ def in_system_calls(job: Job) -> Iterator[tuple[str, str]]:
         return calls_of_saves(trace.read_text().splitlines(), job.run)
 
     for n, call in enumerate(traced(), start=1):
-        kill = f"inject={call.name}:signal=SIGKILL:when={call.nth}"
+        nth = call.nth
         for _ in range(TRIES):
-            if len(traced("-e", kill)) == n:
+            came = traced("-e", f"inject={call.name}:signal=SIGKILL:when={nth}")
+            if len(came) == n:
                 yield call.name, call.place
                 break
+            nth = came[n - 1].nth if len(came) > n else nth + 1
         else:
             print(f"left out: {call.name} {call.place}, where {TRIES} kills went astray")
 
@@ -240,7 +242,8 @@ def main() -> None:
     what = f"{args.kills} kills at random moments, {n_calls} in system calls of two saves"
     print(f"{what}: {score}")
     if not args.no_record:
-        result = {"name": f"{what}, {args.processes} processes", "score": score, "kills": rows}
+        name = f"{what}, {args.processes} process{'es' * (args.processes > 1)}"
+        result = {"name": name, "score": score, "kills": rows}
         record("kills", result, seed=args.seed, threads=1)
     sys.exit(n_same != len(rows))
 

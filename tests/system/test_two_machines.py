@@ -1,0 +1,172 @@
+"""Two machines train together, as docs/reliability.md shows it."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from yakusu.folder import sha256
+from yakusu.training.checkpoint import checkpoints
+
+OVERRIDES = [
+    "tokenizer.vocab_size=60",
+    "batches.step_tokens=300",
+    "model.n_layers=1",
+    "model.d_model=16",
+    "model.d_ff=32",
+    "model.n_heads=2",
+    "training.max_steps=12",
+    "training.validate_steps=6",
+    "training.checkpoint_steps=1",
+    "training.device=cpu",
+    "search.beam=1",
+    "search.max_extra=2",
+]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a command runs: its name, and what stands before the command."""
+
+    name: str = "localhost"
+    enter: tuple[str, ...] = ()
+
+
+def done(*command: str) -> bool:
+    """Whether a command was there and succeeded."""
+    try:
+        return not subprocess.run(command, capture_output=True).returncode
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[list[Machine]]:
+    """Two network namespaces and a cable; this machine twice, where they cannot be made."""
+    spaces = {f"first-{os.getpid()}": "10.77.0.1", f"second-{os.getpid()}": "10.77.0.2"}
+    one, other = spaces
+    hosts = tmp_path / "hosts"
+    known = {"localhost": "127.0.0.1", **spaces}
+    hosts.write_text("".join(f"{ip} {name}\n" for name, ip in known.items()))
+    commands = [
+        *(f"ip netns add {name}" for name in spaces),
+        f"ip link add eth0 netns {one} type veth peer name eth0 netns {other}",
+        *(f"ip -n {name} address add {ip}/24 dev eth0" for name, ip in spaces.items()),
+        *(f"ip -n {name} link set {card} up" for name in spaces for card in ("lo", "eth0")),
+    ]
+    named = f'mount --bind {hosts} /etc/hosts && hostname "$0" && exec "$@"'
+    enter = "ip netns exec {} unshare --uts --mount sh -c"
+    apart = [Machine(name, (*enter.format(name).split(), named, name)) for name in spaces]
+    ready = all(done(*command.split()) for command in commands) and done(*apart[0].enter, "true")
+    yield apart if ready else [Machine(), Machine()]
+    for name in spaces:
+        done("ip", "netns", "delete", name)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences of letters, and the same backwards."""
+    folder = tmp_path_factory.mktemp("corpus")
+    rng = random.Random(7)
+    lines = ["".join(rng.choices("abcdefgh ", k=rng.randint(5, 30))) for _ in range(200)]
+    (folder / "a.en").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "a.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
+    return folder
+
+
+def torchrun(machine: Machine, *options: str, corpus: Path, run: Path) -> subprocess.Popen[str]:
+    """`torchrun ... yakusu train` on a machine."""
+    data = f"data.train={{src='{corpus}/a.en', tgt='{corpus}/a.de'}}"
+    sets = [word for item in (data, *OVERRIDES) for word in ("--set", item)]
+    program = ["-m", "--", "yakusu", "train", "tiny", *sets, "--run", str(run)]
+    settings = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    return subprocess.Popen(
+        [*machine.enter, sys.executable, "-m", "torch.distributed.run", *options, *program],
+        env={**os.environ, **settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@contextmanager
+def together(
+    machines: list[Machine], restarts: int, corpus: Path, run: Path
+) -> Iterator[list[subprocess.Popen[str]]]:
+    """One job on both machines, with a process on each, that has written three checkpoints."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        endpoint = f"{machines[0].name}:{free.getsockname()[1]}"
+    options = [
+        "--nnodes=2", "--nproc-per-node=1", f"--max-restarts={restarts}", "--rdzv-backend=c10d",
+        f"--rdzv-endpoint={endpoint}", "--rdzv-id=en-de",
+    ]  # fmt: skip
+    agents = [torchrun(machine, *options, corpus=corpus, run=run) for machine in machines]
+    deadline = time.monotonic() + 60
+    try:
+        while not (run / "checkpoints" / "step-00000003").exists():
+            assert time.monotonic() < deadline, "no checkpoint came"
+            time.sleep(0.02)
+        yield agents
+    finally:
+        for agent in agents:
+            turn_off(agent)
+
+
+def turn_off(agent: subprocess.Popen[str]) -> None:
+    """Kill all that runs on a machine."""
+    if agent.poll() is None:
+        for process in (*workers(agent), agent.pid):
+            os.kill(process, signal.SIGKILL)
+    if agent.stdout and not agent.stdout.closed:
+        sys.stdout.write(agent.communicate()[0])  # for the report of a failure
+
+
+def workers(agent: subprocess.Popen[str]) -> list[int]:
+    """The processes that torchrun started."""
+    return list(map(int, Path(f"/proc/{agent.pid}/task/{agent.pid}/children").read_text().split()))
+
+
+def result(run: Path) -> dict[str, str]:
+    """The hashes of the model and of the last weights and moments."""
+    folders = (run / "model", checkpoints(run / "checkpoints")[-1])
+    files = [file for folder in folders for file in folder.glob("*.safetensors")]
+    return {str(file.relative_to(run)): sha256(file) for file in files}
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_on_one_machine_changes_nothing(
+    machines: list[Machine], corpus: Path, tmp_path: Path
+) -> None:
+    alone = torchrun(
+        Machine(), "--standalone", "--nproc-per-node=2", corpus=corpus, run=tmp_path / "alone"
+    )
+    out, _ = alone.communicate(timeout=120)
+    assert alone.returncode == 0, out
+    with together(machines, 2, corpus, tmp_path / "run") as (first, second):
+        os.kill(workers(second)[0], signal.SIGKILL)
+        out, _ = first.communicate(timeout=120)
+        assert first.returncode == 0, out
+        assert "already at step" in out
+        out, _ = second.communicate(timeout=120)
+        assert second.returncode == 0, out
+    assert result(tmp_path / "run") == result(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_lost_ends_the_job_which_names_its_rank(
+    machines: list[Machine], corpus: Path, tmp_path: Path
+) -> None:
+    with together(machines, 0, corpus, tmp_path / "run") as (first, second):
+        turn_off(second)
+        out, _ = first.communicate(timeout=60)
+    assert first.returncode not in (0, None)
+    assert "rank 0: rank 1 died, or stalled for 10 minutes" in out, out
