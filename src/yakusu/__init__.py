@@ -46,6 +46,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "compress":
+        return import_module("yakusu.compress")
     if name not in _HOMES:
         raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
     return getattr(import_module(f"yakusu.{_HOMES[name]}"), name)

@@ -1,0 +1,184 @@
+"""Eqs. 1 and 2: vectors from codes, by M basis vectors and a weight for each code.
+
+V words, H dimensions, M components, K codes a component.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from yakusu.compress.codes import Coded, Codes, Floats, Matrix
+from yakusu.progress import Progress, Silent
+
+_ROWS = 8192  # words that are in float64 at a time
+MOST_WEIGHTS = 10_000  # M K up to which the codebook is fitted; above, it stays in closed form
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Rebuilds vectors: e_w = mean + sum_m weights[m, c_m(w)] basis[m] (Eq. 1).
+
+    mean: mu, (H,). The paper leaves it out, and its loss is then that of centred vectors.
+    basis: A, (M, H); the paper misprints M x K.
+    weights: alpha, (M, K); 0 where a component has fewer codes.
+    """
+
+    mean: Floats
+    basis: Floats
+    weights: Floats
+
+    @classmethod
+    def closed(cls, coded: Coded) -> "Codebook":
+        """Without fitting: centroids for weights, loadings times deviations for the basis."""
+        axes = coded.axes
+        return cls(
+            axes.mean, (axes.loadings * axes.scale[:, None]).T, np.nan_to_num(coded.centroids)
+        )
+
+    def rebuild(self, codes: Codes) -> Floats:
+        """The vectors (n, H) of codes (n, M)."""
+        chosen = self.weights[np.arange(codes.shape[1]), codes]  # (n, M)
+        vectors: Floats = chosen @ self.basis
+        vectors += self.mean
+        return vectors
+
+    def loss(self, vectors: Matrix, codes: Codes) -> float:
+        """Eq. 2: the squared error of a word, averaged over words."""
+        squares = (
+            np.square(vectors[rows] - self.rebuild(codes[rows])).sum() for rows in _blocks(vectors)
+        )
+        return float(sum(squares) / len(vectors))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that fitting needs of the words: its cost no longer depends on V.
+
+    counts: How many words have both codes, (M K, M K), symmetric.
+    sums: Of the centred vectors of the words with a code, (M K, H).
+    squares: Of all centred vectors.
+    n_words: V.
+    """
+
+    counts: npt.NDArray[np.int32]
+    sums: Floats
+    squares: float
+    n_words: int
+
+    @classmethod
+    def of(
+        cls, vectors: Matrix, codes: Codes, mean: Floats, n_codes: int, threads: int = 2
+    ) -> "Statistics":
+        """One pass over the words."""
+        n_words, n_components = codes.shape
+        size = n_components * n_codes
+        sums, squares = np.zeros((size, vectors.shape[1])), 0.0
+        for rows in _blocks(vectors):
+            centred = vectors[rows] - mean
+            squares += float(np.square(centred).sum())
+            _add_by_code(sums, centred, codes[rows], n_codes)
+        counts = np.zeros((size, size), dtype=np.int32)
+        columns = np.ascontiguousarray(codes.T)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda m: _count_pairs(counts, columns, m, n_codes), range(n_components)))
+        return cls(counts, sums, squares, n_words)
+
+
+def fit(
+    start: Codebook, statistics: Statistics, *, rounds: int = 30, progress: Progress | None = None
+) -> Codebook:
+    """Alternate between the best basis for given weights and the best weights for a given basis.
+
+    Both are least squares on the statistics. It ends when a round gains less than a millionth.
+
+    Args:
+        start: As by `Codebook.closed`.
+        statistics: Of the words, with the mean of `start`.
+        rounds: At most so many.
+        progress: Watches.
+    """
+    basis, weights, before = start.basis, start.weights, np.inf
+    with (progress or Silent()).task("fitting the codebook", "rounds", rounds) as task:
+        for _ in range(rounds):
+            basis = _best_basis(statistics, weights)
+            weights = _best_weights(statistics, basis, weights.shape)
+            loss = loss_by(statistics, basis, weights)
+            task.advance(note=f"loss {loss:.5f}")
+            if before - loss < 1e-6 * loss:
+                break
+            before = loss
+    return Codebook(start.mean, basis, weights)
+
+
+def loss_by(statistics: Statistics, basis: Floats, weights: Floats) -> float:
+    """Eq. 2 from the statistics alone."""
+    covered = np.einsum("mk,mkh,mh->", weights, _by_component(statistics.sums, weights), basis)
+    rebuilt = np.sum(_between_components(statistics, weights) * (basis @ basis.T))
+    return float((statistics.squares - 2 * covered + rebuilt) / statistics.n_words)
+
+
+def _best_basis(statistics: Statistics, weights: Floats) -> Floats:
+    normal = _between_components(statistics, weights)  # (M, M)
+    target = np.einsum("mk,mkh->mh", weights, _by_component(statistics.sums, weights))
+    return _solved(normal, target)
+
+
+def _best_weights(statistics: Statistics, basis: Floats, shape: tuple[int, ...]) -> Floats:
+    n_components, n_codes = shape
+    between = np.repeat(np.repeat(basis @ basis.T, n_codes, axis=0), n_codes, axis=1)
+    sums = statistics.sums.reshape(n_components, n_codes, -1)
+    target = np.einsum("mkh,mh->mk", sums, basis).reshape(-1)
+    return _solved(statistics.counts * between, target).reshape(n_components, n_codes)
+
+
+def _between_components(statistics: Statistics, weights: Floats) -> Floats:
+    """Sums over words of the product of two components' weights, (M, M)."""
+    n_components, n_codes = weights.shape
+    counts = statistics.counts.reshape(n_components, n_codes, n_components, n_codes)
+    half = np.einsum("mk,mknl->mnl", weights, counts)
+    sums: Floats = np.einsum("mnl,nl->mn", half, weights)
+    return sums
+
+
+def _by_component(sums: Floats, weights: Floats) -> Floats:
+    return sums.reshape(*weights.shape, -1)
+
+
+def _solved(normal: Floats, target: Floats) -> Floats:
+    """Least squares of normal equations; codes that no word has, or that follow from others, get
+    the least weights."""
+    ridge = 1e-10 * np.trace(normal) / len(normal)
+    solution: Floats = np.linalg.solve(normal + ridge * np.eye(len(normal)), target)
+    return solution
+
+
+def _blocks(vectors: Matrix) -> Iterator[slice]:
+    for begin in range(0, len(vectors), _ROWS):
+        yield slice(begin, begin + _ROWS)
+
+
+@njit(cache=True, nogil=True)
+def _add_by_code(sums: Any, vectors: Any, codes: Any, n_codes: int) -> None:
+    for word in range(codes.shape[0]):
+        for m in range(codes.shape[1]):
+            row = m * n_codes + codes[word, m]
+            for h in range(vectors.shape[1]):
+                sums[row, h] += vectors[word, h]
+
+
+@njit(cache=True, nogil=True)
+def _count_pairs(counts: Any, columns: Any, m: int, n_codes: int) -> None:
+    """How often each code of component m meets each code of the components from m on."""
+    n_components, n_words = columns.shape
+    for n in range(m, n_components):
+        pairs = np.zeros((n_codes, n_codes), dtype=np.int32)
+        for word in range(n_words):
+            pairs[columns[m, word], columns[n, word]] += 1
+        a, b = m * n_codes, n * n_codes
+        counts[a : a + n_codes, b : b + n_codes] = pairs
+        counts[b : b + n_codes, a : a + n_codes] = pairs.T

@@ -1,0 +1,150 @@
+"""Algorithm 1: discrete codes of words, by principal components and exact 1-D k-means.
+
+V words, H dimensions, M components, K codes a component. All in float64; no seed, no random number.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.kmeans1d import kmeans1d
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.unsignedinteger]
+Matrix = npt.NDArray[np.floating]
+_ROWS = 8192  # words that are in float64 at a time
+_COLUMNS = 8  # components whose scores are there at a time
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Normalisation and rotation of Algorithm 1.
+
+    mean, scale: Of each column, (H,); the standard deviation has ddof 1, and is 1 where it was 0.
+    loadings: Unit vectors, the largest variance first, (H, M); the entry of each that is largest
+        in magnitude is positive.
+    """
+
+    mean: Floats
+    scale: Floats
+    loadings: Floats
+
+    @classmethod
+    def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
+        """The first M axes of V vectors (V, H), by the eigenvectors of their correlations."""
+        n_words, n_columns = vectors.shape
+        mean = sum(part.sum(axis=0) for part in _parts(vectors)) / n_words
+        centred = np.zeros((n_columns, n_columns))
+        for part in _parts(vectors):
+            part -= mean
+            centred += part.T @ part
+        covariance = centred / max(1, n_words - 1)
+        deviation = np.sqrt(np.diag(covariance))
+        constant = vectors.min(axis=0) == vectors.max(axis=0)  # else only up to rounding
+        scale = np.where(constant, 1.0, deviation)
+        _, axes = np.linalg.eigh(covariance / np.outer(scale, scale))
+        loadings = axes[:, ::-1][:, :n_components]
+        largest = np.abs(loadings).argmax(axis=0)
+        signs = np.sign(loadings[largest, np.arange(loadings.shape[1])])
+        return cls(mean, scale, np.ascontiguousarray(loadings * signs))
+
+    def scores(self, vectors: Matrix, columns: slice) -> Floats:
+        """Of some components, (m, V)."""
+        axes = self.loadings[:, columns] / self.scale[:, None]  # (H, m)
+        scores = np.empty((axes.shape[1], len(vectors)))
+        for begin, part in zip(range(0, len(vectors), _ROWS), _parts(vectors), strict=True):
+            scores[:, begin : begin + len(part)] = ((part - self.mean) @ axes).T
+        return scores
+
+
+@dataclass(frozen=True)
+class Coded:
+    """What Algorithm 1 gives.
+
+    codes: (V, M), from 0; of neighbouring numbers, for neighbouring scores.
+    centroids: Of the scores, ascending, (M, K); NaN where a component has fewer than K values.
+    axes: How scores are made of vectors.
+    """
+
+    codes: Codes
+    centroids: Floats
+    axes: PrincipalAxes
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        """The effective K of each component, (M,)."""
+        n: npt.NDArray[np.int64] = np.isfinite(self.centroids).sum(axis=1)
+        return n
+
+
+def code(
+    vectors: Matrix,
+    *,
+    n_components: int,
+    n_codes: int,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> Coded:
+    """Algorithm 1.
+
+    Args:
+        vectors: E, (V, H), finite.
+        n_components: M, at most H.
+        n_codes: K, at least 2.
+        threads: Components at a time; the result does not depend on it.
+        progress: Watches, and is told where a component has fewer than K distinct values.
+
+    Raises:
+        DataError: M or K does not suit the vectors, or these are not finite.
+    """
+    _refuse(vectors, n_components, n_codes)
+    progress = progress or Silent()
+    axes = PrincipalAxes.of(vectors, n_components)
+    codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(n_codes - 1))
+    centroids = np.full((n_components, n_codes), np.nan)
+    with (
+        progress.task("coding", "components", n_components) as task,
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        for begin in range(0, n_components, _COLUMNS):
+            scores = axes.scores(vectors, slice(begin, begin + _COLUMNS))
+            for m, found in enumerate(pool.map(lambda x: kmeans1d(x, n_codes), scores), begin):
+                codes[:, m] = found.codes
+                centroids[m, : found.n_codes] = found.centroids
+                task.advance()
+    coded = Coded(codes, centroids, axes)
+    if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
+        progress.say(
+            f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "
+            f"values, the least {fewer.min()}: these have as many codes as values"
+        )
+    return coded
+
+
+def _refuse(vectors: Matrix, n_components: int, n_codes: int) -> None:
+    if vectors.ndim != 2 or not vectors.size:
+        raise DataError(
+            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
+        )
+    if not 1 <= n_components <= vectors.shape[1]:
+        raise DataError(
+            f"M = {n_components} components cannot be taken of {vectors.shape[1]} dimensions: "
+            f"choose M from 1 to {vectors.shape[1]}"
+        )
+    if n_codes < 2:
+        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
+    for begin in range(0, len(vectors), _ROWS):
+        bad = ~np.isfinite(vectors[begin : begin + _ROWS]).all(axis=1)
+        if bad.any():
+            row = begin + int(bad.argmax())
+            raise DataError(f"row {row} is not finite: remove NaN and infinity")
+
+
+def _parts(vectors: Matrix) -> Iterator[Floats]:
+    for begin in range(0, len(vectors), _ROWS):
+        yield vectors[begin : begin + _ROWS].astype(np.float64)

@@ -1,0 +1,303 @@
+"""Exact k-means in one dimension, in time nearly flat in K.
+
+The best K intervals of the sorted values minimise a sum of costs: of the interval (i, j] its
+squared error, or -W m^2, which is less by a constant (W weight, m mean). The least sum D(k) is
+convex in k, so a price on each interval replaces the number of intervals; for one price the best
+path is found in a single sweep, for candidates overtake one another only once (Aggarwal, Schieber
+and Tokuyama 1994; Gronlund et al. 2017). The price that gives K intervals is looked for on coarse
+data first. Where none gives exactly K, two best paths of that price are spliced.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from yakusu.compress.twofold import add_pairs, running_sums, square_over
+from yakusu.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_COARSE = 4096  # groups on which the price is looked for first, and 16 more for each interval
+_DOUBTFUL = 1e-10  # share of all squares up to which errors of rounding could decide
+_TRIES = 200  # of which each fourth halves the distance at the worst
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What `kmeans1d` found.
+
+    codes: Which cluster each value belongs to, (n,), from 0.
+    centroids: The mean of each cluster, ascending, (K,).
+    """
+
+    codes: npt.NDArray[np.int64]
+    centroids: Floats
+
+    @property
+    def n_codes(self) -> int:
+        """K, or the number of distinct values where that is less."""
+        return len(self.centroids)
+
+
+def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
+    """Split values into the K clusters with the least sum of squared distances to their means.
+
+    There is no random number in it, and no starting point. Equal values share a cluster; among
+    equally good splits the leftmost is taken.
+
+    Args:
+        x: Values, (n,).
+        k: Number of clusters; if there are fewer distinct values, each is a cluster.
+
+    Raises:
+        DataError: `x` is empty, not one-dimensional or not finite, or `k` is less than 1.
+    """
+    values = np.ascontiguousarray(x, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or k < 1:
+        raise DataError(f"values of shape {values.shape} cannot be split into {k} clusters")
+    if not np.isfinite(values).all():
+        raise DataError("the values are not all finite: remove NaN and infinity")
+    ordered = np.sort(values)
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    distinct = ordered[first]
+    sums = _Sums.of(distinct, np.diff(np.append(first, len(ordered))))
+    starts = _best_starts(sums, min(k, len(distinct)))
+    codes = np.searchsorted(distinct[starts], values, side="right") - 1
+    return Clusters(codes, sums.means(starts))
+
+
+class _Sums(NamedTuple):
+    """Distinct values, ascending, as running sums; see `running_sums` for the rows."""
+
+    rows: Floats  # (5, n + 1)
+    origin: float
+    precise: bool = False
+
+    @classmethod
+    def of(cls, distinct: Floats, counts: Ints) -> "_Sums":
+        mean = float(distinct @ counts) / float(counts.sum())
+        origin = float(distinct[np.abs(distinct - mean).argmin()])  # a value: integers stay exact
+        return cls(running_sums(distinct, counts, origin), origin)
+
+    @property
+    def n(self) -> int:
+        return int(self.rows.shape[1]) - 1
+
+    def at(self, ends: Ints) -> "_Sums":
+        """The same of groups of neighbours."""
+        return self._replace(rows=np.ascontiguousarray(self.rows[:, ends]))
+
+    def sweep(self, price: float) -> Ints:
+        """The cheapest path from 0 to n where an interval costs `price` more: where each begins."""
+        cost = _precise_cost if self.precise else _quick_cost
+        starts: Ints = _sweep(cost, tuple(self.rows), price)
+        return starts
+
+    def cost(self, starts: Ints) -> float:
+        """D of a path."""
+        cost = _precise_cost if self.precise else _quick_cost
+        return float(_path_cost(cost, tuple(self.rows), np.append(starts, self.n)))
+
+    def leftmost(self, starts: Ints) -> Ints:
+        """Of paths that cost the same, one whose borders cannot move to the left one by one."""
+        cost = _precise_cost if self.precise else _quick_cost
+        ends = np.append(starts, self.n)
+        while _move_left(cost, tuple(self.rows), ends):
+            pass
+        return ends[:-1]
+
+    def means(self, starts: Ints) -> Floats:
+        weight, moment = np.diff(self.rows[:2, np.append(starts, self.n)])
+        means: Floats = self.origin + moment / weight
+        return means
+
+
+def _best_starts(sums: _Sums, k: int) -> Ints:
+    """Where each of the best k intervals begins."""
+    if k in (1, sums.n):
+        return np.arange(sums.n)[:: sums.n if k == 1 else 1]
+    n_groups = 16 * k + _COARSE
+    price = _rough_price(sums, k, n_groups) if sums.n > 4 * n_groups else 0.0
+    starts, price = _Search(sums, k).run(price)
+    precise = sums._replace(precise=True)
+    if precise.cost(starts) < _DOUBTFUL * precise.cost(starts[:1]):
+        starts, _ = _Search(precise, k).run(price)
+    return starts
+
+
+def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
+    """The price of k intervals of groups: of even ones first, then of even parts of intervals."""
+    n, parts = sums.n, max(32, 2 * _COARSE // k)
+    ends = np.linspace(0, n, n_groups + 1).astype(np.int64)
+    path, price = _Search(sums.at(ends), k).run()
+    borders = np.append(ends[path], n)
+    inner = np.diff(borders)[:, None] * np.arange(parts) // parts
+    rough = sums.at(np.unique(np.append(borders[:-1, None] + inner, n)))
+    low, high = (rough.cost(_Search(rough, k + d).run(price)[0]) for d in (-1, 1))
+    return (low - high) / 2
+
+
+class _Search:
+    """For the price that gives k intervals, with paths of fewer and of more closing in on it."""
+
+    def __init__(self, sums: _Sums, k: int) -> None:
+        self.sums, self.k = sums, k
+        self.few = np.zeros(1, dtype=np.int64)  # the path of one interval
+        self.many = np.arange(sums.n)  # and of all
+        self.price_few = self.price_many = 0.0  # not known
+
+    def run(self, price: float = 0.0) -> tuple[Ints, float]:
+        """The path of k intervals and its price, tried first at `price`."""
+        for attempt in range(1, _TRIES):
+            chord = self._chord()
+            price = price or chord
+            path = self.sums.sweep(price)
+            if len(path) == self.k:
+                return path, price
+            if price == chord and not len(self.few) < len(path) < len(self.many):
+                break  # D is straight from few to many
+            self._close_in(path, price)
+            price = self._guess(price, len(path)) if attempt % 4 else 0.0
+        return self.sums.leftmost(_splice(self.few, self.many, self.k)), price
+
+    def _close_in(self, path: Ints, price: float) -> None:
+        if len(self.few) <= len(path) < self.k:
+            self.few, self.price_few = path, price
+        elif self.k < len(path) <= len(self.many):
+            self.many, self.price_many = path, price
+
+    def _chord(self) -> float:
+        """The price at which `few` and `many` cost the same: no other shuts out both."""
+        saved = self.sums.cost(self.few) - self.sums.cost(self.many)
+        return saved / (len(self.many) - len(self.few))
+
+    def _guess(self, price: float, found: int) -> float:
+        """Errors of smooth data fall with the square of k, so prices with the cube."""
+        if not self.price_few > 0 < self.price_many:
+            return price * float(found / self.k) ** 3
+        few, many = np.log([len(self.few), len(self.many)])
+        share = (np.log(self.k) - few) / (many - few)
+        return float(self.price_few ** (1 - share) * self.price_many**share)
+
+
+def _splice(few: Ints, many: Ints, k: int) -> Ints:
+    """k intervals from two best paths of one price, with fewer and with more.
+
+    An interval of `many` that lies within one of `few` lets a path change over.
+    """
+    shift = k - len(few)
+    few_ends = np.append(few, np.iinfo(np.int64).max)
+    nested = (many[shift : shift + len(few)] >= few) & (
+        many[shift + 1 : shift + 1 + len(few)] <= few_ends[1:]
+    )
+    i = int(nested.argmax())
+    return np.concatenate([many[: i + shift + 1], few[i + 1 :]])
+
+
+@njit(cache=True, nogil=True)
+def _quick_cost(sums: Any, i: int, j: int) -> Any:
+    """-W m^2 of the interval (i, j]: no squares that cancel."""
+    moment = sums[1][j] - sums[1][i]
+    return -moment * moment / (sums[0][j] - sums[0][i])
+
+
+@njit(cache=True, nogil=True)
+def _precise_cost(sums: Any, i: int, j: int) -> Any:
+    """The squared error of the interval (i, j], with twice the digits."""
+    _, moment, moment_low, square, square_low = sums
+    part, part_low = add_pairs(moment[j], moment_low[j], -moment[i], -moment_low[i])
+    whole, whole_low = add_pairs(square[j], square_low[j], -square[i], -square_low[i])
+    mean, mean_low = square_over(part, part_low, sums[0][j] - sums[0][i])
+    error, _ = add_pairs(whole, whole_low, -mean, -mean_low)
+    return max(error, 0.0)
+
+
+@njit(nogil=True)
+def _path_cost(cost: Any, sums: Any, ends: Any) -> Any:
+    total = 0.0
+    for i in range(len(ends) - 1):
+        total += cost(sums, ends[i], ends[i + 1])
+    return total
+
+
+@njit(nogil=True)
+def _move_left(cost: Any, sums: Any, ends: Any) -> bool:
+    """Move each border to the first place between its neighbours that costs no more."""
+    moved = False
+    for t in range(len(ends) - 2, 0, -1):
+        left, here, right = ends[t - 1], ends[t], ends[t + 1]
+        now = cost(sums, left, here) + cost(sums, here, right)
+        for place in range(left + 1, here):
+            if cost(sums, left, place) + cost(sums, place, right) <= now:
+                ends[t], moved = place, True
+                break
+    return moved
+
+
+@njit(nogil=True)
+def _sweep(cost: Any, sums: Any, price: float) -> Any:
+    n = len(sums[0]) - 1
+    best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
+    # Candidates for the last interval's begin; each is the best one from its place on.
+    candidate, place = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    best[0], candidate[0], place[0] = 0.0, 0, 1
+    head, tail = 0, 0
+    for j in range(1, n + 1):
+        while head < tail and place[head + 1] <= j:
+            head += 1
+        before[j] = candidate[head]
+        best[j] = best[before[j]] + cost(sums, before[j], j) + price
+        if j == n:
+            break
+        # Candidates that j beats from the beginning are never needed.
+        while tail > head and _beats(cost, sums, best, j, candidate[tail], place[tail]):
+            tail -= 1
+        begin = max(place[tail], j + 1)
+        overtakes = _first_beaten(cost, sums, best, j, candidate[tail], begin)
+        if overtakes <= n:
+            tail += 1
+            candidate[tail], place[tail] = j, overtakes
+    return _way_back(before)
+
+
+@njit(nogil=True)
+def _beats(cost: Any, sums: Any, best: Any, new: int, old: int, at: int) -> Any:
+    return best[new] + cost(sums, new, at) < best[old] + cost(sums, old, at)
+
+
+@njit(nogil=True)
+def _first_beaten(cost: Any, sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
+    """The first place from `begin` on where `new` beats `old`, by doubling strides; else n + 1."""
+    n = len(sums[0]) - 1
+    if _beats(cost, sums, best, new, old, begin):
+        return begin
+    worse, stride = begin, 1
+    while worse + stride <= n and not _beats(cost, sums, best, new, old, worse + stride):
+        worse += stride
+        stride *= 2
+    better = min(worse + stride, n + 1)
+    while better - worse > 1:
+        middle = (worse + better) // 2
+        if _beats(cost, sums, best, new, old, middle):
+            better = middle
+        else:
+            worse = middle
+    return better
+
+
+@njit(cache=True, nogil=True)
+def _way_back(before: Any) -> Any:
+    """The begins of the intervals that end in n, in order."""
+    n = len(before) - 1
+    count, at = 0, n
+    while at > 0:
+        at = before[at]
+        count += 1
+    starts, at = np.empty(count, dtype=np.int64), n
+    for i in range(count):
+        at = before[at]
+        starts[count - 1 - i] = at
+    return starts

@@ -1,0 +1,70 @@
+"""Numbers as the sum of two float64, a value and its rounding error: 32 digits (Dekker 1971).
+
+A pair is (high, low); the functions take and return both.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_SPLIT = 134217729.0  # 2^27 + 1
+
+
+@njit(cache=True, nogil=True)
+def add(a: float, b: float) -> tuple[float, float]:
+    """a + b, exactly."""
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other)
+
+
+@njit(cache=True, nogil=True)
+def multiply(a: float, b: float) -> tuple[float, float]:
+    """a b, exactly."""
+    product = a * b
+    a_high, b_high = _SPLIT * a, _SPLIT * b
+    a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, a_low * b_low - (
+        ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
+    )
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+    """The sum of two pairs."""
+    high, low = add(a, b)
+    rest, rest_low = add(a_low, b_low)
+    high, low = add(high, low + rest)
+    return add(high, low + rest_low)
+
+
+@njit(cache=True, nogil=True)
+def square_over(a: float, a_low: float, by: float) -> tuple[float, float]:
+    """(a + a_low)^2 / by."""
+    high, low = multiply(a, a)
+    high, low = add(high, low + 2 * a * a_low)
+    quotient = high / by
+    product, error = multiply(quotient, by)
+    return add(quotient, (((high - product) - error) + low) / by)
+
+
+@njit(cache=True, nogil=True)
+def running_sums(values: Any, counts: Any, origin: float) -> Any:
+    """Of counts, and as pairs of distances from the origin and of their squares: (5, n + 1)."""
+    sums = np.zeros((5, len(values) + 1))
+    for i in range(len(values)):
+        count = float(counts[i])
+        distance, low = add(values[i], -origin)
+        moment, moment_low = multiply(distance, count)
+        square, square_low = square_over(distance, low, 1.0)
+        weighted, weighted_low = multiply(square, count)
+        sums[0, i + 1] = sums[0, i] + count
+        sums[1, i + 1], sums[2, i + 1] = add_pairs(
+            sums[1, i], sums[2, i], moment, moment_low + low * count
+        )
+        sums[3, i + 1], sums[4, i + 1] = add_pairs(
+            sums[3, i], sums[4, i], weighted, weighted_low + square_low * count
+        )
+    return sums

@@ -1,0 +1,122 @@
+"""Algorithm 1 and the codebook of Eqs. 1 and 2."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from yakusu.compress.codebook import Codebook, Statistics, fit, loss_by
+from yakusu.compress.codes import PrincipalAxes, code
+from yakusu.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Floats:
+    """Correlated columns of unlike sizes; the last one is constant."""
+    rng = np.random.default_rng(3)
+    mixed = rng.standard_normal((9000, 12)) @ rng.standard_normal((12, 12))
+    return np.column_stack([mixed * np.arange(1, 13), np.full(9000, 0.1)])
+
+
+def test_scores_are_those_of_a_singular_value_decomposition(vectors: Floats) -> None:
+    axes = PrincipalAxes.of(vectors, 5)
+    deviation = vectors.std(axis=0, ddof=1)
+    normalised = (vectors - vectors.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1)
+    assert axes.scale[-1] == 1
+    _, _, right = np.linalg.svd(normalised, full_matrices=False)
+    expected = right[:5].T
+    expected *= np.sign(expected[np.abs(expected).argmax(axis=0), np.arange(5)])
+    np.testing.assert_allclose(axes.loadings, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        axes.scores(vectors, slice(0, 5)).T, normalised @ expected, atol=1e-8
+    )
+
+
+def test_the_loading_largest_in_magnitude_is_positive(vectors: Floats) -> None:
+    loadings = PrincipalAxes.of(vectors, 12).loadings
+    assert (loadings[np.abs(loadings).argmax(axis=0), np.arange(12)] > 0).all()
+
+
+def test_codes_do_not_depend_on_threads_or_on_how_the_rows_lie(vectors: Floats) -> None:
+    one = code(vectors, n_components=6, n_codes=16, threads=1)
+    two = code(np.asfortranarray(vectors), n_components=6, n_codes=16, threads=2)
+    assert (one.codes == two.codes).all()
+    assert one.codes.dtype == np.uint8
+
+
+@pytest.mark.parametrize("kernel", ["Haswell", "Prescott", "Nehalem", "Zen"])
+def test_codes_do_not_depend_on_the_matrix_kernels(vectors: Floats, kernel: str) -> None:
+    program = (
+        "import sys, numpy as np; from yakusu.compress.codes import code; "
+        "v = np.random.default_rng(7).standard_normal((4000, 20)).cumsum(axis=1); "
+        "sys.stdout.write(str(code(v, n_components=20, n_codes=32).codes.tobytes().hex()))"
+    )
+    own, other = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": ":".join(sys.path), **extra},
+        ).stdout
+        for extra in ({}, {"OPENBLAS_CORETYPE": kernel})
+    )
+    assert own == other and len(own) == 2 * 4000 * 20
+
+
+def test_a_component_with_few_values_has_as_many_codes(
+    vectors: Floats, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = np.random.default_rng(1).integers(0, 2, (500, 1)).astype(float)
+    coded = code(few, n_components=1, n_codes=4)
+    assert coded.n_codes.tolist() == [2]
+    assert set(coded.codes.ravel().tolist()) == {0, 1}
+
+
+def test_all_components_and_codes_rebuild_the_vectors() -> None:
+    vectors = np.random.default_rng(2).integers(0, 3, (40, 3)).astype(float)
+    coded = code(vectors, n_components=3, n_codes=40)
+    np.testing.assert_allclose(Codebook.closed(coded).rebuild(coded.codes), vectors, atol=1e-9)
+
+
+def test_fitting_lowers_the_loss_and_its_statistics_know_it(vectors: Floats) -> None:
+    coded = code(vectors, n_components=6, n_codes=4)
+    closed = Codebook.closed(coded)
+    statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
+    fitted = fit(closed, statistics)
+    before, after = (book.loss(vectors, coded.codes) for book in (closed, fitted))
+    assert after < before
+    assert loss_by(statistics, fitted.basis, fitted.weights) == pytest.approx(after, rel=1e-9)
+    assert loss_by(statistics, closed.basis, closed.weights) == pytest.approx(before, rel=1e-9)
+
+
+def test_fitting_ends_where_no_step_of_either_kind_helps(vectors: Floats) -> None:
+    coded = code(vectors[:800], n_components=3, n_codes=4)
+    statistics = Statistics.of(vectors[:800], coded.codes, coded.axes.mean, 4)
+    fitted = fit(Codebook.closed(coded), statistics, rounds=2000)
+    least, rng = loss_by(statistics, fitted.basis, fitted.weights), np.random.default_rng(0)
+    for scale in (1e-1, 1e-2):
+        basis = fitted.basis + scale * rng.standard_normal(fitted.basis.shape)
+        weights = fitted.weights + scale * rng.standard_normal(fitted.weights.shape)
+        assert loss_by(statistics, basis, fitted.weights) > least
+        assert loss_by(statistics, fitted.basis, weights) > least
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "message"),
+    [(14, 4, "from 1 to 13"), (0, 4, "from 1 to 13"), (3, 1, "K = 1"), (3, 0, "K = 0")],
+)
+def test_sizes_that_do_not_suit_are_refused(vectors: Floats, m: int, k: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        code(vectors, n_components=m, n_codes=k)
+
+
+def test_a_value_that_is_not_finite_is_named_by_its_row(vectors: Floats) -> None:
+    broken = vectors.copy()
+    broken[8500, 3] = np.nan
+    with pytest.raises(DataError, match="row 8500 is not finite"):
+        code(broken, n_components=3, n_codes=4)
