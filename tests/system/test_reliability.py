@@ -269,6 +269,7 @@ def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
     corpus: Path, straight: dict[str, str], tmp_path: Path, number: signal.Signals
 ) -> None:
     run = tmp_path / "run"
+    before = signal.signal(number, signal.SIG_DFL)  # it may be ignored, as in a background job
     process = subprocess.Popen(
         [
             sys.executable,
@@ -277,6 +278,7 @@ def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
         stderr=subprocess.PIPE,
         text=True,
     )
+    signal.signal(number, before)
     wait_for(run / "checkpoints" / "step-00000003")
     process.send_signal(number)
     _, err = process.communicate(timeout=60)

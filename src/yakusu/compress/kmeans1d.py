@@ -215,7 +215,7 @@ def _precise_cost(sums: Any, i: int, j: int) -> Any:
     return max(error, 0.0)
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _path_cost(cost: Any, sums: Any, ends: Any) -> Any:
     total = 0.0
     for i in range(len(ends) - 1):
@@ -223,7 +223,7 @@ def _path_cost(cost: Any, sums: Any, ends: Any) -> Any:
     return total
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _move_left(cost: Any, sums: Any, ends: Any) -> bool:
     """Move each border to the first place between its neighbours that costs no more."""
     moved = False
@@ -237,7 +237,7 @@ def _move_left(cost: Any, sums: Any, ends: Any) -> bool:
     return moved
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _sweep(cost: Any, sums: Any, price: float) -> Any:
     n = len(sums[0]) - 1
     best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
@@ -263,12 +263,12 @@ def _sweep(cost: Any, sums: Any, price: float) -> Any:
     return _way_back(before)
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _beats(cost: Any, sums: Any, best: Any, new: int, old: int, at: int) -> Any:
     return best[new] + cost(sums, new, at) < best[old] + cost(sums, old, at)
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _first_beaten(cost: Any, sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
     """The first place from `begin` on where `new` beats `old`, by doubling strides; else n + 1."""
     n = len(sums[0]) - 1
