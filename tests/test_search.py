@@ -35,7 +35,7 @@ def never_stop(self: object, row: int, best_open: float) -> bool:
 def sharpened(model: Any, factor: float) -> Seq2Seq:
     """The same model, surer of what it says; nearly all of its hypotheses differ clearly."""
     with torch.no_grad():
-        model.untied_output.mul_(factor)
+        model.output_weight.mul_(factor)
     assert isinstance(model, Seq2Seq)
     return model
 
@@ -232,7 +232,7 @@ def test_stopping_early_saves_steps_of_a_model_that_is_sure(
 def endless(model: Any) -> Seq2Seq:
     """A model that hardly ever ends."""
     with torch.no_grad():  # post-norm states have mean zero a row; its bias gives them a direction
-        model.decoder[-1].residuals[-1].norm.bias.copy_(-model.untied_output[EOS] * 1e3)
+        model.decoder[-1].residuals[-1].norm.bias.copy_(-model.output_weight[EOS] * 1e3)
     assert isinstance(model, Seq2Seq)
     return model
 

@@ -5,9 +5,15 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch import Tensor
 
 from yakusu.model.base import Seq2Seq
 from yakusu.model.embedding import Embedding, LearnedPositions, SinusoidalPositions, sinusoids
+from yakusu.model.table import DenseTable
+
+
+def some(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize(
@@ -35,29 +41,25 @@ def test_an_offset_of_positions_is_one_linear_map() -> None:
 
 
 def test_embeddings_are_scaled_by_the_root_of_d_model_and_get_positions() -> None:
-    embedding = Embedding(10, 16, SinusoidalPositions(16), dropout=0.0)
-    x = embedding(torch.tensor([[3, 5]]))
-    torch.testing.assert_close(x[0], embedding.weight[[3, 5]] * 4 + sinusoids(2, 16))
+    embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(1, 2, 16)
+    torch.testing.assert_close(embedding(vectors), vectors * 4 + sinusoids(2, 16))
 
 
 def test_embedding_at_one_position_equals_that_column_of_all() -> None:
-    embedding = Embedding(10, 16, SinusoidalPositions(16), dropout=0.0)
-    ids = torch.randint(10, (3, 6), generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(embedding(ids[:, 4:5], position=4), embedding(ids)[:, 4:5])
+    embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(3, 6, 16)
+    torch.testing.assert_close(embedding(vectors[:, 4:5], position=4), embedding(vectors)[:, 4:5])
 
 
 def test_embeddings_begin_with_unit_variance_after_scaling() -> None:
     torch.manual_seed(0)
-    embedding = Embedding(1000, 64, SinusoidalPositions(64), dropout=0.0)
-    scaled = embedding.weight[:-1] * embedding.scale
+    scaled = DenseTable(1000, 64).weight[:-1] * Embedding(64, SinusoidalPositions(64), 0.0).scale
     assert scaled.std().item() == pytest.approx(1, abs=0.02)
 
 
 def test_dropout_applies_to_the_sum_of_embeddings_and_positions() -> None:
     torch.manual_seed(0)
-    embedding = Embedding(10, 512, SinusoidalPositions(512), dropout=0.5)
-    ids = torch.full((4, 8), 3)
-    whole, dropped = embedding.eval()(ids), embedding.train()(ids)
+    embedding, vectors = Embedding(512, SinusoidalPositions(512), dropout=0.5), some(4, 8, 512)
+    whole, dropped = embedding.eval()(vectors), embedding.train()(vectors)
     kept = dropped != 0
     assert kept.float().mean().item() == pytest.approx(0.5, abs=0.02)
     torch.testing.assert_close(dropped[kept], 2 * whole[kept])
@@ -71,13 +73,12 @@ def test_the_table_of_sinusoids_grows_past_512() -> None:
     torch.testing.assert_close(positions(0, 5), sinusoids(5, 8))
 
 
-def test_a_table_that_grew_while_translating_can_still_be_trained_with() -> None:
-    embedding = Embedding(10, 8, SinusoidalPositions(8), dropout=0.1)
-    ids = torch.full((1, 600), 3)
+def test_positions_that_grew_while_translating_can_still_be_trained_with() -> None:
+    embedding, vectors = Embedding(8, SinusoidalPositions(8), dropout=0.1), some(1, 600, 8)
     with torch.inference_mode():
-        embedding(ids)
-    embedding(ids).sum().backward()
-    assert embedding.weight.grad is not None
+        embedding(vectors)
+    embedding(vectors.requires_grad_()).sum().backward()
+    assert vectors.grad is not None
 
 
 def test_sinusoids_are_no_weights_and_not_saved() -> None:
@@ -95,7 +96,7 @@ def test_the_row_of_pad_is_zero_and_stays_so_with_three_way_tying(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model = tiny(tied="three-way").train()
-    before = model.weights()["tgt_embedding.weight"].detach().clone()
+    before = model.weights()["tgt_table.weight"].detach().clone()
     assert (before[-1] == 0).all()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     src = torch.tensor([[4, 5, 0], [6, 0, model.src_pad]])
@@ -105,6 +106,6 @@ def test_the_row_of_pad_is_zero_and_stays_so_with_three_way_tying(
         logits = model.logits(model(src, tgt))
         logits[tgt != model.tgt_pad].logsumexp(dim=-1).sum().backward()
         optimizer.step()
-    after = model.weights()["tgt_embedding.weight"]
+    after = model.weights()["tgt_table.weight"]
     assert (after[-1] == 0).all()
     assert ((after - before)[:-1].abs() > 0.01).any(dim=1).all()

@@ -77,7 +77,7 @@ def test_three_way_tying_is_one_matrix_and_decoder_tying_two(
 ) -> None:
     def shares(tied: str) -> tuple[bool, bool]:
         model: Any = tiny(tied=tied)
-        src, tgt = model.src_embedding.weight, model.tgt_embedding.weight
+        src, tgt = model.src_table.weight, model.tgt_table.weight
         return src is tgt, model.output_weight.data_ptr() == tgt.data_ptr()
 
     assert shares("three-way") == (True, True)
@@ -105,9 +105,9 @@ def test_all_matrices_are_xavier_uniform_and_all_biases_zero() -> None:
             bound = math.sqrt(6 / sum(module.weight.shape))
             assert 0.97 * bound < module.weight.abs().max() <= bound
             assert (module.bias == 0).all()
-    assert model.untied_output is not None
+    assert model.output_table is not model.tgt_table
     bound = math.sqrt(6 / (100 + 64))
-    assert 0.97 * bound < model.untied_output.abs().max() <= bound
+    assert 0.97 * bound < model.output_weight.abs().max() <= bound
 
 
 def test_post_norm_ends_in_normalised_states_as_the_paper(tiny: Callable[..., Seq2Seq]) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from yakusu.config import Config
 from yakusu.errors import ModelError
-from yakusu.model.product import Product
+from yakusu.model.table import DenseTable, Table
 from yakusu.registry import Registry
 
 
@@ -40,17 +40,22 @@ class DecoderState(ABC):
 class Seq2Seq(nn.Module, ABC):
     """An encoder-decoder. `Memory` is whatever `encode` returns, opaque to others.
 
+    Its three tables are `src_table`, `tgt_table` and `output_table`; tied ones are one object.
+
     Args:
         config: Its sizes.
         src_vocab_size: V of the source side, pad included.
         tgt_vocab_size: V of the target side, pad included.
     """
 
+    src_table: Table
+    tgt_table: Table
+    output_table: Table
+
     def __init__(self, config: Config, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
         self.config = config
         self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
-        self._to_logits = Product()
 
     @property
     def src_pad(self) -> int:
@@ -68,9 +73,10 @@ class Seq2Seq(nn.Module, ABC):
         """The longest sentence, in tokens, that the model can represent."""
 
     @property
-    @abstractmethod
     def output_weight(self) -> Tensor:
-        """The pre-softmax matrix (V, D); its last row is pad's, and zero."""
+        """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
+        assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"
+        return self.output_table.weight
 
     @abstractmethod
     def encode(self, src: Tensor) -> "Memory":
@@ -85,11 +91,8 @@ class Seq2Seq(nn.Module, ABC):
         return self.logits(self.hidden(tgt_in, memory))
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Logits (..., V - 1) of hidden states (..., D).
-
-        The product takes pad along: an even number of rows is a third faster than an odd one.
-        """
-        return self._to_logits(hidden, self.output_weight)[..., :-1]  # type: ignore[no-any-return]
+        """Logits (..., V - 1) of hidden states (..., D)."""
+        return self.output_table.logits(hidden)
 
     @abstractmethod
     def start(self, memory: "Memory", n_beams: int) -> DecoderState:

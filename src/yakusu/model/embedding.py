@@ -1,38 +1,27 @@
 """Sections 3.4 and 3.5: embeddings and positions.
 
-B batch, T positions, V vocabulary.
+B batch, T positions.
 """
 
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 
 class Embedding(nn.Module):
-    """Sections 3.4 and 3.5: embeddings times sqrt(d_model), plus positions, then dropout.
+    """Sections 3.4 and 3.5: vectors times sqrt(d_model), plus positions, then dropout."""
 
-    The row of pad is zero and stays so: it is looked up without a gradient, and no logit uses it.
-    """
-
-    def __init__(
-        self, vocab_size: int, d_model: int, positions: "Positions", dropout: float
-    ) -> None:
+    def __init__(self, d_model: int, positions: "Positions", dropout: float) -> None:
         super().__init__()
         self.scale = math.sqrt(d_model)
-        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
-        nn.init.normal_(self.weight, std=1 / self.scale)
-        nn.init.zeros_(self.weight[-1])
         self.positions = positions
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, ids: Tensor, position: int | None = None) -> Tensor:
-        """Embed ids (B, T) at positions 0 to T - 1, or all of them at one position."""
-        pad = len(self.weight) - 1
-        x = F.embedding(ids, self.weight, padding_idx=pad) * self.scale  # (B, T, d_model)
-        first, n = (0, ids.shape[1]) if position is None else (position, 1)
-        return self.dropout(x + self.positions(first, n))  # type: ignore[no-any-return]
+    def forward(self, vectors: Tensor, position: int | None = None) -> Tensor:
+        """(B, T, d_model), at positions 0 to T - 1 or all of them at one position."""
+        first, n = (0, vectors.shape[1]) if position is None else (position, 1)
+        return self.dropout(vectors * self.scale + self.positions(first, n))  # type: ignore[no-any-return]
 
 
 class SinusoidalPositions(nn.Module):

@@ -18,6 +18,7 @@ from yakusu.model.attention import MultiHeadAttention, attention, causal_mask
 from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions, Positions, SinusoidalPositions
 from yakusu.model.product import Product
+from yakusu.model.table import DenseTable
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -91,36 +92,33 @@ class Transformer(Seq2Seq):
                 f"{tgt_vocab_size} target tokens: set model.tied = 'decoder', or "
                 "tokenizer.joint = true"
             )
-        self.tgt_embedding = _embedding(config, tgt_vocab_size)
         three_way = config.tied == "three-way"
-        self.src_embedding = self.tgt_embedding if three_way else _embedding(config, src_vocab_size)
+        self.tgt_embedding = _embedding(config)
+        self.tgt_table = DenseTable(tgt_vocab_size, config.d_model)
+        self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
+        self.src_table = (
+            self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
+        )
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
         # Post-norm layers end in a LayerNorm already.
         last = nn.LayerNorm if config.norm == "pre" else _identity
         self.encoder_norm, self.decoder_norm = last(config.d_model), last(config.d_model)
-        self.untied_output = None
+        self.output_table = self.tgt_table  # section 3.4
         if config.tied == "none":
-            self.untied_output = nn.Parameter(torch.empty(tgt_vocab_size, config.d_model))
-            nn.init.xavier_uniform_(self.untied_output)
-            nn.init.zeros_(self.untied_output[-1])
+            self.output_table = DenseTable(tgt_vocab_size, config.d_model)
+            nn.init.xavier_uniform_(self.output_table.weight)
+            nn.init.zeros_(self.output_table.weight[-1])
 
     @property
     def max_length(self) -> int:
         """Sinusoids reach any length; learned positions end."""
         return self.tgt_embedding.positions.max_length
 
-    @property
-    def output_weight(self) -> Tensor:
-        """Section 3.4: the target embedding again."""
-        if self.untied_output is not None:
-            return self.untied_output
-        return self.tgt_embedding.weight
-
     def encode(self, src: Tensor) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
         mask = (src != self.src_pad)[:, None, None, :]  # (B, 1, 1, S)
-        x = self.src_embedding(src)  # (B, S, d_model)
+        x = self.src_embedding(self.src_table(src))  # (B, S, d_model)
         for layer in self.encoder:
             x = layer(x, mask)
         return TransformerMemory(self.encoder_norm(x), mask)
@@ -129,7 +127,7 @@ class Transformer(Seq2Seq):
         """The decoder stack, section 3.1; each position sees those before it."""
         assert isinstance(memory, TransformerMemory)
         mask = causal_mask(tgt_in.shape[1], tgt_in.device)  # (T, T)
-        x = self.tgt_embedding(tgt_in)  # (B, T, d_model)
+        x = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
         for layer in self.decoder:
             x = layer(x, mask, memory)
         return self.decoder_norm(x)  # type: ignore[no-any-return]
@@ -150,7 +148,7 @@ class Transformer(Seq2Seq):
     def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "TransformerState"]:
         """One position of the decoder stack for K hypotheses a sentence."""
         assert isinstance(state, TransformerState)
-        x = self.tgt_embedding(prev_ids, position=state.n_steps)  # (B, K, d_model)
+        x = self.tgt_embedding(self.tgt_table(prev_ids), position=state.n_steps)  # (B, K, d_model)
         state.grow()
         layers = zip(self._decoder_layers(), state.caches, state.cross, strict=True)
         for layer, cache, cross in layers:
@@ -332,13 +330,13 @@ class PreNormResidual(PostNormResidual):
         return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
 
 
-def _embedding(config: TransformerConfig, vocab_size: int) -> Embedding:
+def _embedding(config: TransformerConfig) -> Embedding:
     positions: Positions = (
         LearnedPositions(config.d_model, config.max_positions)
         if config.positions == "learned"
         else SinusoidalPositions(config.d_model)
     )
-    return Embedding(vocab_size, config.d_model, positions, config.dropout)
+    return Embedding(config.d_model, positions, config.dropout)
 
 
 def _laid_out(key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
