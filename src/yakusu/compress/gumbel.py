@@ -1,0 +1,211 @@
+"""The baseline: codes learnt by a neural network, with random numbers (Shu and Nakayama 2018).
+
+There are M codebooks of K vectors. A word is rebuilt by the sum of one vector of each:
+
+    h = tanh(theta E(w) + b)                 of M K / 2 units
+    a_m = softplus(theta'_m h + b'_m)        how much each of the K codes is meant
+    A_m = softmax(log a_m + Gumbel noise)    nearly one of them, and still with a gradient
+    E'(w) = sum_m A_m D_m
+    L = mean over words of ||E(w) - E'(w)||^2
+
+The word's m-th code is then the largest of a_m. Codes are numbers without an order: 3 is no nearer
+to 4 than to 9. Used as vectors, as the paper's low "Code" scores do, they mean little.
+
+As in their published code, temperature and learning rate stay, and vectors are not centred.
+Departures: L without the half before it, which Adam does not feel, so that losses compare with
+Eq. 2; 200,000 batches of 128 words, where the code has 200 epochs of 64; first weights that are not
+all within 0.01 of 0, which learn sooner; gradients that are not clipped, as it changed nothing.
+
+V words, H dimensions, M codebooks, K vectors in each, B words of a batch.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from yakusu.compress.codes import Codes, Floats, Matrix
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent, Task
+
+_LEAST = 1e-8  # of a, so that no A is 0 / 0
+_ROWS = 8192  # words that are rebuilt at a time
+_SAMPLE = 2048  # words whose loss is shown
+_EVERY = 500  # steps between two showings
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    """What was learnt; it rebuilds vectors: e_w = sum_m codebooks[m, c_m(w)].
+
+    codes: Of the words, (V, M), from 0.
+    codebooks: D, (M, K, H).
+    """
+
+    codes: Codes
+    codebooks: npt.NDArray[np.float32]
+
+    def rebuild(self, codes: Codes) -> Floats:
+        """The vectors (n, H) of codes (n, M)."""
+        vectors = np.zeros((len(codes), self.codebooks.shape[2]))
+        for codebook, chosen in zip(self.codebooks, codes.T, strict=True):
+            vectors += codebook[chosen]
+        return vectors
+
+    def loss(self, vectors: Matrix, codes: Codes) -> float:
+        """Eq. 2: the squared error of a word, averaged over words."""
+        blocks = (slice(begin, begin + _ROWS) for begin in range(0, len(vectors), _ROWS))
+        squares = (np.square(vectors[rows] - self.rebuild(codes[rows])).sum() for rows in blocks)
+        return float(sum(squares) / len(vectors))
+
+
+def ratio(n_words: int, n_columns: int, n_components: int, n_codes: int) -> float:
+    """How many times smaller than float32 vectors, as the paper computes it.
+
+    V H 32 bits, over V M log2 K of codes and M K H 32 of codebooks.
+    """
+    codes = n_words * n_components * math.log2(n_codes)
+    return n_words * n_columns * 32 / (codes + n_components * n_codes * n_columns * 32)
+
+
+def learn(
+    vectors: Matrix,
+    *,
+    n_codebooks: int,
+    n_codes: int,
+    seed: int,
+    steps: int = 200_000,
+    batch: int = 128,
+    learning_rate: float = 1e-4,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+) -> Gumbel:
+    """Train encoder and codebooks together, and encode the words.
+
+    The same seed gives the same codes only on one device with as many threads; another seed gives
+    others.
+
+    Args:
+        vectors: E, (V, H), finite; not centred, as in the original.
+        n_codebooks: M.
+        n_codes: K, at least 2.
+        seed: Of the first weights, the noise and the order of the words.
+        steps: Batches that are learnt from.
+        batch: B.
+        learning_rate: Of Adam; constant. Where it is large all words can end with the same codes.
+        device: Where torch trains.
+        progress: Watches; is told the loss of some words by the codes they would get now.
+
+    Raises:
+        DataError: M or K does not suit, or the vectors are not finite.
+    """
+    _refuse(vectors, n_codebooks, n_codes)
+    generator = torch.Generator(device).manual_seed(seed)
+    words = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(device)
+    network = _Network(words.shape[1], n_codebooks, n_codes, generator)
+    with (progress or Silent()).task("learning codes", "steps", steps) as task:
+        _train(network, words, task, steps=steps, batch=batch, learning_rate=learning_rate)
+    return network.encode(words)
+
+
+class _Network:
+    """Encoder and codebooks; the biases begin at 0, all else evenly within the root of 1 / rows."""
+
+    def __init__(
+        self, n_columns: int, n_codebooks: int, n_codes: int, generator: torch.Generator
+    ) -> None:
+        self.shape, self.generator = (n_codebooks, n_codes), generator
+        n_vectors = n_codebooks * n_codes
+        units = n_vectors // 2
+        shapes = (n_columns, units), (units, n_vectors), (n_vectors, n_columns)
+        self.theta, self.theta_m, self.codebooks = (self._evenly(*shape) for shape in shapes)
+        self.b, self.b_m = (
+            torch.zeros(n, device=generator.device, requires_grad=True) for n in (units, n_vectors)
+        )
+
+    def _evenly(self, rows: int, columns: int) -> Tensor:
+        reach = rows**-0.5
+        weights = torch.empty(rows, columns, device=self.generator.device)
+        return weights.uniform_(-reach, reach, generator=self.generator).requires_grad_()
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """All that is learnt."""
+        return [self.theta, self.b, self.theta_m, self.b_m, self.codebooks]
+
+    def meant(self, words: Tensor) -> Tensor:
+        """a of some words."""
+        hidden = torch.addmm(self.b, words, self.theta).tanh()  # (B, M K / 2)
+        a = F.softplus(torch.addmm(self.b_m, hidden, self.theta_m)) + _LEAST
+        return a.view(-1, *self.shape)  # (B, M, K)
+
+    def loss(self, words: Tensor) -> Tensor:
+        """L of some words."""
+        chosen = nearly_one(self.meant(words), self.generator).flatten(1)  # (B, M K)
+        return (chosen @ self.codebooks - words).square().sum() / len(words)
+
+    @torch.no_grad()
+    def encode(self, words: Tensor) -> Gumbel:
+        """The codes that words have now, and the codebooks."""
+        codes = [self.meant(part).argmax(-1).cpu().numpy() for part in words.split(_ROWS)]
+        smallest = np.min_scalar_type(self.shape[1] - 1)
+        codebooks = self.codebooks.view(*self.shape, -1).cpu().numpy()
+        return Gumbel(np.concatenate(codes).astype(smallest), codebooks)
+
+
+def nearly_one(a: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw A: of each K codes nearly one, code k the likeliest with probability a_k / sum a.
+
+    softmax(log a - log e) with exponential e = -log u is a / e over its sum; the sign cancels.
+
+    Args:
+        a: Positive, (..., K).
+        generator: Of u, on the device of `a`.
+    """
+    shares = a / torch.empty_like(a).uniform_(generator=generator).log_()
+    return shares / shares.sum(-1, keepdim=True)
+
+
+def _train(
+    network: _Network, words: Tensor, task: Task, *, steps: int, batch: int, learning_rate: float
+) -> None:
+    adam = torch.optim.Adam(network.weights, lr=learning_rate, fused=True)
+    sample = words[:: -(-len(words) // _SAMPLE)]
+    vectors = sample.cpu().numpy()
+    for step, some in enumerate(islice(_batches(words, batch, network.generator), steps), 1):
+        adam.zero_grad()
+        network.loss(some).backward()
+        adam.step()
+        if step % _EVERY == 0 or step == steps:
+            now = network.encode(sample)
+            task.advance((step - 1) % _EVERY + 1, f"loss {now.loss(vectors, now.codes):.5f}")
+
+
+def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Without end: all words in a new order each time, but for the few that fill no batch."""
+    size = min(batch, len(words))
+    while True:
+        order = torch.randperm(len(words), generator=generator, device=words.device)
+        for rows in order[: len(words) // size * size].view(-1, size):
+            yield words[rows]  # (B, H)
+
+
+def _refuse(vectors: Matrix, n_codebooks: int, n_codes: int) -> None:
+    if vectors.ndim != 2 or not vectors.size:
+        raise DataError(
+            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
+        )
+    if n_codebooks < 1 or n_codes < 2:
+        raise DataError(
+            f"M = {n_codebooks} codebooks of K = {n_codes} vectors tell nothing apart: "
+            f"choose M of 1 or more and K of 2 or more"
+        )
+    bad = ~np.isfinite(vectors).all(axis=1)
+    if bad.any():
+        raise DataError(f"row {int(bad.argmax())} is not finite: remove NaN and infinity")
