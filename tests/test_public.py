@@ -11,7 +11,7 @@ import yakusu
 @pytest.mark.parametrize("name", yakusu.__all__)
 def test_every_public_name_is_there_with_a_docstring(name: str) -> None:
     thing = getattr(yakusu, name)
-    assert thing.__name__ == name
+    assert thing.__name__.removeprefix("yakusu.") == name
     assert thing.__doc__ and thing.__doc__.strip()
 
 
@@ -19,8 +19,17 @@ def test_the_verbs_of_the_command_line_are_public_functions_of_the_same_name() -
     from yakusu.cli import app
 
     verbs = {str(command.callback.__name__) for command in app.registered_commands}
-    assert verbs == {"prepare", "train", "average", "translate", "evaluate", "verify", "demo"}
+    road = {"prepare", "train", "average", "translate", "evaluate", "verify", "demo"}
+    assert verbs == {*road, "compress"}  # whose function is `compress_translator`
     assert verbs < set(yakusu.__all__)
+
+
+def test_the_verbs_for_word_vectors_are_functions_of_the_same_name() -> None:
+    from yakusu.cli.compression import vectors
+
+    verbs = {command.name or command.callback.__name__ for command in vectors.registered_commands}
+    assert verbs == {"compress", "inspect", "evaluate", "neighbours"}
+    assert all(callable(getattr(yakusu.vectors, verb)) for verb in verbs)
 
 
 def test_every_error_is_a_yakusu_error() -> None:

@@ -1,13 +1,16 @@
 """yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
 
 The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `verify`, `demo`. Each loads what it needs when it is first used.
+`evaluate`, `verify`, `demo`, and `compress_translator` for `compress`, which names a room here.
+`vectors` has verbs of its own. Each loads what it needs when it is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yakusu import compress, vectors
+    from yakusu.compression import compress_translator
     from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.evaluation import evaluate
@@ -23,9 +26,11 @@ _HOMES = {
     ),
     **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
     "Translator": "translator",
+    "compress_translator": "compression",
     "demo": "demonstration",
     "evaluate": "evaluation",
 }
+_ROOMS = ("compress", "vectors")  # `yakusu.compress.kmeans1d`, `yakusu.vectors.compress`
 __all__ = [
     "DataError",
     "ModelError",
@@ -35,19 +40,22 @@ __all__ = [
     "Translator",
     "YakusuError",
     "average",
+    "compress",
+    "compress_translator",
     "demo",
     "evaluate",
     "load_recipe",
     "prepare",
     "train",
     "translate",
+    "vectors",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "compress":
-        return import_module("yakusu.compress")
+    if name in _ROOMS:
+        return import_module(f"yakusu.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
     return getattr(import_module(f"yakusu.{_HOMES[name]}"), name)

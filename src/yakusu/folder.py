@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -126,13 +126,22 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+    """Write a file that holds all that `fill` writes, or what it held before."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with temporary.open("wb") as file:
+            fill(file)
+        _sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file that holds all of the text or what it held before."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text, encoding="utf-8")
-    _sync(temporary)
-    temporary.replace(path)
-    _sync(path.parent)
+    write_file(path, lambda file: file.write(text.encode()))
 
 
 def write_json(path: Path, value: Any) -> None:

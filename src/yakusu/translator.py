@@ -8,7 +8,7 @@ manifest.json       sizes and SHA-256 of these
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +16,11 @@ from types import MappingProxyType
 import torch
 
 from yakusu.batches import pad
+from yakusu.compress.rows import from_int8
+from yakusu.compress.table import TableCodes
+from yakusu.config import Config
 from yakusu.errors import ModelError
-from yakusu.folder import read_json, save_folder, verify_folder, write_json
+from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
 from yakusu.model.base import Seq2Seq, models
 from yakusu.model.transformer import TransformerConfig
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
@@ -87,7 +90,9 @@ class Translator:
             )
             search = SearchConfig(**config["search"])
             languages = (config["source_language"], config["target_language"])
-            model.load_weights(load_tensors(folder / "model.safetensors"))
+            for codes in map(TableCodes.model_validate_json, map(json_text, config["compressed"])):
+                codes.put(model, codes.empty(model))
+            model.load_weights(from_int8(load_tensors(folder / "model.safetensors")))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ModelError(f"{folder} does not fit together: {error}") from error
         tokenizer = Tokenizer.load(folder)
@@ -157,18 +162,31 @@ def save_translator(
     weights: Tensors,
     tokenizer: Tokenizer,
     *,
-    model: TransformerConfig,
+    model: Config,
     languages: tuple[str, str],
     search: SearchConfig,
+    compressed: Sequence[TableCodes] = (),
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a model folder, whole or not at all; `documents` are texts by file name."""
+    """Write a model folder, whole or not at all.
+
+    Args:
+        folder: Its name.
+        weights: Of the model; matrices may be int8 rows.
+        tokenizer: The one the model was trained with.
+        model: Its sizes.
+        languages: Codes of source and target.
+        search: How to search.
+        compressed: Which tables are coded.
+        documents: Texts by file name.
+    """
     config = {
         "source_language": languages[0],
         "target_language": languages[1],
         "src_vocab_size": tokenizer.src_vocab_size,
         "tgt_vocab_size": tokenizer.tgt_vocab_size,
         "model": model.model_dump(),
+        "compressed": [codes.model_dump() for codes in compressed],
         "search": search.model_dump(),
     }
 

@@ -1,4 +1,4 @@
-"""Analogy, similarity, sentence completion, and neighbours."""
+"""Analogy, similarity, sentence completion, and their test sets."""
 
 import math
 import os
@@ -20,11 +20,9 @@ from yakusu.compress.intrinsic import (
     TaskResult,
     centred,
     mean_of,
-    neighbours_by_band,
-    read_task,
-    recall_of_neighbours,
     whitened,
 )
+from yakusu.compress.testsets import read_task
 from yakusu.errors import DataError
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
@@ -231,69 +229,6 @@ def test_whitening_does_not_blow_up_what_has_no_spread() -> None:
     np.testing.assert_allclose(np.sort(white.std(axis=0)), [0, 0, 1, 1], atol=1e-6)
 
 
-# --- neighbours ---
-
-
-def nearest(vectors: Matrix, row: int, n: int) -> set[int]:
-    others = [i for i in range(len(vectors)) if i != row]
-    return set(sorted(others, key=lambda i: -cosine(vectors[row], vectors[i]))[:n])
-
-
-@pytest.mark.usefixtures("few_at_a_time")
-def test_recall_of_neighbours_is_that_of_sorting_all_words(vectors: Matrix) -> None:
-    noisy = vectors + 0.3 * np.random.default_rng(4).standard_normal(vectors.shape)
-    rows = np.array([0, 3, 59, 20, 21, 22, 7, 8, 9])
-    expected = [len(nearest(vectors, r, 4) & nearest(noisy, r, 4)) / 4 for r in rows]
-    recall = recall_of_neighbours(vectors, noisy, rows, n=4)
-    np.testing.assert_allclose(recall, expected)
-    assert 0 < recall.mean() < 1
-
-
-def test_vectors_rotated_and_scaled_keep_all_neighbours(vectors: Matrix) -> None:
-    rotation, _ = np.linalg.qr(np.random.default_rng(9).standard_normal((5, 5)))
-    recall = recall_of_neighbours(vectors, 3 * vectors @ rotation, np.arange(N), n=10)
-    assert (recall == 1).all()
-
-
-def test_bands_tell_frequent_words_from_rare_ones() -> None:
-    rng = np.random.default_rng(10)
-    vectors = rng.standard_normal((300, 8))
-    vectors[:100, 0] += 20  # far from the rare words, so that none of these is a neighbour
-    vectors[100:, 0] -= 20
-    spoilt = vectors.copy()
-    spoilt[100:, 1:] = rng.standard_normal((200, 7))
-    bands = neighbours_by_band(vectors, spoilt, bands=(40, 100, 1000), sample=50, n=3)
-    assert [(band.first, band.last, band.used) for band in bands] == [
-        (1, 40, 40),
-        (41, 100, 50),
-        (101, 300, 50),
-    ]
-    assert [band.recall for band in bands[:2]] == [1, 1]
-    assert bands[2].recall < 0.2
-
-
-def test_a_band_is_sampled_evenly_from_its_first_word_to_its_last(
-    vectors: Matrix, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[list[int]] = []
-
-    def note(_: Matrix, __: Matrix, rows: npt.NDArray[np.int64], **___: object) -> Matrix:
-        asked.append(rows.tolist())
-        return rows.astype(float)
-
-    monkeypatch.setattr(intrinsic, "recall_of_neighbours", note)
-    bands = neighbours_by_band(vectors, vectors, bands=(3, 24), sample=4)
-    assert asked == [[0, 1, 2, 3, 10, 16, 23, 24, 36, 47, 59]]
-    assert [band.recall for band in bands] == [1, 13, 41.5]
-
-
-def test_neighbours_of_unlike_tables_or_too_many_are_refused(vectors: Matrix) -> None:
-    with pytest.raises(DataError, match="60 words cannot be compared with 59"):
-        recall_of_neighbours(vectors, vectors[1:], np.arange(3))
-    with pytest.raises(DataError, match="n = 60 neighbours"):
-        recall_of_neighbours(vectors, vectors, np.arange(3), n=60)
-
-
 # --- progress ---
 
 
@@ -329,9 +264,6 @@ def test_a_job_advances_by_what_it_announced(vectors: Matrix) -> None:
         counted = Counted()
         run(INDEX, vectors, progress=counted)
         assert counted.tasks == [(name, unit, n)] and counted.done == n
-    counted = Counted()
-    recall_of_neighbours(vectors, vectors, np.arange(20), n=2, progress=counted)
-    assert counted.tasks == [("finding neighbours", "words", 40)] and counted.done == 40
 
 
 # --- reading ---

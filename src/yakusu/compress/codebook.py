@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from yakusu.compress.codes import Coded, Codes, Floats, Matrix
+from yakusu.compress.codes import Coded, Codes, Floats, Matrix, code
 from yakusu.progress import Progress, Silent
 
 _ROWS = 8192  # words that are in float64 at a time
@@ -40,7 +40,7 @@ class Codebook:
             axes.mean, (axes.loadings * axes.scale[:, None]).T, np.nan_to_num(coded.centroids)
         )
 
-    def rebuild(self, codes: Codes) -> Floats:
+    def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
         """The vectors (n, H) of codes (n, M)."""
         chosen = self.weights[np.arange(codes.shape[1]), codes]  # (n, M)
         vectors: Floats = chosen @ self.basis
@@ -53,6 +53,11 @@ class Codebook:
             np.square(vectors[rows] - self.rebuild(codes[rows])).sum() for rows in _blocks(vectors)
         )
         return float(sum(squares) / len(vectors))
+
+    def share_lost(self, vectors: Matrix, codes: Codes) -> float:
+        """The loss over the variance of the vectors."""
+        variance = sum(np.square(vectors[rows] - self.mean).sum() for rows in _blocks(vectors))
+        return self.loss(vectors, codes) * len(vectors) / float(variance)
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,50 @@ def fit(
                 break
             before = loss
     return Codebook(start.mean, basis, weights)
+
+
+def compress(
+    vectors: Matrix,
+    *,
+    n_components: int,
+    n_codes: int,
+    rounds: int = 30,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> tuple[Coded, Codebook]:
+    """The paper's method: Algorithm 1, then the codebook, fitted where M K is not too large.
+
+    Args:
+        vectors: E, (V, H), finite.
+        n_components: M, at most H.
+        n_codes: K, at least 2.
+        rounds: Of fitting at most; 0 leaves the closed form.
+        threads: The result does not depend on it.
+        progress: Watches.
+
+    Raises:
+        DataError: M or K does not suit the vectors, or these are not finite.
+    """
+    coded = code(
+        vectors, n_components=n_components, n_codes=n_codes, threads=threads, progress=progress
+    )
+    book = Codebook.closed(coded)
+    if rounds and n_components * n_codes <= MOST_WEIGHTS:
+        statistics = Statistics.of(vectors, coded.codes, book.mean, n_codes, threads)
+        book = fit(book, statistics, rounds=rounds, progress=progress)
+    return coded, book
+
+
+def ratio(shape: tuple[int, ...], n_components: int, n_codes: int, n_exact: int = 0) -> float:
+    """Bits of vectors of `shape` (V, H) over those of codes and codebook, as the paper counts them.
+
+    V H 32 / (V M log2 K + (M H + M K) 32): without the mean vector, and with fractions of bits.
+    Words that stay exact beside their codes, which the paper has not, cost H 32 more each.
+    """
+    n_words, n_columns = shape
+    codes = n_words * n_components * np.log2(n_codes)
+    book = 32 * (n_components * (n_columns + n_codes) + n_exact * n_columns)
+    return float(32 * n_words * n_columns / (codes + book))
 
 
 def loss_by(statistics: Statistics, basis: Floats, weights: Floats) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.kmeans1d import kmeans1d
+from yakusu.compress.kmeans import kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -37,21 +37,11 @@ class PrincipalAxes:
     @classmethod
     def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
         """The first M axes of V vectors (V, H), by the eigenvectors of their correlations."""
-        n_words, n_columns = vectors.shape
-        mean = sum(part.sum(axis=0) for part in _parts(vectors)) / n_words
-        centred = np.zeros((n_columns, n_columns))
-        for part in _parts(vectors):
-            part -= mean
-            centred += part.T @ part
-        covariance = centred / max(1, n_words - 1)
-        deviation = np.sqrt(np.diag(covariance))
+        mean, covariance = moments(vectors)
         constant = vectors.min(axis=0) == vectors.max(axis=0)  # else only up to rounding
-        scale = np.where(constant, 1.0, deviation)
-        _, axes = np.linalg.eigh(covariance / np.outer(scale, scale))
-        loadings = axes[:, ::-1][:, :n_components]
-        largest = np.abs(loadings).argmax(axis=0)
-        signs = np.sign(loadings[largest, np.arange(loadings.shape[1])])
-        return cls(mean, scale, np.ascontiguousarray(loadings * signs))
+        scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
+        _, loadings = eigenvectors(covariance / np.outer(scale, scale))
+        return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
 
     def scores(self, vectors: Matrix, columns: slice) -> Floats:
         """Of some components, (m, V)."""
@@ -68,11 +58,13 @@ class Coded:
 
     codes: (V, M), from 0; of neighbouring numbers, for neighbouring scores.
     centroids: Of the scores, ascending, (M, K); NaN where a component has fewer than K values.
+    borders: The least score of each code but the first, (M, K - 1); infinite where there are fewer.
     axes: How scores are made of vectors.
     """
 
     codes: Codes
     centroids: Floats
+    borders: Floats
     axes: PrincipalAxes
 
     @property
@@ -80,6 +72,15 @@ class Coded:
         """The effective K of each component, (M,)."""
         n: npt.NDArray[np.int64] = np.isfinite(self.centroids).sum(axis=1)
         return n
+
+    def encode(self, vectors: Matrix) -> Codes:
+        """The codes (n, M) of other vectors (n, H)."""
+        codes = np.empty((len(vectors), len(self.borders)), dtype=self.codes.dtype)
+        for begin in range(0, len(self.borders), _COLUMNS):
+            scores = self.axes.scores(vectors, slice(begin, begin + _COLUMNS))
+            for m, score in enumerate(scores, begin):
+                codes[:, m] = np.searchsorted(self.borders[m], score, side="right")
+        return codes
 
 
 def code(
@@ -102,11 +103,14 @@ def code(
     Raises:
         DataError: M or K does not suit the vectors, or these are not finite.
     """
-    _refuse(vectors, n_components, n_codes)
+    refuse_unfit(vectors, n_components)
+    if n_codes < 2:
+        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
     progress = progress or Silent()
     axes = PrincipalAxes.of(vectors, n_components)
     codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(n_codes - 1))
     centroids = np.full((n_components, n_codes), np.nan)
+    borders = np.full((n_components, n_codes - 1), np.inf)
     with (
         progress.task("coding", "components", n_components) as task,
         ThreadPoolExecutor(threads) as pool,
@@ -116,8 +120,9 @@ def code(
             for m, found in enumerate(pool.map(lambda x: kmeans1d(x, n_codes), scores), begin):
                 codes[:, m] = found.codes
                 centroids[m, : found.n_codes] = found.centroids
+                borders[m, : found.n_codes - 1] = found.borders
                 task.advance()
-    coded = Coded(codes, centroids, axes)
+    coded = Coded(codes, centroids, borders, axes)
     if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
         progress.say(
             f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "
@@ -126,7 +131,30 @@ def code(
     return coded
 
 
-def _refuse(vectors: Matrix, n_components: int, n_codes: int) -> None:
+def moments(vectors: Matrix) -> tuple[Floats, Floats]:
+    """Mean (H,) and covariance (H, H), with ddof 1, of vectors (V, H)."""
+    n_words, n_columns = vectors.shape
+    mean = sum(part.sum(axis=0) for part in _parts(vectors)) / n_words
+    squares = np.zeros((n_columns, n_columns))
+    for part in _parts(vectors):
+        part -= mean
+        squares += part.T @ part
+    return mean, squares / max(1, n_words - 1)
+
+
+def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues (H,), descending, and unit eigenvectors (H, H), a column each.
+
+    The entry of each vector that is largest in magnitude is positive.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    largest = np.abs(vectors).argmax(axis=0)
+    return values, vectors * np.sign(vectors[largest, np.arange(len(values))])
+
+
+def refuse_unfit(vectors: Matrix, n_components: int) -> None:
+    """Raise a DataError where vectors have no M components or are not finite."""
     if vectors.ndim != 2 or not vectors.size:
         raise DataError(
             f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
@@ -136,8 +164,6 @@ def _refuse(vectors: Matrix, n_components: int, n_codes: int) -> None:
             f"M = {n_components} components cannot be taken of {vectors.shape[1]} dimensions: "
             f"choose M from 1 to {vectors.shape[1]}"
         )
-    if n_codes < 2:
-        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
     for begin in range(0, len(vectors), _ROWS):
         bad = ~np.isfinite(vectors[begin : begin + _ROWS]).all(axis=1)
         if bad.any():

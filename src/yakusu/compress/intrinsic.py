@@ -3,9 +3,8 @@
 Similarity   Spearman's rho between people's scores of pairs (x, y) and cos(x, y)
 Analogy      a is to b as c is to argmax_d cos(d, b - a + c), d not one of a, b, c      (3CosAdd)
 Completion   argmax_d cos(d, mean of the sentence's other words), d one of five candidates
-Neighbours   the share of a word's n nearest by cosine that are still among its n nearest
 
-V words, the most frequent first, H dimensions, N candidates, Q questions, R sampled words. Words
+V words, the most frequent first, H dimensions, N candidates, Q questions. Words
 are looked up as written, else lower-cased. Cosines depend on where the origin is, so the caller
 passes vectors that are `centred` alike: the uncompressed ones, the codes themselves (the paper's
 Code) and the rebuilt vectors (its Real).
@@ -20,24 +19,19 @@ H     uncompressed   whitened   Code   Real
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import spearmanr
 
 from yakusu.compress.codes import Codes, Floats, Matrix, PrincipalAxes
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent, Task
+from yakusu.progress import Progress, Silent
 
 Rows = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-_HEADER = ["id", "question", *"abcde", "answer"]
-_BLANK = "_____"
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # letters, and apostrophes between them
 _COSINES = 2**25  # that are there at a time: 128 MiB
 
 
@@ -197,48 +191,7 @@ class Completion:
         return _accuracy(self.name, right, known, how)
 
 
-@dataclass(frozen=True)
-class Band:
-    """Recall of neighbours among words of like frequency.
-
-    first, last: Ranks, the most frequent word's being 1.
-    used: Words that were looked at, evenly spaced.
-    recall: From 0 to 1.
-    """
-
-    first: int
-    last: int
-    used: int
-    recall: float
-
-
-def read_task(path: str | Path) -> Similarity | Analogy | Completion:
-    """Read a test set of UTF-8 text, named as its file; what it is, its first line shows.
-
-    Similarity: word, word, score, tabs between. Analogy: four words a line, `: section` lines or
-    none. Completion: tabs, a header `id question a b c d e answer`, and `_____` for the blank.
-
-    Raises:
-        DataError: The file cannot be read, is of another kind, or a line is not as the first.
-    """
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8: convert it (iconv -t UTF-8)") from error
-    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not filled:
-        raise DataError(f"{path} is empty: name a set of similarities, analogies or completions")
-    first = filled[0][1]
-    if first.split("\t") == _HEADER:
-        return _completion(path, filled)
-    if first.count("\t") == 2:
-        return _similarity(path, filled)
-    if first.startswith(":") or len(first.split()) == 4:
-        return _analogy(path, filled)
-    raise _bad(path, filled[0], "two words and a score between tabs, four words, or a header")
+TestSet = Similarity | Analogy | Completion
 
 
 def mean_of(results: Sequence[TaskResult]) -> TaskResult:
@@ -275,139 +228,6 @@ def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(scores.T, dtype=np.float32)
 
 
-def recall_of_neighbours(
-    original: Matrix,
-    rebuilt: Matrix,
-    rows: Rows,
-    *,
-    n: int = 10,
-    progress: Progress | None = None,
-) -> Floats:
-    """The share of each row's n nearest in `original` that are its n nearest in `rebuilt`, (R,).
-
-    Args:
-        original: (V, H), centred, finite.
-        rebuilt: (V, M) or (V, H), centred, finite, of the same words.
-        rows: Whose neighbours, (R,); these are sought among all V words but the row itself.
-        n: How many neighbours.
-        progress: Watches.
-
-    Raises:
-        DataError: The two are not of the same words, or V is not above n.
-    """
-    if len(original) != len(rebuilt):
-        raise DataError(
-            f"{len(original)} words cannot be compared with {len(rebuilt)}: give the same words"
-        )
-    if not 1 <= n < len(original):
-        raise DataError(
-            f"n = {n} neighbours cannot be had of {len(original)} words: choose n from 1 to "
-            f"{len(original) - 1}"
-        )
-    with (progress or Silent()).task("finding neighbours", "words", 2 * len(rows)) as task:
-        before, after = (_nearest(vectors, rows, n, task) for vectors in (original, rebuilt))
-    recall: Floats = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
-    return recall
-
-
-def neighbours_by_band(
-    original: Matrix,
-    rebuilt: Matrix,
-    *,
-    bands: Sequence[int] = (1_000, 10_000, 100_000),
-    sample: int = 500,
-    n: int = 10,
-    progress: Progress | None = None,
-) -> tuple[Band, ...]:
-    """Recall of neighbours by frequency: other tasks ask for frequent words alone.
-
-    Args:
-        original, rebuilt, n, progress: As of `recall_of_neighbours`, the most frequent word first.
-        bands: The last rank of each band but the last, ascending.
-        sample: Words of a band that are looked at, evenly spaced.
-
-    Raises:
-        DataError: As of `recall_of_neighbours`.
-    """
-    ends = [0, *(end for end in bands if end < len(original)), len(original)]
-    samples = [
-        np.linspace(begin, end - 1, min(sample, end - begin)).round().astype(np.int64)
-        for begin, end in pairwise(ends)
-    ]
-    recall = recall_of_neighbours(
-        original, rebuilt, np.concatenate(samples), n=n, progress=progress
-    )
-    by_band = np.split(recall, np.cumsum([len(rows) for rows in samples])[:-1])
-    return tuple(
-        Band(begin + 1, end, len(part), float(part.mean()))
-        for (begin, end), part in zip(pairwise(ends), by_band, strict=True)
-    )
-
-
-def _nearest(vectors: Matrix, rows: Rows, n: int, task: Task) -> Rows:
-    """The n nearest words of each row, in no order, (R, n)."""
-    unit = _unit(vectors, np.float32)
-    found = np.empty((len(rows), n), dtype=np.int64)
-    done = 0
-    for block in _blocks(rows, len(unit)):
-        cosines = unit[block] @ unit.T  # (R, V)
-        np.put_along_axis(cosines, block[:, None], -np.inf, axis=1)
-        for row in cosines:  # one at a time: the places are twice as large as the cosines
-            found[done] = np.argpartition(row, -n)[-n:]
-            done += 1
-        task.advance(len(block))
-    return found
-
-
-def _similarity(path: Path, lines: list[tuple[int, str]]) -> Similarity:
-    pairs, scores = [], []
-    for line in lines:
-        try:
-            first, second, score = line[1].split("\t")
-            scores.append(float(score))
-        except ValueError as error:
-            raise _bad(path, line, "two words and a score between tabs") from error
-        if not math.isfinite(scores[-1]):
-            raise _bad(path, line, "scored with a finite number")
-        pairs.append((first, second))
-    return Similarity(path.stem, tuple(pairs), tuple(scores))
-
-
-def _analogy(path: Path, lines: list[tuple[int, str]]) -> Analogy:
-    questions, sections, section = [], [], ""
-    for line in lines:
-        if line[1].startswith(":"):
-            section = line[1][1:].strip()
-            continue
-        words = line[1].split()
-        if len(words) != 4:
-            raise _bad(path, line, "four words or a section (': name')")
-        questions.append(tuple(words))
-        sections.append(section)
-    if not questions:
-        raise _bad(path, lines[-1], "followed by a question of four words")
-    return Analogy(path.stem, tuple(questions), tuple(sections))
-
-
-def _completion(path: Path, lines: list[tuple[int, str]]) -> Completion:
-    questions = []
-    for line in lines[1:]:
-        fields = line[1].split("\t")
-        if len(fields) != 8 or fields[1].count(_BLANK) != 1 or fields[-1] not in [*"abcde"]:
-            raise _bad(path, line, f"8 fields between tabs, one {_BLANK}, an answer from a to e")
-        _, sentence, *candidates, answer = fields
-        words = tuple(_WORD.findall(sentence.replace(_BLANK, " ")))
-        questions.append(Question(words, tuple(candidates), "abcde".index(answer)))
-    if not questions:
-        raise _bad(path, lines[0], "followed by a question")
-    return Completion(path.stem, tuple(questions))
-
-
-def _bad(path: Path, line: tuple[int, str], wanted: str) -> DataError:
-    number, text = line
-    return DataError(f"{path}, line {number}: {text[:60]!r} is not {wanted}: mend the line")
-
-
 def _rows(index: Mapping[str, int], words: Sequence[str]) -> Rows:
     """As written, else lower-cased; -1 where unknown."""
     return np.array([index.get(word, index.get(word.lower(), -1)) for word in words], np.int64)
@@ -438,13 +258,6 @@ def _accuracy(
 
 def _spearman(x: Floats, y: Floats) -> float:
     """The correlation of ranks; NaN where either has fewer than two values."""
-    ranks = [_ranks(values) - (len(values) + 1) / 2 for values in (x, y)]
-    scale = math.sqrt(math.prod(float(r @ r) for r in ranks))
-    return float(ranks[0] @ ranks[1]) / scale if scale else math.nan
-
-
-def _ranks(values: Floats) -> Floats:
-    """From 1; equal values share the mean of their ranks."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (counts.cumsum() - (counts - 1) / 2)[which]
-    return ranks
+    if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
+        return math.nan
+    return float(spearmanr(x, y).statistic)

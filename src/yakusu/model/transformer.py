@@ -96,9 +96,7 @@ class Transformer(Seq2Seq):
         self.tgt_embedding = _embedding(config)
         self.tgt_table = DenseTable(tgt_vocab_size, config.d_model)
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
-        self.src_table = (
-            self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
-        )
+        self.src_table = self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
         # Post-norm layers end in a LayerNorm already.

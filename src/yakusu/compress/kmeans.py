@@ -31,10 +31,12 @@ class Clusters:
 
     codes: Which cluster each value belongs to, (n,), from 0.
     centroids: The mean of each cluster, ascending, (K,).
+    borders: Where each cluster but the first begins, (K - 1,): halfway between centroids.
     """
 
     codes: npt.NDArray[np.int64]
     centroids: Floats
+    borders: Floats
 
     @property
     def n_codes(self) -> int:
@@ -65,8 +67,11 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     distinct = ordered[first]
     sums = _Sums.of(distinct, np.diff(np.append(first, len(ordered))))
     starts = _best_starts(sums, min(k, len(distinct)))
-    codes = np.searchsorted(distinct[starts], values, side="right") - 1
-    return Clusters(codes, sums.means(starts))
+    centroids = sums.means(starts)
+    # Best clusters are split halfway, but for rounding.
+    after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
+    borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
+    return Clusters(np.searchsorted(borders, values, side="right"), centroids, borders)
 
 
 class _Sums(NamedTuple):

@@ -1,36 +1,23 @@
-"""The command line: verbs only, each a thin shell over the function of the same name."""
+"""The verbs of the main road, each a thin shell over the function of the same name."""
 
 import json
 import logging
 import os
 import shlex
-import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from signal import SIGPIPE
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.logging import RichHandler
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Task as RichTask
-from rich.text import Text
 
 import yakusu
+from yakusu.cli import compression
+from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
-from yakusu.progress import Task
 from yakusu.text import Arriving, count_lines, decode_lines, read_lines
 
 if TYPE_CHECKING:
@@ -43,7 +30,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+compression.add_to(app)
 
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A TOML file, or demo, tiny, small, base, big.")
@@ -73,19 +61,19 @@ def main() -> None:
     logging.basicConfig(
         level=logging.WARNING,
         format="%(message)s",
-        handlers=[RichHandler(console=_err, show_time=False, show_path=False)],
+        handlers=[RichHandler(console=err, show_time=False, show_path=False)],
     )
     try:
         app(standalone_mode=True)
     except SignalError as error:
-        _err.print(_escape(str(error)))
+        err.print(escape(str(error)))
         sys.exit(128 + error.signal)
     except YakusuError as error:
-        _err.print(f"[bold red]error:[/] {_escape(str(error))}")
+        err.print(f"[bold red]error:[/] {escape(str(error))}")
         sys.exit(2)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _err.print(f"[bold red]error:[/] {_escape(place + (error.strerror or str(error)))}")
+        err.print(f"[bold red]error:[/] {escape(place + (error.strerror or str(error)))}")
         sys.exit(2)
 
 
@@ -116,7 +104,7 @@ def prepare(
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
     """
     overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
-    made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=_Shown(), workers=workers)
+    made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=Shown(), workers=workers)
     print(("already prepared: " if made.was_there else "") + str(made))
 
 
@@ -135,14 +123,14 @@ def train(
     Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
     """
     overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
-    made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=_Shown())
+    made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=Shown())
     if made.rank:
         return  # rank 0 says it for all
     print(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
         f"dev {made.dev_bleu}\n"
         f"the translator: {made.model}\n"
-        f"next: echo 'A sentence.' | {_command()} translate {made.model}"
+        f"next: echo 'A sentence.' | {command()} translate {made.model}"
     )
 
 
@@ -159,7 +147,7 @@ def average(
 
     Example: `yakusu average runs/en-de --last 5`
     """
-    print(yakusu.average(run, out=out or None, last=last, best=best, progress=_Shown()))
+    print(yakusu.average(run, out=out or None, last=last, best=best, progress=Shown()))
 
 
 @app.command()
@@ -194,14 +182,14 @@ def translate(
         device=device,
     )
     total = count_lines(source) if Path(source).is_file() else None  # a pipe can be read once
-    shown = _Shown(bars=not sys.stdout.isatty())
+    shown = Shown(bars=not sys.stdout.isatty())
     with shown.task("translating", "sentences", total) as task:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
             _print_best(number, best, alone=n_best == 1)
             task.advance()
     seconds = time.monotonic() - began
-    _err.print(
+    err.print(
         f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
         f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"
     )
@@ -244,7 +232,7 @@ def evaluate(
         tokenize=tokenize or None,
         target_language=language or None,
         paper=paper,
-        progress=_Shown(),
+        progress=Shown(),
     ):
         print(result)
 
@@ -269,7 +257,7 @@ def demo(
 
     Example: `yakusu demo --target de`
     """
-    made = yakusu.demo(target, folder=folder, progress=_Shown())
+    made = yakusu.demo(target, folder=folder, progress=Shown())
     for source, translation, reference in made.samples:
         print(f"source:      {source}\ntranslation: {translation}\nreference:   {reference}\n")
     good = [source for source, translation, truth in made.samples if translation == truth]
@@ -277,7 +265,7 @@ def demo(
     print(
         f"{made.bleu} on 200 held-out sentences; trained in {made.seconds / 60:.1f} minutes\n"
         f"the translator is the folder {made.model}\n"
-        f"next: echo {shlex.quote(example)} | {_command()} translate {made.model}"
+        f"next: echo {shlex.quote(example)} | {command()} translate {made.model}"
     )
 
 
@@ -289,13 +277,6 @@ def _stdin() -> Iterator[bytes]:
         yield from (line + b"\n" for line in lines)
     if rest:
         yield rest
-
-
-def _command() -> str:
-    """What the user types to reach this program."""
-    if shutil.which("yakusu"):
-        return "yakusu"
-    return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
 
 
 def _overrides(
@@ -312,69 +293,3 @@ def _overrides(
     return [
         f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value
     ] + (set_ or [])
-
-
-# ---- what is shown while a job runs --------------------------------------------------------------
-
-
-class _Rate(ProgressColumn):
-    """Units a second."""
-
-    def render(self, task: RichTask) -> Text:
-        return Text(f"{_short(task.speed or 0)} {task.fields['unit']}/s")
-
-
-def _short(rate: float) -> str:
-    return f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
-
-
-class _Bar:
-    def __init__(self, bars: Progress, task: TaskID) -> None:
-        self._bars, self._task = bars, task
-
-    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
-        self._bars.update(self._task, advance=n, note=note, total=total)
-
-
-class _Shown:
-    """Bars on a terminal, plain lines in a pipe; always on stderr."""
-
-    def __init__(self, *, bars: bool = True) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=8),
-            MofNCompleteColumn(),
-            _Rate(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        self._bars = Progress(
-            *columns,
-            console=_err,
-            transient=True,
-            disable=not (bars and _err.is_terminal),
-            redirect_stdout=False,  # what goes to stdout stays there
-            redirect_stderr=False,
-        )
-
-    def say(self, text: str) -> None:
-        _err.print(_escape(text))
-
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
-        return self._task(what, unit, total)
-
-    @contextmanager
-    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
-        if first := not self._bars.tasks:
-            self._bars.start()
-        task = self._bars.add_task(what, total=total, unit=unit, note="")
-        try:
-            yield _Bar(self._bars, task)
-        finally:
-            self._bars.remove_task(task)
-            if first:
-                self._bars.stop()
-
-
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.compress.kmeans1d import kmeans1d
+from yakusu.compress.kmeans import kmeans1d
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

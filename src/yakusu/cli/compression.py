@@ -1,0 +1,258 @@
+"""The verbs of compression: `compress` for translators, `vectors ...` for word vectors."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import yakusu
+from yakusu.cli.shown import Shown
+from yakusu.errors import DataError
+
+if TYPE_CHECKING:
+    from yakusu.compress.budget import Budget
+    from yakusu.compress.method import Method
+    from yakusu.compression import Side
+    from yakusu.vectors import Facts
+
+vectors = typer.Typer(
+    name="vectors",
+    help="Compress word vectors, look into them, score them.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
+Words = Annotated[str, typer.Option(help="The words of a matrix without them, one a line.")]
+M = Annotated[int, typer.Option("--m", min=0, help="Components, M; 0: as below.")]
+K = Annotated[int, typer.Option("--k", min=0, help="Codes a component, K; 0 for 16.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these verbs to the command line."""
+    app.command(name="compress")(compress)
+    app.add_typer(vectors)
+
+
+# ---- translators ---------------------------------------------------------------------------------
+
+
+def compress(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")],
+    encoder: Annotated[bool, typer.Option("--encoder", help="The source embedding.")] = False,
+    decoder: Annotated[
+        bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
+    ] = False,
+    m: M = 0,
+    k: K = 0,
+    exact: Annotated[
+        int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")
+    ] = 128,
+    int8: Annotated[bool, typer.Option("--int8", help="All else in 8 bits a number.")] = False,
+    src: Annotated[str, typer.Option(help="Sentences, for BLEU before and after.")] = "",
+    ref: Annotated[str, typer.Option(help="Their translations.")] = "",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU.")] = False,
+) -> None:
+    """Compress the embeddings of a translator, without training; both sides where none is named.
+
+    M is the width of the model where it is not given; --exact 0 is the paper's method.
+
+    Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
+    """
+    if bool(src) != bool(ref):
+        raise DataError("--src and --ref go together: give both, or neither")
+    sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
+    made = yakusu.compress_translator(
+        model,
+        out,
+        sides=tuple(side for side, chosen in sides.items() if chosen or encoder == decoder),
+        n_components=m,
+        n_codes=k or 16,
+        n_exact=exact,
+        int8=int8,
+        src=Path(src) if src else None,
+        references=Path(ref) if ref else None,
+        lowercase=lowercase,
+        progress=Shown(),
+    )
+    for table in made.tables:
+        print(
+            f"{' = '.join(table.tables)}: {table.n_words:,} x {table.width} numbers as "
+            f"{table.n_components} codes of {table.n_codes}: {table.ratio:.1f} times smaller, "
+            f"{table.loss:.2%} of the variance lost"
+        )
+    print(f"weights on disk: {_from_to(made.file_bytes, 1e6)} MB")
+    print(f"in memory: {_from_to(made.memory_bytes, 1e6)} MB")
+    if made.scores:
+        print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
+    print(f"the translator: {made.folder}")
+
+
+def _from_to(sizes: tuple[int, int], unit: float) -> str:
+    before, after = sizes
+    return f"{before / unit:.1f} -> {after / unit:.1f} ({before / max(after, 1):.1f} times less)"
+
+
+# ---- word vectors --------------------------------------------------------------------------------
+
+
+@vectors.command(name="compress")
+def compress_vectors(
+    source: Annotated[str, typer.Argument(metavar="IN", help="Word vectors, of any usual kind.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write.")],
+    m: M = 0,
+    k: K = 0,
+    uniform: Annotated[
+        bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
+    ] = False,
+    step: Annotated[float, typer.Option(min=0, help="Of --uniform, for a fixed step.")] = 0,
+    whitening: Annotated[float, typer.Option(min=0, max=1, help="Of --uniform, p.")] = 0.5,
+    tiers: Annotated[
+        str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
+    ] = "",
+    bits: Annotated[float, typer.Option(min=0, help="At most so many bits of codes a word.")] = 0,
+    ratio: Annotated[float, typer.Option(min=0, help="At least so many times smaller.")] = 0,
+    max_loss: Annotated[
+        float, typer.Option(min=0, help="At most this share of the variance lost.")
+    ] = 0,
+    words: Words = "",
+    weights: Annotated[
+        str, typer.Option(help="Frequencies of the words, one a line; else the first is the first.")
+    ] = "",
+    half: Annotated[bool, typer.Option("--half", help="The codebook in float16.")] = False,
+) -> None:
+    """Compress word vectors into one file; the report goes beside it, as .json and .png.
+
+    M is the width of the vectors where it is not given; --bits, --ratio or --max-loss choose
+    M and K, or the step, by the error that they measure.
+
+    Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --k 16`
+    """
+    budget = yakusu.compress.Budget(bits, ratio, max_loss) if bits or ratio or max_loss else None
+    if uniform:
+        method = _by_numbers(budget, (m, k), step, whitening, tiers)
+    else:
+        method = _by_codes(budget, m, k, (step, tiers))
+    report = yakusu.vectors.compress(
+        source,
+        out,
+        method=method,
+        words=words or None,
+        weights=weights or None,
+        precision="float16" if half else "float32",
+        progress=Shown(),
+    )
+    _print_facts(report.facts)
+    print(f"lost: {report.share_lost:.2%} of the variance, a squared error of {report.loss:.5g}")
+    table = Table("ranks of words", "nearest words that stay", box=box.SIMPLE)
+    for band in report.recall:
+        table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
+    Console().print(table)
+    print(f"the file: {out}\nthe report: {out}.json, {out}.png")
+
+
+def _by_codes(budget: "Budget | None", m: int, k: int, others: tuple[float | str, ...]) -> "Method":
+    if any(others):
+        raise DataError("--step and --tiers belong to --uniform: add it, or leave them out")
+    if not budget:
+        return yakusu.compress.ByCodes(m, k or 16)
+    if m or k:
+        raise DataError("--bits, --ratio and --max-loss choose M and K: leave out --m and --k")
+    return yakusu.compress.CodesWithin(budget)
+
+
+def _by_numbers(
+    budget: "Budget | None", others: tuple[int, ...], step: float, whitening: float, tiers: str
+) -> "Method":
+    if any(others):
+        raise DataError("--m and --k belong to the paper's codes: leave them or --uniform out")
+    try:
+        boundaries = tuple(int(rank) for rank in tiers.split(",") if rank)
+    except ValueError as error:
+        raise DataError(
+            f"--tiers {tiers}: give ranks with commas between, as 10000,50000"
+        ) from error
+    if not step:
+        budget = budget or yakusu.compress.Budget(max_loss=0.05)
+        return yakusu.compress.NumbersWithin(budget, whitening, boundaries)
+    if budget:
+        raise DataError("--bits, --ratio and --max-loss choose the step: leave out --step")
+    return yakusu.compress.ByNumbers(step, whitening, boundaries)
+
+
+@vectors.command()
+def inspect(file: File) -> None:
+    """What a file holds.
+
+    Example: `yakusu vectors inspect glove.ykv`
+    """
+    _print_facts(yakusu.vectors.inspect(file))
+
+
+@vectors.command()
+def evaluate(
+    file: File,
+    tasks: Annotated[
+        list[str], typer.Argument(metavar="TASK...", help="Sets of similarities, analogies, ...")
+    ],
+    original: Annotated[
+        str, typer.Option(help="The vectors before: adds the baseline and the control.")
+    ] = "",
+    words: Words = "",
+    candidates: Annotated[
+        int, typer.Option(min=0, help="Most frequent words that answer analogies; 0: all.")
+    ] = 30_000,
+) -> None:
+    """Score codes and rebuilt vectors at word tasks, section 4.2 of the paper.
+
+    "Code" is the codes as vectors, "Real" the rebuilt vectors. With --original also the floats,
+    and as a control the same whitened: what whitening gains or loses, Code does without merit.
+
+    Example: `yakusu vectors evaluate glove.ykv ws353.tsv questions-words.txt --original glove.txt`
+    """
+    systems = yakusu.vectors.evaluate(
+        file,
+        tasks,
+        original=original or None,
+        words=words or None,
+        candidates=candidates,
+        progress=Shown(),
+    )
+    table = Table(
+        "task", *(system.system for system in systems), "items", "unknown", box=box.SIMPLE
+    )
+    for results in zip(*(system.results for system in systems), strict=True):
+        first = results[0]
+        scores = [f"{100 * result.score:.1f}" for result in results]
+        table.add_row(first.name, *scores, f"{first.used:,}", f"{first.left_out:,}")
+    Console().print(table)
+    print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
+    if not original:
+        print("add --original to see the floats, and whitened ones as a control of Code")
+
+
+@vectors.command()
+def neighbours(
+    file: File,
+    word: Annotated[str, typer.Argument(help="A word.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 10,
+) -> None:
+    """The words that are nearest to a word, by cosine of the rebuilt vectors.
+
+    Example: `yakusu vectors neighbours glove.ykv king`
+    """
+    for neighbour, cosine in yakusu.vectors.neighbours(file, word, n):
+        print(f"{cosine:.4f}\t{neighbour}")
+
+
+def _print_facts(facts: "Facts") -> None:
+    kind = f"{facts.n_components} codes of {facts.n_codes}" if facts.n_codes else "whole numbers"
+    print(
+        f"{facts.n_words:,} words x {facts.width} numbers as {kind}: {facts.bits:.1f} bits a word, "
+        f"{facts.ratio:.1f} times smaller (codes and codebook against float32)\n"
+        f"the file, its words too: {facts.file_bytes / 1e6:.1f} MB; the numbers alone were "
+        f"{facts.dense_bytes / 1e6:.1f} MB"
+    )

@@ -1,0 +1,95 @@
+"""What the command line shows: bars and remarks on standard error, on a terminal or in a pipe."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Task as RichTask
+from rich.text import Text
+
+from yakusu.progress import Task
+
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def command() -> str:
+    """What the user types to reach this program."""
+    if shutil.which("yakusu"):
+        return "yakusu"
+    return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
+
+
+class _Rate(ProgressColumn):
+    """Units a second."""
+
+    def render(self, task: RichTask) -> Text:
+        return Text(f"{_short(task.speed or 0)} {task.fields['unit']}/s")
+
+
+def _short(rate: float) -> str:
+    return f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
+
+
+class _Bar:
+    def __init__(self, bars: Progress, task: TaskID) -> None:
+        self._bars, self._task = bars, task
+
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+        self._bars.update(self._task, advance=n, note=note, total=total)
+
+
+class Shown:
+    """Bars on a terminal, plain lines in a pipe; always on stderr."""
+
+    def __init__(self, *, bars: bool = True) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=8),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        self._bars = Progress(
+            *columns,
+            console=err,
+            transient=True,
+            disable=not (bars and err.is_terminal),
+            redirect_stdout=False,  # what goes to stdout stays there
+            redirect_stderr=False,
+        )
+
+    def say(self, text: str) -> None:
+        err.print(escape(text))
+
+    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
+        return self._task(what, unit, total)
+
+    @contextmanager
+    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+        if first := not self._bars.tasks:
+            self._bars.start()
+        task = self._bars.add_task(what, total=total, unit=unit, note="")
+        try:
+            yield _Bar(self._bars, task)
+        finally:
+            self._bars.remove_task(task)
+            if first:
+                self._bars.stop()
+
+
+def escape(text: str) -> str:
+    """Text as it is, for Rich."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,159 @@
+"""What to choose where a size or a loss is given: M and K of codes, or the step of whole numbers.
+
+Everything is measured, on an even sample of the words; nothing is drawn. "Loss" here is the squared
+error over the variance of the vectors, so that 0.05 loses a twentieth.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from yakusu.compress.codebook import Codebook, ratio
+from yakusu.compress.codes import Coded, Floats, Matrix, code
+from yakusu.compress.packing import bits_of
+from yakusu.compress.uniform import ONE_TIER, Rounding, Tier, entropy
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent
+
+_SAMPLE = 40_000  # words
+_CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # K whose bits are all used
+_HALVINGS = 14  # of the range of steps, which is 2^14 wide
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Exactly one of three wishes.
+
+    bits: At most so many of codes a word.
+    ratio: At least so many times smaller, by the paper's formula.
+    max_loss: At most this share of the variance lost.
+
+    Raises:
+        DataError: None is given, or several, or one that cannot be.
+    """
+
+    bits: float = 0
+    ratio: float = 0
+    max_loss: float = 0
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.bits, self.ratio, self.max_loss) if value]
+        if len(given) != 1 or given[0] < 0 or self.max_loss >= 1:
+            raise DataError(
+                f"bits = {self.bits}, ratio = {self.ratio}, max_loss = {self.max_loss}: give one "
+                "of them, greater than 0, and a loss of less than 1"
+            )
+
+    def __str__(self) -> str:
+        if self.bits:
+            return f"{self.bits:g} bits a word"
+        return f"a ratio of {self.ratio:g}" if self.ratio else f"a loss of {self.max_loss:g}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """M and K, the bits of a word, the ratio, and the loss that was measured."""
+
+    n_components: int
+    n_codes: int
+    bits: int
+    ratio: float
+    loss: float
+
+
+def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = None) -> Choice:
+    """M and K for vectors (V, H): the least loss within a size, or the least size within a loss.
+
+    Raises:
+        DataError: No M and K satisfy the budget.
+    """
+    choices = list(trade_off(vectors, progress=progress))
+    if budget.max_loss:
+        fitting = [choice for choice in choices if choice.loss <= budget.max_loss]
+        return max(_some(fitting, budget), key=lambda choice: (choice.ratio, -choice.loss))
+    fitting = [
+        choice
+        for choice in choices
+        if (choice.bits <= budget.bits if budget.bits else choice.ratio >= budget.ratio)
+    ]
+    return min(_some(fitting, budget), key=lambda choice: (choice.loss, choice.bits))
+
+
+def choose_step(
+    vectors: Matrix,
+    budget: Budget,
+    *,
+    whitening: float = 0.5,
+    tiers: Sequence[Tier] = ONE_TIER,
+    progress: Progress | None = None,
+) -> float:
+    """The greatest step within a loss, or the least within a size, for vectors (V, H).
+
+    Raises:
+        DataError: No step satisfies the budget.
+    """
+    n_words, width = vectors.shape
+    rounding = Rounding(vectors, n_components=width, whitening=whitening, tiers=tiers)
+    sample = rounding.sampled(_SAMPLE)
+    variance = float(np.square(sample.vectors - sample.mean).sum())
+
+    def within(step: float, rounding: Rounding) -> bool:
+        numbers = rounding.numbers(step)
+        if budget.max_loss:
+            error = np.square(rounding.vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
+            return float(error) <= budget.max_loss * variance * len(numbers) / len(sample.vectors)
+        bits = entropy(numbers, rounding.tiers)
+        if budget.bits:
+            return bits <= budget.bits
+        book = 32 * width * (width + 1) / n_words
+        return bool(32 * width / (bits + book) >= budget.ratio)
+
+    with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
+        coarse = 1.001 * sample.coarsest()
+        fine = coarse / 2**_HALVINGS
+        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
+        if not within(good, sample):
+            raise DataError(f"{budget} cannot be reached: ask for less")
+        for _ in range(_HALVINGS):
+            middle = float(np.sqrt(good * bad))
+            good, bad = (middle, bad) if within(middle, sample) else (good, middle)
+            task.advance()
+    # The sample knows a little less than all words.
+    while not within(good, rounding):
+        good *= 0.99 if budget.max_loss else 1.01
+    return good
+
+
+def trade_off(
+    vectors: Matrix, *, most: int = _SAMPLE, progress: Progress | None = None
+) -> Iterator[Choice]:
+    """Every M with every K of `_CODES`, and the loss of the closed form on at most `most` words."""
+    n_words, width = vectors.shape
+    sample = vectors[:: -(-n_words // most)]
+    with (progress or Silent()).task("trying codes", "sizes", len(_CODES)) as task:
+        for n_codes in _CODES:
+            coded = code(sample, n_components=width, n_codes=n_codes)
+            for n, loss in enumerate(losses_by_components(sample, coded), 1):
+                bits = n * bits_of(n_codes)
+                yield Choice(n, n_codes, bits, ratio(vectors.shape, n, n_codes), float(loss))
+            task.advance()
+
+
+def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
+    """The loss of the closed form with the first 1, 2, ..., M components, (M,)."""
+    book = Codebook.closed(coded)
+    centred = vectors - book.mean
+    chosen = book.weights[np.arange(coded.codes.shape[1]), coded.codes]  # (V, M)
+    covered = np.cumsum(np.einsum("mh,mh->m", chosen.T @ centred, book.basis))
+    products = (chosen.T @ chosen) * (book.basis @ book.basis.T)
+    rebuilt = products.cumsum(axis=0).cumsum(axis=1).diagonal()
+    variance = np.square(centred).sum()
+    losses: Floats = 1 - (2 * covered - rebuilt) / variance
+    return losses
+
+
+def _some(fitting: list[Choice], budget: Budget) -> list[Choice]:
+    if not fitting:
+        raise DataError(f"{budget} cannot be reached by codes: ask for less")
+    return fitting

@@ -1,0 +1,108 @@
+"""Compressed vectors of words, as a read-only mapping that users of gensim recognise.
+
+V words, H dimensions, M components.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.packing import PackedCodes
+from yakusu.compress.uniform import Ints, Lattice
+from yakusu.compress.words import Words
+
+Vectors = npt.NDArray[np.float32]
+_ROWS = 8192  # words whose vectors are rebuilt at a time
+
+
+@dataclass(frozen=True)
+class CompressedVectors(Mapping[str, Vectors]):
+    """word -> its rebuilt vector (H,), in the order of the words' numbers.
+
+    words: The most frequent first, if the vectors that were compressed began so.
+    book: How a vector is made of codes.
+    codes: Of each word; packed ones for a `Codebook`, entropy-coded ones for a `Lattice`.
+    """
+
+    words: Words
+    book: Codebook | Lattice
+    codes: PackedCodes | EntropyCodes
+
+    def __getitem__(self, word: str) -> Vectors:
+        number = self.words.find(word)
+        if number is None:
+            raise KeyError(word)
+        vector: Vectors = self.rows(np.array([number]))[0]
+        return vector
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.words.find(word) is not None
+
+    @property
+    def width(self) -> int:
+        """H."""
+        return len(self.book.mean)
+
+    def rows(self, words: Ints) -> Vectors:
+        """The rebuilt vectors (n, H) of the words with these numbers (n,)."""
+        return self.book.rebuild(self.codes.rows(words)).astype(np.float32)
+
+    def code_rows(self, words: Ints) -> Vectors:
+        """The codes (n, M) as vectors: the paper's "Code", to be centred before it is compared."""
+        return self.codes.rows(words).astype(np.float32)
+
+    def dense(self) -> Vectors:
+        """All rebuilt vectors, (V, H)."""
+        return self._all(self.rows, self.width)
+
+    def dense_codes(self) -> Vectors:
+        """All codes as vectors, (V, M)."""
+        return self._all(self.code_rows, self.codes.n_components)
+
+    def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
+        """The n other words whose rebuilt vectors have the greatest cosine with that of `word`.
+
+        The first call rebuilds all vectors, and keeps them.
+
+        Raises:
+            KeyError: The word has no vector; the message proposes the nearest one.
+        """
+        number = self.words.find(word)
+        if number is None:
+            raise KeyError(f"'{word}' has no vector{self._hint(word)}")
+        cosines = self._unit @ self._unit[number]
+        cosines[number] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[:n]
+        return [(self.words[int(i)], float(cosines[i])) for i in best]
+
+    @cached_property
+    def _unit(self) -> Vectors:
+        vectors = self.dense()
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.maximum(lengths, np.finfo(np.float32).tiny)
+        return vectors
+
+    def _all(self, part: Callable[[Ints], Vectors], width: int) -> Vectors:
+        whole = np.empty((len(self), width), dtype=np.float32)
+        for begin in range(0, len(self), _ROWS):
+            rows = np.arange(begin, min(begin + _ROWS, len(self)))
+            whole[rows] = part(rows)
+        return whole
+
+    def _hint(self, word: str) -> str:
+        if word.lower() in self:
+            return f": did you mean '{word.lower()}'?"
+        close = get_close_matches(word, self.words[:50_000], n=1)
+        return f": did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,108 @@
+"""The ways in which vectors become a file: codes of one size, or entropy-coded whole numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from yakusu.compress.budget import Budget, choose_codes, choose_step
+from yakusu.compress.codebook import compress
+from yakusu.compress.codes import Matrix
+from yakusu.compress.compressed import CompressedVectors
+from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.packing import PackedCodes
+from yakusu.compress.uniform import Rounding, tiers_from
+from yakusu.compress.words import Words
+from yakusu.progress import Progress
+
+
+class Method(Protocol):
+    """Compresses vectors whose most frequent words come first."""
+
+    def __call__(
+        self, words: Sequence[str], vectors: Matrix, progress: Progress
+    ) -> CompressedVectors:
+        """Of V words, the vectors (V, H)."""
+
+
+@dataclass(frozen=True)
+class ByCodes:
+    """The paper's: M codes of K kinds a word.
+
+    n_components: M; 0 for H.
+    n_codes: K.
+    """
+
+    n_components: int = 0
+    n_codes: int = 16
+
+    def __call__(
+        self, words: Sequence[str], vectors: Matrix, progress: Progress
+    ) -> CompressedVectors:
+        """Of V words, the vectors (V, H)."""
+        n_components = self.n_components or vectors.shape[1]
+        coded, book = compress(
+            vectors, n_components=n_components, n_codes=self.n_codes, progress=progress
+        )
+        return CompressedVectors(Words.of(words), book, PackedCodes.of(coded.codes, self.n_codes))
+
+
+@dataclass(frozen=True)
+class ByNumbers:
+    """Past the paper: whole numbers by one step; see `uniform`.
+
+    step: In units of a whitened component.
+    whitening: p.
+    boundaries: Where the words begin whose step is twice that of the words before.
+    """
+
+    step: float
+    whitening: float = 0.5
+    boundaries: tuple[int, ...] = ()
+
+    def __call__(
+        self, words: Sequence[str], vectors: Matrix, progress: Progress
+    ) -> CompressedVectors:
+        """Of V words, the vectors (V, H)."""
+        tiers = tiers_from(self.boundaries)
+        rounding = Rounding(
+            vectors, n_components=vectors.shape[1], whitening=self.whitening, tiers=tiers
+        )
+        numbers = rounding.numbers(self.step, progress)
+        codes = EntropyCodes.of(numbers, tiers)
+        return CompressedVectors(Words.of(words), rounding.lattice(numbers), codes)
+
+
+@dataclass(frozen=True)
+class CodesWithin:
+    """The paper's, with M and K chosen for a budget."""
+
+    budget: Budget
+
+    def __call__(
+        self, words: Sequence[str], vectors: Matrix, progress: Progress
+    ) -> CompressedVectors:
+        """Of V words, the vectors (V, H)."""
+        choice = choose_codes(vectors, self.budget, progress)
+        return ByCodes(choice.n_components, choice.n_codes)(words, vectors, progress)
+
+
+@dataclass(frozen=True)
+class NumbersWithin:
+    """Whole numbers, with a step chosen for a budget."""
+
+    budget: Budget
+    whitening: float = 0.5
+    boundaries: tuple[int, ...] = ()
+
+    def __call__(
+        self, words: Sequence[str], vectors: Matrix, progress: Progress
+    ) -> CompressedVectors:
+        """Of V words, the vectors (V, H)."""
+        step = choose_step(
+            vectors,
+            self.budget,
+            whitening=self.whitening,
+            tiers=tiers_from(self.boundaries),
+            progress=progress,
+        )
+        return ByNumbers(step, self.whitening, self.boundaries)(words, vectors, progress)

@@ -1,0 +1,108 @@
+"""Which words stay neighbours after compression, by frequency.
+
+Other tasks ask for frequent words alone, and coarse codes of rare words look lossless there.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent, Task
+
+Matrix = npt.NDArray[np.floating]
+Rows = npt.NDArray[np.integer]
+Lookup = Callable[[Rows], Matrix]  # the vectors (n, H) of the words with numbers (n,)
+_ROWS = 8192  # candidates at a time
+
+
+@dataclass(frozen=True)
+class Band:
+    """How many neighbours stay, among words of like frequency.
+
+    first, last: Ranks, the most frequent word's being 1.
+    used: Words that were looked at, evenly spaced.
+    recall: The share of their n nearest words that are so after compression, from 0 to 1.
+    """
+
+    first: int
+    last: int
+    used: int
+    recall: float
+
+
+def neighbours_by_band(
+    original: Lookup,
+    rebuilt: Lookup,
+    n_words: int,
+    *,
+    bands: Sequence[int] = (1_000, 10_000, 100_000),
+    sample: int = 200,
+    n: int = 10,
+    progress: Progress | None = None,
+) -> tuple[Band, ...]:
+    """Recall of the n nearest by cosine of centred vectors, sought among all words.
+
+    Args:
+        original: Vectors of words by number, the most frequent first.
+        rebuilt: The same words' vectors after compression.
+        n_words: V.
+        bands: The last rank of each band but the last, ascending.
+        sample: Words of a band that are looked at.
+        n: How many neighbours.
+        progress: Watches.
+
+    Raises:
+        DataError: There are no n other words.
+    """
+    if not 1 <= n < n_words:
+        raise DataError(f"{n} neighbours cannot be had of {n_words} words: ask for fewer")
+    ends = [0, *(end for end in bands if end < n_words), n_words]
+    samples = [
+        np.linspace(begin, end - 1, min(sample, end - begin)).round().astype(np.int64)
+        for begin, end in pairwise(ends)
+    ]
+    rows = np.concatenate(samples)
+    with (progress or Silent()).task("finding neighbours", "words", 2 * n_words) as task:
+        before, after = (nearest(of, n_words, rows, n, task) for of in (original, rebuilt))
+    kept = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
+    parts = np.split(kept, np.cumsum([len(part) for part in samples])[:-1])
+    return tuple(
+        Band(begin + 1, end, len(part), float(part.mean()))
+        for (begin, end), part in zip(pairwise(ends), parts, strict=True)
+    )
+
+
+def nearest(vectors: Lookup, n_words: int, rows: Rows, n: int, task: Task) -> Rows:
+    """The n nearest words of each row, nearest first, (R, n); of equals those of lower numbers."""
+    mean = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in _parts(n_words)) / n_words
+    queries = _unit(vectors(rows) - mean)
+    found = np.full((len(rows), n), -1, dtype=np.int64)
+    cosines = np.full((len(rows), n), -np.inf, dtype=np.float32)
+    for part in _parts(n_words):
+        near = queries @ _unit(vectors(part) - mean).T  # (R, candidates)
+        near[rows[:, None] == part] = -np.inf
+        at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates
+        for row in np.unique(at):
+            new = which[at == row]
+            both = np.concatenate([cosines[row], near[row, new]])
+            order = np.argsort(-both, kind="stable")[:n]
+            cosines[row] = both[order]
+            found[row] = np.concatenate([found[row], part[new]])[order]
+        task.advance(len(part))
+    return found
+
+
+def _parts(n_words: int) -> Iterator[Rows]:
+    for begin in range(0, n_words, _ROWS):
+        yield np.arange(begin, min(begin + _ROWS, n_words))
+
+
+def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
+    """Of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: npt.NDArray[np.float32] = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return unit

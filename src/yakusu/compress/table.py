@@ -1,0 +1,137 @@
+"""A table of a translator, read from packed codes: Eq. 1 within a model.
+
+V vocabulary, D width, M components, K codes a component; C = M + 1, rounded up to a multiple of 8;
+the first N ids, the most frequent ones, may stay exact.
+
+The vector of an id is c B: C coefficients times C rows. The first M are the codes' weights and the
+basis; the next is 1 times the mean vector; the rest is zero. Every coefficient of pad is zero.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.packing import PackedCodes, bits_of, bytes_of_word
+from yakusu.config import Config
+from yakusu.model.base import Seq2Seq
+from yakusu.model.product import Product
+from yakusu.model.table import Table
+
+TableName = Literal["src_table", "tgt_table", "output_table"]
+_ROWS = 8192  # ids whose coefficients are made at a time
+
+
+class TableCodes(Config):
+    """Which tables of a model are one coded table, and its M and K."""
+
+    tables: tuple[TableName, ...]
+    n_components: int = Field(ge=1)
+    n_codes: int = Field(ge=2)
+    n_exact: int = Field(0, ge=0)
+
+    def put(self, model: Seq2Seq, table: Table) -> None:
+        """Let `table` take the place of these tables."""
+        for name in self.tables:
+            setattr(model, name, table)
+
+    def empty(self, model: Seq2Seq) -> "CodedTable":
+        """A coded table for these tables of `model`, whose weights are yet to be loaded."""
+        dense = getattr(model, self.tables[0])
+        return CodedTable(
+            *dense.weight.shape,
+            n_components=self.n_components,
+            n_codes=self.n_codes,
+            n_exact=self.n_exact,
+        )
+
+
+class CodedTable(Table):
+    """V vectors of which the last, pad's, is zero; it does not learn.
+
+    `logits` needs the coefficients (V, C) of all ids, and keeps them from its first call on. With
+    M less than D it is faster than a dense table: (V, C) times (C, D) h costs less than (V, D) h.
+    """
+
+    def __init__(
+        self, vocab_size: int, width: int, *, n_components: int, n_codes: int, n_exact: int = 0
+    ) -> None:
+        super().__init__()
+        self.n_components, self.n_codes = n_components, n_codes
+        n_bits, n_coefficients = bits_of(n_codes), -(-(n_components + 1) // 8) * 8
+        n_bytes = bytes_of_word(n_components, n_bits)
+        self.packed = _fixed(torch.zeros(vocab_size - 1, n_bytes, dtype=torch.uint8))
+        self.weights = _fixed(torch.zeros(n_components, n_codes))  # alpha
+        self.basis = _fixed(torch.zeros(width, n_coefficients))  # B, transposed: (D, C)
+        self.exact = _fixed(torch.zeros(n_exact, width))
+        self._to_vector, self._to_coefficient = Product(), Product()
+        self._to_logit, self._to_exact = Product(), Product()
+        self._all: Tensor | None = None  # (V, C)
+
+    @classmethod
+    def of(
+        cls, vectors: Tensor, codes: "np.ndarray[Any, Any]", book: Codebook, n_exact: int = 0
+    ) -> "CodedTable":
+        """Codes (V - 1, M) and the codebook of vectors (V - 1, D), N of which stay as they are."""
+        n_components, n_codes = book.weights.shape
+        width, packed = len(book.mean), PackedCodes.of(codes, n_codes)
+        table = cls(
+            len(codes) + 1, width, n_components=n_components, n_codes=n_codes, n_exact=n_exact
+        )
+        table.exact.copy_(vectors[:n_exact])
+        table.packed.copy_(torch.from_numpy(packed.packed))
+        table.weights.copy_(torch.from_numpy(book.weights))
+        table.basis[:, :n_components] = torch.from_numpy(book.basis.T)
+        table.basis[:, n_components] = torch.from_numpy(book.mean)
+        return table
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """The vectors (..., D) of ids (...)."""
+        vectors: Tensor = self._to_vector(self.coefficients(ids), self.basis)
+        known = ids < len(self.exact)
+        vectors[known] = self.exact[ids[known]]
+        return vectors
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The products (..., V - 1) of hidden states (..., D) with every vector but pad's."""
+        if self._all is None or self._all.device != hidden.device:
+            self._all = self._every_coefficient()
+        inner = self._to_coefficient(hidden, self.basis.T)  # (..., C)
+        logits: Tensor = self._to_logit(inner, self._all)
+        logits[..., : len(self.exact)] = self._to_exact(hidden, self.exact)
+        return logits[..., :-1]
+
+    def coefficients(self, ids: Tensor) -> Tensor:
+        """(..., C) of ids (...), from their packed codes."""
+        pad = len(self.packed)
+        codes = self._codes(ids.clamp(max=pad - 1))  # (..., M)
+        first = torch.arange(self.n_components, device=ids.device) * self.n_codes
+        chosen = self.weights.flatten()[codes + first]
+        real = (ids != pad)[..., None].to(chosen.dtype)
+        filling = chosen.new_zeros(*ids.shape, self.basis.shape[1] - self.n_components - 1)
+        return torch.cat([chosen * real, real, filling], dim=-1)
+
+    def _codes(self, ids: Tensor) -> Tensor:
+        """A code is cut out of the three bytes in which it may lie."""
+        n_bits, row = bits_of(self.n_codes), self.packed[ids].long()  # (..., bytes)
+        bit = torch.arange(self.n_components, device=ids.device) * n_bits
+        three = torch.zeros(*ids.shape, self.n_components, dtype=torch.long, device=ids.device)
+        for i in range(3):
+            byte = (bit // 8 + i).clamp(max=row.shape[-1] - 1)
+            three |= row[..., byte] << (8 * i)
+        codes: Tensor = (three >> (bit % 8)) & (2**n_bits - 1)
+        return codes  # (..., M)
+
+    @torch.inference_mode(False)
+    @torch.no_grad()
+    def _every_coefficient(self) -> Tensor:
+        ids = torch.arange(len(self.packed) + 1, device=self.packed.device)
+        return torch.cat([self.coefficients(part) for part in ids.split(_ROWS)])  # (V, C)
+
+
+def _fixed(tensor: Tensor) -> nn.Parameter:
+    """A weight of the model that nothing trains; of whole numbers too."""
+    return nn.Parameter(tensor, requires_grad=False)

@@ -1,0 +1,177 @@
+"""Whole numbers for codes: one step for all principal components, entropy-coded afterwards.
+
+A component of deviation s is divided by s^p (partial whitening), then by the step, and rounded:
+q(w) = round(U^T (e_w - mean) / s^p / step). Vectors are rebuilt as mean + q(w) B, where B (M, H) is
+the best in least squares. For the same squared error an entropy coder needs fewer bits for q than
+for the codes of the paper (docs/compress.md). p = 0 is best for the squared error, p = 1 whitens
+wholly; 0.5 is the only value that did no harm to word tasks on both sizes of GloVe that were tried.
+
+V words, H dimensions, M components.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.codes import Floats, Matrix, eigenvectors, moments, refuse_unfit
+from yakusu.errors import DataError
+from yakusu.progress import Progress, Silent
+
+Numbers = npt.NDArray[np.int16]
+Ints = npt.NDArray[np.integer]
+_ROWS = 8192  # words that are in float64 at a time
+_GREATEST = 2**15 - 1
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Words from number `begin` on, whose numbers are multiples of `factor`: a coarser step."""
+
+    begin: int
+    factor: int
+
+
+ONE_TIER = (Tier(0, 1),)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Rebuilds vectors: e_w = mean + q(w) B.
+
+    mean: (H,).
+    basis: B, (M, H).
+    """
+
+    mean: Floats
+    basis: Floats
+
+    def rebuild(self, numbers: Ints) -> Floats:
+        """The vectors (n, H) of numbers (n, M)."""
+        vectors: Floats = numbers @ self.basis
+        vectors += self.mean
+        return vectors
+
+
+class Rounding:
+    """The scores of vectors, to be rounded by any step.
+
+    Args:
+        vectors: (V, H), finite; the most frequent word first where there are tiers.
+        n_components: M, at most H.
+        whitening: p, from 0 to 1.
+        tiers: Steps by frequency.
+
+    Raises:
+        DataError: M or p does not suit, or the vectors are not finite.
+    """
+
+    def __init__(
+        self,
+        vectors: Matrix,
+        *,
+        n_components: int,
+        whitening: float = 0.5,
+        tiers: Sequence[Tier] = ONE_TIER,
+    ) -> None:
+        refuse_unfit(vectors, n_components)
+        begins = [tier.begin for tier in tiers]
+        if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
+            raise DataError(
+                f"tiers that begin at the words {begins} do not fit {len(vectors)} words: begin at "
+                "0, and go on in ascending order"
+            )
+        if not 0 <= whitening <= 1:
+            raise DataError(f"a whitening of {whitening} is not possible: choose one from 0 to 1")
+        self.vectors, self.tiers = vectors, tuple(tiers)
+        self.mean, covariance = moments(vectors)
+        values, axes = eigenvectors(covariance)
+        deviations = np.sqrt(np.maximum(values[:n_components], 0))
+        # A direction in which nothing varies has the number 0 for every word.
+        divisors = np.where(deviations > 1e-9 * deviations[0], deviations, np.inf) ** whitening
+        self.axes = axes[:, :n_components] / divisors  # (H, M)
+
+    def sampled(self, most: int) -> "Rounding":
+        """The same for at most so many of the words, evenly taken of each tier."""
+        stride = -(-len(self.vectors) // most)
+        sample = copy(self)
+        parts = [
+            self.vectors[begin:end:stride] for begin, end, _ in spans(self.tiers, len(self.vectors))
+        ]
+        begins = np.cumsum([0, *map(len, parts)])
+        sample.vectors = np.concatenate(parts)
+        sample.tiers = tuple(
+            Tier(int(begin), tier.factor) for begin, tier in zip(begins, self.tiers, strict=False)
+        )
+        return sample
+
+    def coarsest(self) -> float:
+        """The least step by which every number is 0."""
+        return max(
+            2 * float(np.abs((self.vectors[begin:end] - self.mean) @ self.axes).max())
+            for begin, end, _ in _blocks(self.tiers, len(self.vectors))
+        )
+
+    def numbers(self, step: float, progress: Progress | None = None) -> Numbers:
+        """q, (V, M).
+
+        Raises:
+            DataError: The step is so small that 16 bits do not hold the numbers.
+        """
+        numbers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
+        with (progress or Silent()).task("rounding", "words", len(numbers)) as task:
+            for begin, end, factor in _blocks(self.tiers, len(numbers)):
+                part = self.vectors[begin:end].astype(np.float64)
+                whole = factor * np.rint((part - self.mean) @ self.axes / (step * factor))
+                if np.abs(whole).max() > _GREATEST:
+                    raise DataError(
+                        f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger "
+                        "step, or fewer bits for a word"
+                    )
+                numbers[begin:end] = whole
+                task.advance(end - begin)
+        return numbers
+
+    def lattice(self, numbers: Numbers) -> Lattice:
+        """The best basis for numbers, in least squares."""
+        n_components = numbers.shape[1]
+        normal = np.zeros((n_components, n_components))
+        target = np.zeros((n_components, len(self.mean)))
+        for begin, end, _ in _blocks(ONE_TIER, len(numbers)):
+            part = numbers[begin:end].astype(np.float64)
+            normal += part.T @ part
+            target += part.T @ (self.vectors[begin:end] - self.mean)
+        ridge = 1e-12 * np.trace(normal) + np.finfo(np.float64).tiny
+        basis = np.linalg.solve(normal + ridge * np.eye(n_components), target)
+        return Lattice(self.mean, basis)
+
+
+def tiers_from(boundaries: Sequence[int]) -> tuple[Tier, ...]:
+    """Tiers that begin at 0 and at each boundary; each has twice the step of the one before."""
+    return tuple(Tier(begin, 2**i) for i, begin in enumerate([0, *boundaries]))
+
+
+def spans(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]:
+    """Begin, end and factor of each tier of V words."""
+    ends = [*(tier.begin for tier in tiers[1:]), n_words]
+    for tier, end in zip(tiers, ends, strict=True):
+        yield tier.begin, end, tier.factor
+
+
+def entropy(numbers: Numbers, tiers: Sequence[Tier] = ONE_TIER) -> float:
+    """Bits a word of numbers (V, M), each component and tier coded by its own frequencies."""
+    bits = 0.0
+    for begin, end, factor in spans(tiers, len(numbers)):
+        for column in numbers[begin:end].T // factor:
+            counts = np.bincount(column - column.min())
+            share = counts[counts > 0] / len(column)
+            bits -= len(column) * float(share @ np.log2(share))
+    return bits / len(numbers)
+
+
+def _blocks(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]:
+    for begin, end, factor in spans(tiers, n_words):
+        for first in range(begin, end, _ROWS):
+            yield first, min(first + _ROWS, end), factor

@@ -1,0 +1,269 @@
+"""Verbs for word vectors: `compress`, `inspect`, `evaluate`, `neighbours`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.budget import trade_off
+from yakusu.compress.codebook import Codebook, ratio
+from yakusu.compress.codes import Matrix
+from yakusu.compress.compressed import CompressedVectors
+from yakusu.compress.figure import draw_trade_off
+from yakusu.compress.fileformat import Precision, open_compressed, write_compressed
+from yakusu.compress.intrinsic import (
+    Analogy,
+    Similarity,
+    TaskResult,
+    TestSet,
+    centred,
+    mean_of,
+    whitened,
+)
+from yakusu.compress.method import ByCodes, Method
+from yakusu.compress.neighbours import Band, neighbours_by_band
+from yakusu.compress.packing import PackedCodes
+from yakusu.compress.readers import WordVectors, read_vectors
+from yakusu.compress.testsets import read_task
+from yakusu.errors import DataError
+from yakusu.folder import json_text, write_text
+from yakusu.progress import Progress, Silent
+
+_ROWS = 8192  # words whose vectors are rebuilt at a time
+_FIGURE = 8_000  # words on which the curve of the figure is measured
+
+
+# ---- compress and inspect ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a file of compressed vectors holds.
+
+    n_words, width, n_components: V, H, M.
+    n_codes: K; 0 for entropy-coded numbers.
+    bits: Of codes a word.
+    ratio: Bits of V x H float32 over those of codes and codebook: the paper's formula for codes.
+    file_bytes: Of the whole file, words and their index too.
+    dense_bytes: Of V x H float32.
+    """
+
+    n_words: int
+    width: int
+    n_components: int
+    n_codes: int
+    bits: float
+    ratio: float
+    file_bytes: int
+    dense_bytes: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a compression lost.
+
+    facts: Of the file.
+    loss: Eq. 2, squared error a word.
+    share_lost: The same over the variance of the vectors.
+    recall: By frequency, how many of the 10 nearest words stay.
+    """
+
+    facts: Facts
+    loss: float
+    share_lost: float
+    recall: tuple[Band, ...]
+
+
+def compress(
+    source: str | Path | WordVectors,
+    out: str | Path,
+    *,
+    method: Method = ByCodes(),  # noqa: B008
+    words: str | Path | None = None,
+    weights: str | Path | None = None,
+    precision: Precision = "float32",
+    progress: Progress | None = None,
+) -> Report:
+    """Compress word vectors into one file; beside it go OUT.json and OUT.png, the report.
+
+    Args:
+        source: A file of any kind that `read_vectors` reads, or the vectors.
+        out: The file to write.
+        method: How.
+        words: A list of words, where the file has none.
+        weights: Frequencies, one a line in the order of the words; else the words are taken to
+            begin with the most frequent one. The file has them in this order.
+        precision: Of the codebook.
+        progress: Watches.
+
+    Raises:
+        DataError: The vectors cannot be read, or the method does not suit them.
+    """
+    out, progress = Path(out), progress or Silent()
+    dense = source
+    if not isinstance(dense, WordVectors):
+        dense = read_vectors(dense, words=words, progress=progress)
+    if weights is not None:
+        dense = _sorted(dense, Path(weights))
+    made = write_compressed(out, method(dense.words, dense.vectors, progress), precision=precision)
+    report = _report(out, made, dense.vectors, progress)
+    write_text(out.with_name(f"{out.name}.json"), json_text(asdict(report)))
+    curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
+    draw_trade_off(out.with_name(f"{out.name}.png"), curve, (report.facts.ratio, report.share_lost))
+    return report
+
+
+def inspect(path: str | Path) -> Facts:
+    """What a file of compressed vectors holds.
+
+    Raises:
+        ModelError: It is no such file, or cut, or altered.
+    """
+    path = Path(path)
+    return _facts(path, open_compressed(path))
+
+
+def _facts(path: Path, made: CompressedVectors) -> Facts:
+    n_words, width, n_components = len(made), made.width, made.codes.n_components
+    if isinstance(made.book, Codebook) and isinstance(made.codes, PackedCodes):
+        n_codes = made.book.weights.shape[1]
+        bits = float(made.codes.n_bits * n_components)
+        times = ratio((n_words, width), n_components, n_codes)
+    else:
+        n_codes, bits = 0, 8 * made.codes.n_bytes / n_words
+        times = 32 * width / (bits + 32 * width * (n_components + 1) / n_words)
+    size = path.stat().st_size
+    return Facts(n_words, width, n_components, n_codes, bits, times, size, 4 * n_words * width)
+
+
+def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progress) -> Report:
+    mean = dense.mean(axis=0, dtype=np.float64)
+    error = variance = 0.0
+    for rows in np.split(np.arange(len(dense)), range(_ROWS, len(dense), _ROWS)):
+        part = dense[rows].astype(np.float64)
+        error += float(np.square(part - made.rows(rows)).sum())
+        variance += float(np.square(part - mean).sum())
+    most = min(10, len(dense) - 1)
+    recall = neighbours_by_band(dense.__getitem__, made.rows, len(dense), n=most, progress=progress)
+    return Report(_facts(path, made), error / len(dense), error / variance, recall)
+
+
+def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
+    try:
+        frequency = np.array(weights.read_text(encoding="utf-8").split(), dtype=np.float64)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{weights} has no numbers, one a line: {error}") from error
+    if len(frequency) != len(dense.words):
+        raise DataError(
+            f"{weights} has {len(frequency)} numbers for {len(dense.words)} words: give one a word"
+        )
+    order = np.argsort(-frequency, kind="stable")
+    return WordVectors([dense.words[i] for i in order], dense.vectors[order])
+
+
+# ---- evaluate and neighbours ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """What one kind of vectors got at each task, and at the mean of all similarities.
+
+    system: "floats", "whitened floats", "Code" or "Real".
+    """
+
+    system: str
+    results: tuple[TaskResult, ...]
+
+
+def evaluate(
+    path: str | Path,
+    tasks: Iterable[str | Path],
+    *,
+    original: str | Path | WordVectors | None = None,
+    words: str | Path | None = None,
+    candidates: int = 30_000,
+    progress: Progress | None = None,
+) -> list[SystemScores]:
+    """Score compressed vectors at similarities, analogies and completions, section 4.2.
+
+    All are centred alike. With the original, also the floats that were compressed and, as the
+    control, the same whitened: where whitening gains or loses, Code does so without merit.
+
+    Args:
+        path: A file of compressed vectors.
+        tasks: Files of test sets; what they are, their content shows.
+        original: The vectors before compression.
+        words: Their words, where they have none.
+        candidates: Most frequent words that may answer an analogy; 0 for all.
+        progress: Watches.
+
+    Raises:
+        DataError: A test set cannot be read, or `original` has other words.
+        ModelError: The file is cut or altered.
+    """
+    progress, made = progress or Silent(), open_compressed(Path(path))
+    sets = [read_task(task) for task in tasks]
+    index = {word: number for number, word in enumerate(made.words)}
+    scored = []
+    if original is not None:
+        dense = original
+        if not isinstance(dense, WordVectors):
+            dense = read_vectors(dense, words=words, progress=progress)
+        rows = _in_order(dense.words, index)
+        floats = dense.vectors[rows]
+        scored.append(_scored("floats", floats, sets, index, candidates, progress))
+        control = whitened(floats)
+        scored.append(_scored("whitened floats", control, sets, index, candidates, progress))
+    scored.append(_scored("Code", made.dense_codes(), sets, index, candidates, progress))
+    scored.append(_scored("Real", made.dense(), sets, index, candidates, progress))
+    return scored
+
+
+def _scored(
+    system: str,
+    vectors: Matrix,
+    tasks: Sequence[TestSet],
+    index: Mapping[str, int],
+    candidates: int,
+    progress: Progress,
+) -> SystemScores:
+    alike = centred(vectors)
+    results = [
+        task.score(index, alike, candidates=candidates, progress=progress)
+        if isinstance(task, Analogy)
+        else task.score(index, alike, progress=progress)
+        for task in tasks
+    ]
+    similarities = [
+        result for task, result in zip(tasks, results, strict=True) if isinstance(task, Similarity)
+    ]
+    if len(similarities) > 1:
+        results.append(mean_of(similarities))
+    return SystemScores(system, tuple(results))
+
+
+def _in_order(words: Sequence[str], index: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    """Where the words of a compressed file are among `words`."""
+    rows = np.full(len(index), -1, dtype=np.int64)
+    for row, word in enumerate(words):
+        if word in index:
+            rows[index[word]] = row
+    if (rows < 0).any():
+        missing = list(index)[int((rows < 0).argmax())]
+        raise DataError(f"the original has no vector of '{missing}': give what was compressed")
+    return rows
+
+
+def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
+    """The words whose rebuilt vectors have the greatest cosine with that of `word`.
+
+    Raises:
+        ModelError: It is no file of compressed vectors, or cut, or altered.
+        DataError: The word is not in it.
+    """
+    try:
+        return open_compressed(Path(path)).most_similar(word, n)
+    except KeyError as error:
+        raise DataError(f"{path}: {error.args[0]}") from error
