@@ -179,10 +179,11 @@ def _best_basis(statistics: Statistics, weights: Floats) -> Floats:
 
 def _best_weights(statistics: Statistics, basis: Floats, shape: tuple[int, ...]) -> Floats:
     n_components, n_codes = shape
-    between = np.repeat(np.repeat(basis @ basis.T, n_codes, axis=0), n_codes, axis=1)
+    counts = statistics.counts.reshape(n_components, n_codes, n_components, n_codes)
+    normal = counts * (basis @ basis.T)[:, None, :, None]
     sums = statistics.sums.reshape(n_components, n_codes, -1)
     target = np.einsum("mkh,mh->mk", sums, basis).reshape(-1)
-    return _solved(statistics.counts * between, target).reshape(n_components, n_codes)
+    return _solved(normal.reshape(len(target), -1), target).reshape(n_components, n_codes)
 
 
 def _between_components(statistics: Statistics, weights: Floats) -> Floats:
@@ -201,8 +202,8 @@ def _by_component(sums: Floats, weights: Floats) -> Floats:
 def _solved(normal: Floats, target: Floats) -> Floats:
     """Least squares of normal equations; codes that no word has, or that follow from others, get
     the least weights."""
-    ridge = 1e-10 * np.trace(normal) / len(normal)
-    solution: Floats = np.linalg.solve(normal + ridge * np.eye(len(normal)), target)
+    normal.flat[:: len(normal) + 1] += 1e-10 * np.trace(normal) / len(normal)
+    solution: Floats = np.linalg.solve(normal, target)
     return solution
 
 

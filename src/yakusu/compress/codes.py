@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 Matrix = npt.NDArray[np.floating]
 _ROWS = 8192  # words that are in float64 at a time
-_COLUMNS = 8  # components whose scores are there at a time
+_COLUMNS = 4  # components whose scores are there at a time
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from yakusu.compress.twofold import add_pairs, running_sums, square_over
+from yakusu.compress.twofold import add_pairs, compiled, running_moments, running_sums, square_over
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -65,8 +64,9 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     ordered = np.sort(values)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     distinct = ordered[first]
-    sums = _Sums.of(distinct, np.diff(np.append(first, len(ordered))))
-    starts = _best_starts(sums, min(k, len(distinct)))
+    counts = np.diff(np.append(first, len(ordered)))
+    sums = _Sums.of(distinct, counts)
+    starts = _best_starts(sums, min(k, len(distinct)), distinct, counts)
     centroids = sums.means(starts)
     # Best clusters are split halfway, but for rounding.
     after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
@@ -75,17 +75,17 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
 
 
 class _Sums(NamedTuple):
-    """Distinct values, ascending, as running sums; see `running_sums` for the rows."""
+    """Distinct values, ascending, as running sums."""
 
-    rows: Floats  # (5, n + 1)
+    rows: Floats  # (2, n + 1), by `running_moments`; (5, n + 1, 1), by `running_sums`, if precise
     origin: float
-    precise: bool = False
 
     @classmethod
     def of(cls, distinct: Floats, counts: Ints) -> "_Sums":
         mean = float(distinct @ counts) / float(counts.sum())
-        origin = float(distinct[np.abs(distinct - mean).argmin()])  # a value: integers stay exact
-        return cls(running_sums(distinct, counts, origin), origin)
+        above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
+        origin = float(distinct[above])  # near the mean, and a value: integers stay exact
+        return cls(running_moments(distinct, counts, origin), origin)
 
     @property
     def n(self) -> int:
@@ -97,20 +97,17 @@ class _Sums(NamedTuple):
 
     def sweep(self, price: float) -> Ints:
         """The cheapest path from 0 to n where an interval costs `price` more: where each begins."""
-        cost = _precise_cost if self.precise else _quick_cost
-        starts: Ints = _sweep(cost, tuple(self.rows), price)
+        starts: Ints = _sweep(self.rows, price)
         return starts
 
     def cost(self, starts: Ints) -> float:
         """D of a path."""
-        cost = _precise_cost if self.precise else _quick_cost
-        return float(_path_cost(cost, tuple(self.rows), np.append(starts, self.n)))
+        return float(_path_cost(self.rows, np.append(starts, self.n)))
 
     def leftmost(self, starts: Ints) -> Ints:
         """Of paths that cost the same, one whose borders cannot move to the left one by one."""
-        cost = _precise_cost if self.precise else _quick_cost
         ends = np.append(starts, self.n)
-        while _move_left(cost, tuple(self.rows), ends):
+        while _move_left(self.rows, ends):
             pass
         return ends[:-1]
 
@@ -120,16 +117,17 @@ class _Sums(NamedTuple):
         return means
 
 
-def _best_starts(sums: _Sums, k: int) -> Ints:
+def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Ints) -> Ints:
     """Where each of the best k intervals begins."""
     if k in (1, sums.n):
         return np.arange(sums.n)[:: sums.n if k == 1 else 1]
     n_groups = 16 * k + _COARSE
     price = _rough_price(sums, k, n_groups) if sums.n > 4 * n_groups else 0.0
     starts, price = _Search(sums, k).run(price)
-    precise = sums._replace(precise=True)
-    if precise.cost(starts) < _DOUBTFUL * precise.cost(starts[:1]):
-        starts, _ = _Search(precise, k).run(price)
+    squares = float(np.square(distinct - sums.origin) @ counts)
+    if squares + sums.cost(starts) < _DOUBTFUL * (squares + sums.cost(starts[:1])):
+        precise = running_sums(distinct, counts, sums.origin)
+        starts, _ = _Search(sums._replace(rows=precise[..., None]), k).run(price)
     return starts
 
 
@@ -202,49 +200,50 @@ def _splice(few: Ints, many: Ints, k: int) -> Ints:
     return np.concatenate([many[: i + shift + 1], few[i + 1 :]])
 
 
-@njit(cache=True, nogil=True)
-def _quick_cost(sums: Any, i: int, j: int) -> Any:
-    """-W m^2 of the interval (i, j]: no squares that cancel."""
-    moment = sums[1][j] - sums[1][i]
-    return -moment * moment / (sums[0][j] - sums[0][i])
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _precise_cost(sums: Any, i: int, j: int) -> Any:
     """The squared error of the interval (i, j], with twice the digits."""
-    _, moment, moment_low, square, square_low = sums
-    part, part_low = add_pairs(moment[j], moment_low[j], -moment[i], -moment_low[i])
-    whole, whole_low = add_pairs(square[j], square_low[j], -square[i], -square_low[i])
-    mean, mean_low = square_over(part, part_low, sums[0][j] - sums[0][i])
+    part, part_low = add_pairs(sums[1, j, 0], sums[2, j, 0], -sums[1, i, 0], -sums[2, i, 0])
+    whole, whole_low = add_pairs(sums[3, j, 0], sums[4, j, 0], -sums[3, i, 0], -sums[4, i, 0])
+    mean, mean_low = square_over(part, part_low, sums[0, j, 0] - sums[0, i, 0])
     error, _ = add_pairs(whole, whole_low, -mean, -mean_low)
     return max(error, 0.0)
 
 
-@njit(cache=True, nogil=True)
-def _path_cost(cost: Any, sums: Any, ends: Any) -> Any:
+@compiled
+def _cost(sums: Any, i: int, j: int) -> Any:
+    """-W m^2 of the interval (i, j]: no squares that cancel; or its squared error, if precise."""
+    if sums.ndim == 3:  # numba decides it when it compiles
+        return _precise_cost(sums, i, j)
+    moment = sums[1, j] - sums[1, i]
+    return -moment * moment / (sums[0, j] - sums[0, i])
+
+
+@compiled
+def _path_cost(sums: Any, ends: Any) -> Any:
     total = 0.0
     for i in range(len(ends) - 1):
-        total += cost(sums, ends[i], ends[i + 1])
+        total += _cost(sums, ends[i], ends[i + 1])
     return total
 
 
-@njit(cache=True, nogil=True)
-def _move_left(cost: Any, sums: Any, ends: Any) -> bool:
+@compiled
+def _move_left(sums: Any, ends: Any) -> bool:
     """Move each border to the first place between its neighbours that costs no more."""
     moved = False
     for t in range(len(ends) - 2, 0, -1):
         left, here, right = ends[t - 1], ends[t], ends[t + 1]
-        now = cost(sums, left, here) + cost(sums, here, right)
+        now = _cost(sums, left, here) + _cost(sums, here, right)
         for place in range(left + 1, here):
-            if cost(sums, left, place) + cost(sums, place, right) <= now:
+            if _cost(sums, left, place) + _cost(sums, place, right) <= now:
                 ends[t], moved = place, True
                 break
     return moved
 
 
-@njit(cache=True, nogil=True)
-def _sweep(cost: Any, sums: Any, price: float) -> Any:
-    n = len(sums[0]) - 1
+@compiled
+def _sweep(sums: Any, price: float) -> Any:
+    n = sums.shape[1] - 1
     best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
     # Candidates for the last interval's begin; each is the best one from its place on.
     candidate, place = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
@@ -254,46 +253,46 @@ def _sweep(cost: Any, sums: Any, price: float) -> Any:
         while head < tail and place[head + 1] <= j:
             head += 1
         before[j] = candidate[head]
-        best[j] = best[before[j]] + cost(sums, before[j], j) + price
+        best[j] = best[before[j]] + _cost(sums, before[j], j) + price
         if j == n:
             break
         # Candidates that j beats from the beginning are never needed.
-        while tail > head and _beats(cost, sums, best, j, candidate[tail], place[tail]):
+        while tail > head and _beats(sums, best, j, candidate[tail], place[tail]):
             tail -= 1
         begin = max(place[tail], j + 1)
-        overtakes = _first_beaten(cost, sums, best, j, candidate[tail], begin)
+        overtakes = _first_beaten(sums, best, j, candidate[tail], begin)
         if overtakes <= n:
             tail += 1
             candidate[tail], place[tail] = j, overtakes
     return _way_back(before)
 
 
-@njit(cache=True, nogil=True)
-def _beats(cost: Any, sums: Any, best: Any, new: int, old: int, at: int) -> Any:
-    return best[new] + cost(sums, new, at) < best[old] + cost(sums, old, at)
+@compiled
+def _beats(sums: Any, best: Any, new: int, old: int, at: int) -> Any:
+    return best[new] + _cost(sums, new, at) < best[old] + _cost(sums, old, at)
 
 
-@njit(cache=True, nogil=True)
-def _first_beaten(cost: Any, sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
+@compiled
+def _first_beaten(sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
     """The first place from `begin` on where `new` beats `old`, by doubling strides; else n + 1."""
-    n = len(sums[0]) - 1
-    if _beats(cost, sums, best, new, old, begin):
+    n = sums.shape[1] - 1
+    if _beats(sums, best, new, old, begin):
         return begin
     worse, stride = begin, 1
-    while worse + stride <= n and not _beats(cost, sums, best, new, old, worse + stride):
+    while worse + stride <= n and not _beats(sums, best, new, old, worse + stride):
         worse += stride
         stride *= 2
     better = min(worse + stride, n + 1)
     while better - worse > 1:
         middle = (worse + better) // 2
-        if _beats(cost, sums, best, new, old, middle):
+        if _beats(sums, best, new, old, middle):
             better = middle
         else:
             worse = middle
     return better
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _way_back(before: Any) -> Any:
     """The begins of the intervals that end in n, in order."""
     n = len(before) - 1

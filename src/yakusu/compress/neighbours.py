@@ -16,7 +16,7 @@ from yakusu.progress import Progress, Silent, Task
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.integer]
 Lookup = Callable[[Rows], Matrix]  # the vectors (n, H) of the words with numbers (n,)
-_ROWS = 8192  # candidates at a time
+_ROWS = 4096  # candidates at a time
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def neighbours_by_band(
     n_words: int,
     *,
     bands: Sequence[int] = (1_000, 10_000, 100_000),
-    sample: int = 200,
+    sample: int = 100,
     n: int = 10,
     progress: Progress | None = None,
 ) -> tuple[Band, ...]:
