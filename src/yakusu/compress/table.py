@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a compressed translator is used without what compressed it
     from yakusu.compress.codebook import Codebook
 
 TableName = Literal["src_table", "tgt_table", "output_table"]
-_ROWS = 8192  # ids whose coefficients are made at a time
+_ROWS = 512  # ids whose coefficients are made at a time
 
 
 class TableCodes(Config):
@@ -129,8 +129,11 @@ class CodedTable(Table):
     @torch.inference_mode(False)
     @torch.no_grad()
     def _every_coefficient(self) -> Tensor:
-        ids = torch.arange(len(self.packed) + 1, device=self.packed.device)
-        return torch.cat([self.coefficients(part) for part in ids.split(_ROWS)])  # (V, C)
+        n_ids, device = len(self.packed) + 1, self.packed.device
+        every = torch.empty(n_ids, self.basis.shape[1], device=device)
+        for ids in torch.arange(n_ids, device=device).split(_ROWS):
+            every[ids] = self.coefficients(ids)
+        return every  # (V, C)
 
 
 def _fixed(tensor: Tensor) -> nn.Parameter:
