@@ -4,21 +4,23 @@ Everything is measured, on an even sample of the words; nothing is drawn. "Loss"
 error over the variance of the vectors, so that 0.05 loses a twentieth.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.codes import Coded, Floats, Matrix, code
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import bits_of
-from yakusu.compress.uniform import ONE_TIER, Rounding, Tier, entropy
+from yakusu.compress.uniform import ONE_TIER, Numbers, Rounding, Tier, entropy
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 _SAMPLE = 40_000  # words
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # K whose bits are all used
 _HALVINGS = 14  # of the range of steps, which is 2^14 wide
+Bits = Callable[[Numbers, Sequence[Tier]], float]
 
 
 @dataclass(frozen=True)
@@ -93,36 +95,15 @@ def choose_step(
     Raises:
         DataError: No step satisfies the budget.
     """
-    n_words, width = vectors.shape
-    rounding = Rounding(vectors, n_components=width, whitening=whitening, tiers=tiers)
-    sample = rounding.sampled(_SAMPLE)
-    variance = float(np.square(sample.vectors - sample.mean).sum())
-
-    def within(step: float, rounding: Rounding) -> bool:
-        numbers = rounding.numbers(step)
-        if budget.max_loss:
-            error = np.square(rounding.vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
-            return float(error) <= budget.max_loss * variance * len(numbers) / len(sample.vectors)
-        bits = entropy(numbers, rounding.tiers)
-        if budget.bits:
-            return bits <= budget.bits
-        book = 32 * width * (width + 1) / n_words
-        return bool(32 * width / (bits + book) >= budget.ratio)
-
-    with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
-        coarse = 1.001 * sample.coarsest()
-        fine = coarse / 2**_HALVINGS
-        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-        if not within(good, sample):
-            raise DataError(f"{budget} cannot be reached: ask for less")
-        for _ in range(_HALVINGS):
-            middle = float(np.sqrt(good * bad))
-            good, bad = (middle, bad) if within(middle, sample) else (good, middle)
-            task.advance()
-    # The sample knows a little less than all words.
-    while not within(good, rounding):
-        good *= 0.99 if budget.max_loss else 1.01
-    return good
+    rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
+    step = _by_halving(rounding.sampled(_SAMPLE), budget, progress or Silent())
+    # The sample knows a little less than all words, and the entropy than the coder.
+    useless = 2 * rounding.coarsest()
+    while not _within(budget, rounding, step, _coded_bits):
+        step *= 0.99 if budget.max_loss else 1.01
+        if step > useless:
+            raise _unreachable(budget)
+    return step
 
 
 def trade_off(
@@ -153,7 +134,43 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     return losses
 
 
+def _coded_bits(numbers: Numbers, tiers: Sequence[Tier]) -> float:
+    return 8 * EntropyCodes.of(numbers, tiers).n_bytes / len(numbers)
+
+
+def _by_halving(rounding: Rounding, budget: Budget, progress: Progress) -> float:
+    """The best step to one part in 2,000: the range of steps is halved again and again."""
+    with progress.task("choosing the step", "steps", _HALVINGS) as task:
+        coarse = 1.001 * rounding.coarsest()
+        fine = coarse / 2**_HALVINGS
+        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
+        if not _within(budget, rounding, good, entropy):
+            raise _unreachable(budget)
+        for _ in range(_HALVINGS):
+            middle = float(np.sqrt(good * bad))
+            if _within(budget, rounding, middle, entropy):
+                good = middle
+            else:
+                bad = middle
+            task.advance()
+    return good
+
+
+def _within(budget: Budget, rounding: Rounding, step: float, bits_of: Bits) -> bool:
+    numbers = rounding.numbers(step)
+    if budget.max_loss:
+        return rounding.share_lost(numbers) <= budget.max_loss
+    bits, (n_words, width) = bits_of(numbers, rounding.tiers), rounding.vectors.shape
+    if budget.bits:
+        return bits <= budget.bits
+    return bool(32 * width / (bits + 32 * width * (width + 1) / n_words) >= budget.ratio)
+
+
+def _unreachable(budget: Budget) -> DataError:
+    return DataError(f"{budget} cannot be reached: ask for less")
+
+
 def _some(fitting: list[Choice], budget: Budget) -> list[Choice]:
     if not fitting:
-        raise DataError(f"{budget} cannot be reached by codes: ask for less")
+        raise _unreachable(budget)
     return fitting

@@ -134,6 +134,15 @@ class Rounding:
                 task.advance(end - begin)
         return numbers
 
+    def share_lost(self, numbers: Numbers) -> float:
+        """The squared error over the variance of the vectors."""
+        lattice, error, variance = self.lattice(numbers), 0.0, 0.0
+        for begin, end, _ in _blocks(ONE_TIER, len(numbers)):
+            part = self.vectors[begin:end].astype(np.float64)
+            error += float(np.square(part - lattice.rebuild(numbers[begin:end])).sum())
+            variance += float(np.square(part - self.mean).sum())
+        return error / variance if variance else 0.0
+
     def lattice(self, numbers: Numbers) -> Lattice:
         """The best basis for numbers, in least squares."""
         n_components = numbers.shape[1]
