@@ -37,14 +37,21 @@ def whole_rows(vectors: np.ndarray, n_bits: int) -> Rebuilt:
 def product_quantised(
     vectors: np.ndarray, n_parts: int, n_bits: int, *, threads: int = 1
 ) -> Rebuilt:
-    """faiss' ProductQuantizer with its defaults: 2^bits centroids for each of the parts of H."""
-    faiss.omp_set_num_threads(threads)
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    """By `quantise`, and back."""
     n_words, width = vectors.shape
     began = time.perf_counter()
-    quantiser = faiss.ProductQuantizer(width, n_parts, n_bits)
-    quantiser.train(vectors)
-    codes = quantiser.compute_codes(vectors)
+    quantiser, codes = quantise(vectors, n_parts, n_bits, threads=threads)
     seconds = time.perf_counter() - began
     book = 2**n_bits * width * 32 / n_words
     return Rebuilt(quantiser.decode(codes), n_parts * n_bits + book, seconds)
+
+
+def quantise(
+    vectors: np.ndarray, n_parts: int, n_bits: int, *, threads: int = 1
+) -> tuple[faiss.ProductQuantizer, np.ndarray]:
+    """faiss' ProductQuantizer with its defaults: 2^bits centroids for each of the parts of H."""
+    faiss.omp_set_num_threads(threads)
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    quantiser = faiss.ProductQuantizer(vectors.shape[1], n_parts, n_bits)
+    quantiser.train(vectors)
+    return quantiser, quantiser.compute_codes(vectors)
