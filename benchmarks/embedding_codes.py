@@ -7,6 +7,7 @@ What can be compared is how far apart the codes of two words are, beside any two
 """
 
 import argparse
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def any_two(codes: np.ndarray, n_pairs: int = 100_000) -> float:
     return float(np.abs(codes[rows].astype(int) - codes[others]).sum(axis=1).mean())
 
 
-def shown(codes: dict[str, Code]) -> str:
+def shown(codes: Mapping[str, Code]) -> str:
     """Words and codes in one line."""
     return "; ".join(f"{word} {' '.join(map(str, of))}" for word, of in codes.items())
 

@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def epoch_of_shu(path: Path, size: tuple[int, int], steps: int) -> Cost:
 
 
 def in_new_processes(
-    sides: dict[str, Callable[[], Cost]], rounds: int, threads: int
+    sides: Mapping[str, Callable[[], Cost]], rounds: int, threads: int
 ) -> dict[str, list[Cost]]:
     """All sides once a round, each in a process of its own."""
     costs: dict[str, list[Cost]] = {name: [] for name in sides}

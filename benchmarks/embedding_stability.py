@@ -56,7 +56,8 @@ def run_shu(
     n_codebooks, n_codes = size
     found = learn(dense.vectors, n_codebooks=n_codebooks, n_codes=n_codes, seed=seed, steps=steps)
     scores = WordTasks.of(dense, tasks).score(found.rebuild(found.codes).astype("float32"))
-    return scores, ratio(*dense.vectors.shape, n_codebooks, n_codes)
+    n_words, width = dense.vectors.shape
+    return scores, ratio(n_words, width, n_codebooks, n_codes)
 
 
 def alone(function: Any, *args: Any) -> Any:

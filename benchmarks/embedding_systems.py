@@ -84,12 +84,13 @@ def shu(
 ) -> Iterator[Compressed]:
     """Codes learnt by a network, which depend on the seed."""
     torch.set_num_threads(1)
+    n_words, width = vectors.shape
     for n_codebooks, n_codes in sizes:
         found = learn(
             vectors, n_codebooks=n_codebooks, n_codes=n_codes, seed=seed, steps=steps, device=device
         )
         size = f"M = {n_codebooks}, K = {n_codes}, {steps:,} steps"
-        times = ratio_of_gumbel(*vectors.shape, n_codebooks, n_codes)
+        times = ratio_of_gumbel(n_words, width, n_codebooks, n_codes)
         yield Compressed("Shu+'18", "Code", "", size, times, found.codes)
         rebuilt = found.rebuild(found.codes).astype(np.float32)
         yield Compressed("Shu+'18", "Real", "", size, times, rebuilt)
