@@ -89,11 +89,11 @@ def shu(
         found = learn(
             vectors, n_codebooks=n_codebooks, n_codes=n_codes, seed=seed, steps=steps, device=device
         )
-        size = f"M = {n_codebooks}, K = {n_codes}, {steps:,} steps"
+        size, curve = f"M = {n_codebooks}, K = {n_codes}", f"{steps:,} steps"
         times = ratio_of_gumbel(n_words, width, n_codebooks, n_codes)
-        yield Compressed("Shu+'18", "Code", "", size, times, found.codes)
+        yield Compressed("Shu+'18", "Code", curve, size, times, found.codes)
         rebuilt = found.rebuild(found.codes).astype(np.float32)
-        yield Compressed("Shu+'18", "Real", "", size, times, rebuilt)
+        yield Compressed("Shu+'18", "Real", curve, size, times, rebuilt)
 
 
 def peers(vectors: np.ndarray) -> Iterator[Compressed]:

@@ -7,7 +7,7 @@ The paper's ninth similarity set, RW, is not in the project's data.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ class WordTasks:
                     of_task.setdefault("completion", []).append(task.score(self._index, alike))
                 case Similarity():
                     of_task.setdefault("similarity", []).append(task.score(self._index, alike))
-        return {name: mean_of(of_task[name]) for name in TASKS if name in of_task}
+        return {name: _mean(of_task[name]) for name in TASKS if name in of_task}
 
     def score(self, vectors: np.ndarray) -> Scores:
         """Percent right, or rho."""
@@ -95,6 +95,12 @@ class WordTasks:
             name: {"used": result.used, "left_out": result.left_out, "how": result.how}
             for name, result in self.results(vectors).items()
         }
+
+
+def _mean(results: Sequence[TaskResult]) -> TaskResult:
+    """With the way of scoring one set."""
+    mean = mean_of(results)
+    return replace(mean, how=f"{mean.how}: {results[0].how}")
 
 
 def shown(scores: Scores) -> str:
