@@ -84,7 +84,7 @@ class CompressedVectors(Mapping[str, Vectors]):
             raise KeyError(f"'{word}' has no vector{self._hint(word)}")
         cosines = self._unit @ self._unit[number]
         cosines[number] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[:n]
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(self) - 1)]
         return [(self.words[int(i)], float(cosines[i])) for i in best]
 
     @cached_property

@@ -78,6 +78,8 @@ class Rounding:
     ) -> None:
         refuse_unfit(vectors, n_components)
         begins = [tier.begin for tier in tiers]
+        if tiers[-1].factor > _GREATEST:
+            raise DataError(f"{len(tiers)} tiers are too many for 16 bits: give at most 15")
         if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
             raise DataError(
                 f"tiers that begin at the words {begins} do not fit {len(vectors)} words: begin at "
@@ -87,6 +89,7 @@ class Rounding:
             raise DataError(f"a whitening of {whitening} is not possible: choose one from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
         self.mean, covariance = moments(vectors)
+        self.variance = float(np.trace(covariance)) * (1 - 1 / len(vectors))  # of a word
         values, axes = eigenvectors(covariance)
         deviations = np.sqrt(np.maximum(values[:n_components], 0))
         # A direction in which nothing varies has the number 0 for every word.
@@ -118,19 +121,13 @@ class Rounding:
         """q, (V, M).
 
         Raises:
-            DataError: The step is so small that 16 bits do not hold the numbers.
+            DataError: The step is not greater than 0, or 16 bits do not hold the numbers.
         """
         numbers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
         with (progress or Silent()).task("rounding", "words", len(numbers)) as task:
             for begin, end, factor in _blocks(self.tiers, len(numbers)):
                 part = self.vectors[begin:end].astype(np.float64)
-                whole = factor * np.rint((part - self.mean) @ self.axes / (step * factor))
-                if np.abs(whole).max() > _GREATEST:
-                    raise DataError(
-                        f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger "
-                        "step, or fewer bits for a word"
-                    )
-                numbers[begin:end] = whole
+                numbers[begin:end] = rounded((part - self.mean) @ self.axes, step, factor)
                 task.advance(end - begin)
         return numbers
 
@@ -146,6 +143,24 @@ class Rounding:
         ridge = 1e-12 * np.trace(normal) + np.finfo(np.float64).tiny
         basis = np.linalg.solve(normal + ridge * np.eye(n_components), target)
         return Lattice(self.mean, basis)
+
+
+def rounded(scores: Floats, step: float, factor: int = 1) -> Numbers:
+    """Scores over the step, rounded to multiples of the factor.
+
+    Raises:
+        DataError: The step is not greater than 0, or 16 bits do not hold the numbers.
+    """
+    if not 0 < step < np.inf:
+        raise DataError(f"a step of {step} is not possible: choose one greater than 0")
+    whole = factor * np.rint(scores / (step * factor))
+    if np.abs(whole).max() > _GREATEST:
+        raise DataError(
+            f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger step, or "
+            "fewer bits for a word"
+        )
+    numbers: Numbers = whole.astype(np.int16)
+    return numbers
 
 
 def tiers_from(boundaries: Sequence[int]) -> tuple[Tier, ...]:
@@ -165,7 +180,7 @@ def entropy(numbers: Numbers, tiers: Sequence[Tier] = ONE_TIER) -> float:
     bits = 0.0
     for begin, end, factor in spans(tiers, len(numbers)):
         for column in numbers[begin:end].T // factor:
-            counts = np.bincount(column - column.min())
+            counts = np.bincount(column.astype(np.int32) - column.min())
             share = counts[counts > 0] / len(column)
             bits -= len(column) * float(share @ np.log2(share))
     return bits / len(numbers)
