@@ -107,6 +107,8 @@ def compress(
     dense = source
     if not isinstance(dense, WordVectors):
         dense = read_vectors(dense, words=words, progress=progress)
+    if (dense.vectors == dense.vectors[0]).all():
+        raise DataError(f"all {len(dense.words)} vectors are equal: there is nothing to compress")
     if weights is not None:
         dense = _sorted(dense, Path(weights))
     made = write_compressed(out, method(dense.words, dense.vectors, progress), precision=precision)

@@ -1,6 +1,7 @@
 """Algorithm 1 and the codebook of Eqs. 1 and 2."""
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -66,6 +67,40 @@ def codes_by(kernel: str) -> str:
 def test_codes_do_not_depend_on_the_matrix_kernels() -> None:
     found = {codes_by(kernel) for kernel in ("Haswell", "Prescott", "Nehalem", "Zen")}
     assert len(found) == 1 and len(found.pop()) == 2 * 4000 * 20
+
+
+def codes_in_single_precision_by(kernel: str) -> npt.NDArray[np.uint8]:
+    """200,000 codes by the same steps in float32, whose rounding differs between kernels."""
+    program = """
+import sys
+import numpy as np
+from yakusu.compress.kmeans import kmeans1d
+
+v = np.random.default_rng(7).standard_normal((10_000, 20)).cumsum(axis=1).astype(np.float32)
+x = (v - v.mean(axis=0)) / v.std(axis=0, ddof=1)
+axes = np.linalg.eigh(x.T @ x)[1][:, ::-1]
+axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(20)])
+scores = (x @ axes).T
+assert scores.dtype == np.float32
+codes = np.stack([kmeans1d(score.astype(float), 32).codes for score in scores])
+sys.stdout.buffer.write(codes.astype(np.uint8).tobytes())
+"""
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "OPENBLAS_CORETYPE": kernel}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, env=environment
+    )
+    return np.frombuffer(done.stdout, dtype=np.uint8)
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64")
+    or "openblas" not in np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"],  # type: ignore[call-overload, index]
+    reason="the kernels are OpenBLAS's for x86-64",
+)
+def test_codes_in_single_precision_would_depend_on_the_matrix_kernels() -> None:
+    haswell, nehalem = (codes_in_single_precision_by(name) for name in ("Haswell", "Nehalem"))
+    assert haswell.size == 200_000
+    assert 0 < (haswell != nehalem).sum() < 20_000
 
 
 def test_a_component_with_few_values_has_as_many_codes(

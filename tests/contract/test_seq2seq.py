@@ -1,5 +1,6 @@
 """The promises of model/base.py, kept by every registered model."""
 
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ import torch._dynamo
 from torch import Tensor
 
 import yakusu.model.transformer  # noqa: F401  (registers itself)
+from yakusu.compress.codebook import compress
+from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
 from yakusu.tokenizer import EOS
 
@@ -24,9 +27,29 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 CASES = [(name, variant) for name in models for variant in VARIANTS.get(name, [{}])]
 
 
+def coded(model: Seq2Seq) -> Seq2Seq:
+    """The same model with a coded table, one of its own, for each of its tables."""
+    for name in typing.get_args(TableName):
+        vectors = getattr(model, name).weight.detach()[:-1]
+        found, book = compress(vectors.double().numpy(), n_components=9, n_codes=5)
+        table = CodedTable.of(vectors, found.codes, book, n_exact=2)
+        TableCodes(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
+    return model
+
+
 @pytest.fixture(params=CASES, ids=str)
-def model(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
+def learning(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
+    """A model that can be trained."""
     name, variant = request.param
+    return tiny(name, vocab_size=V, **variant)
+
+
+@pytest.fixture(params=[*CASES, *((name, "coded") for name in models)], ids=str)
+def model(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
+    """A model that can translate: such a one, or one whose tables are compressed."""
+    name, variant = request.param
+    if variant == "coded":
+        return coded(tiny(name, vocab_size=V))
     return tiny(name, vocab_size=V, **variant)
 
 
@@ -140,12 +163,15 @@ def test_a_batch_of_one_equals_a_batch_of_many(
 
 
 def test_decode_is_hidden_times_the_output_matrix(
-    model: Seq2Seq, src: Tensor, rng: torch.Generator
+    learning: Seq2Seq, src: Tensor, rng: torch.Generator
 ) -> None:
-    tgt_in, memory = tokens(rng, B, 6), model.encode(src)
-    assert model.output_weight.shape == (V, model.hidden(tgt_in, memory).shape[-1])
-    assert (model.output_weight[-1] == 0).all()
-    agree(model.decode(tgt_in, memory), model.hidden(tgt_in, memory) @ model.output_weight[:-1].T)
+    tgt_in, memory = tokens(rng, B, 6), learning.encode(src)
+    assert learning.output_weight.shape == (V, learning.hidden(tgt_in, memory).shape[-1])
+    assert (learning.output_weight[-1] == 0).all()
+    agree(
+        learning.decode(tgt_in, memory),
+        learning.hidden(tgt_in, memory) @ learning.output_weight[:-1].T,
+    )
 
 
 def test_forward_predicts_the_target_from_what_stands_before_it(
@@ -158,18 +184,18 @@ def test_forward_predicts_the_target_from_what_stands_before_it(
 
 
 def test_torch_compiles_training_as_one_graph(
-    model: Seq2Seq, src: Tensor, rng: torch.Generator
+    learning: Seq2Seq, src: Tensor, rng: torch.Generator
 ) -> None:
-    explained = torch._dynamo.explain(model.train())(src, tokens(rng, B, 6))
+    explained = torch._dynamo.explain(learning.train())(src, tokens(rng, B, 6))
     assert explained.graph_break_count == 0
 
 
-def test_weights_round_trip(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
+def test_weights_round_trip(learning: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:
     tgt = tokens(rng, B, 6)
-    before, saved = model(src, tgt), {name: w.clone() for name, w in model.weights().items()}
+    before, saved = learning(src, tgt), {name: w.clone() for name, w in learning.weights().items()}
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in learning.parameters():
             parameter.normal_()
-    assert not torch.allclose(model(src, tgt), before)
-    model.load_weights(saved)
-    assert torch.equal(model(src, tgt), before)
+    assert not torch.allclose(learning(src, tgt), before)
+    learning.load_weights(saved)
+    assert torch.equal(learning(src, tgt), before)

@@ -3,7 +3,7 @@
 V vectors, H dimensions, M components, K codes a component.
 """
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from yakusu.compress.codebook import compress, ratio
 from yakusu.compress.codes import Codes, Floats
-from yakusu.compress.uniform import Numbers, Rounding, entropy
+from yakusu.compress.uniform import Numbers, Rounding, entropy, rounded
 from yakusu.errors import DataError
 
 
@@ -139,8 +139,7 @@ class UniformCompressor(_Coder):
         """The numbers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        numbers: Any = np.rint((vectors - self.mean_) @ self.axes_ / self.step)
-        return numbers.astype(np.int16)  # type: ignore[no-any-return]
+        return rounded((vectors - self.mean_) @ self.axes_, self.step)
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """The vectors (n, H) of numbers (n, M)."""

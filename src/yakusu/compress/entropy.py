@@ -113,7 +113,8 @@ class EntropyCodes:
         block_of = np.searchsorted(first, words, side="right") - 1
         order = np.argsort(block_of, kind="stable")
         blocks, begins = np.unique(block_of[order], return_index=True)
-        for block, places in zip(blocks, np.split(order, begins[1:]), strict=True):
+        for block, begin, end in zip(blocks, begins, [*begins[1:], len(order)], strict=False):
+            places = order[begin:end]
             numbers[places] = self._block(int(block))[words[places] - first[block]]
         return numbers
 
@@ -131,6 +132,11 @@ class EntropyCodes:
         return numbers.T * np.int16(self.tiers[tier].factor)
 
 
+def stored_bits(numbers: Numbers, tiers: Sequence[Tier]) -> float:
+    """Bits a word of numbers (V, M) as they are stored, with what is needed to read them."""
+    return 8 * EntropyCodes.of(numbers, tiers).n_bytes / len(numbers)
+
+
 def _blocks(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]:
     """Begin, end and number of the tier of each block; no block has words of two tiers."""
     for tier, (begin, end, _) in enumerate(spans(tiers, n_words)):
@@ -140,7 +146,9 @@ def _blocks(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int
 
 def _coded(numbers: Numbers, frequencies: Frequencies, tier: int) -> npt.NDArray[np.uint32]:
     coder = AnsCoder()
-    symbols = np.ascontiguousarray((numbers - frequencies.lowest[tier]).T, dtype=np.int32)  # (M, n)
+    symbols = np.ascontiguousarray(
+        (numbers.astype(np.int32) - frequencies.lowest[tier]).T  # (M, n)
+    )
     for m in range(len(symbols) - 1, -1, -1):  # a stack: what goes in last comes out first
         if model := frequencies.models[tier][m]:
             coder.encode_reverse(symbols[m], model)

@@ -78,6 +78,8 @@ class Rounding:
     ) -> None:
         refuse_unfit(vectors, n_components)
         begins = [tier.begin for tier in tiers]
+        if tiers[-1].factor > _GREATEST:
+            raise DataError(f"{len(tiers)} tiers are too many for 16 bits: give at most 15")
         if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
             raise DataError(
                 f"tiers that begin at the words {begins} do not fit {len(vectors)} words: begin at "
@@ -118,19 +120,13 @@ class Rounding:
         """q, (V, M).
 
         Raises:
-            DataError: The step is so small that 16 bits do not hold the numbers.
+            DataError: The step is not greater than 0, or 16 bits do not hold the numbers.
         """
         numbers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
         with (progress or Silent()).task("rounding", "words", len(numbers)) as task:
             for begin, end, factor in _blocks(self.tiers, len(numbers)):
                 part = self.vectors[begin:end].astype(np.float64)
-                whole = factor * np.rint((part - self.mean) @ self.axes / (step * factor))
-                if np.abs(whole).max() > _GREATEST:
-                    raise DataError(
-                        f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger "
-                        "step, or fewer bits for a word"
-                    )
-                numbers[begin:end] = whole
+                numbers[begin:end] = rounded((part - self.mean) @ self.axes, step, factor)
                 task.advance(end - begin)
         return numbers
 
@@ -157,6 +153,24 @@ class Rounding:
         return Lattice(self.mean, basis)
 
 
+def rounded(scores: Floats, step: float, factor: int = 1) -> Numbers:
+    """Scores over the step, rounded to multiples of the factor.
+
+    Raises:
+        DataError: The step is not greater than 0, or 16 bits do not hold the numbers.
+    """
+    if not 0 < step < np.inf:
+        raise DataError(f"a step of {step} is not possible: choose one greater than 0")
+    whole = factor * np.rint(scores / (step * factor))
+    if np.abs(whole).max() > _GREATEST:
+        raise DataError(
+            f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger step, or "
+            "fewer bits for a word"
+        )
+    numbers: Numbers = whole.astype(np.int16)
+    return numbers
+
+
 def tiers_from(boundaries: Sequence[int]) -> tuple[Tier, ...]:
     """Tiers that begin at 0 and at each boundary; each has twice the step of the one before."""
     return tuple(Tier(begin, 2**i) for i, begin in enumerate([0, *boundaries]))
@@ -174,7 +188,7 @@ def entropy(numbers: Numbers, tiers: Sequence[Tier] = ONE_TIER) -> float:
     bits = 0.0
     for begin, end, factor in spans(tiers, len(numbers)):
         for column in numbers[begin:end].T // factor:
-            counts = np.bincount(column - column.min())
+            counts = np.bincount(column.astype(np.int32) - column.min())
             share = counts[counts > 0] / len(column)
             bits -= len(column) * float(share @ np.log2(share))
     return bits / len(numbers)

@@ -7,6 +7,10 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.errors import DataError
+
+_LONGEST = 2**16 - 1  # bytes, which is what 16 bits of length can say
+
 
 class Words(Sequence[str]):
     """V words in three arrays, which may lie in a memory map.
@@ -28,8 +32,12 @@ class Words(Sequence[str]):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Words":
-        """Of different words."""
-        encoded = [word.encode() for word in words]
+        """Of different words.
+
+        Raises:
+            DataError: A word has more than 65,535 bytes, or no UTF-8.
+        """
+        encoded = [_encoded(word) for word in words]
         order = sorted(range(len(encoded)), key=encoded.__getitem__)
         return cls(
             np.frombuffer(b"".join(encoded), dtype=np.uint8),
@@ -64,3 +72,16 @@ class Words(Sequence[str]):
     def _bytes(self, number: int) -> bytes:
         end = int(self._ends[number])
         return self.text[end - int(self.lengths[number]) : end].tobytes()
+
+
+def _encoded(word: str) -> bytes:
+    try:
+        text = word.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"the word {word[:20]!r} has no UTF-8: mend or remove it") from error
+    if len(text) > _LONGEST:
+        raise DataError(
+            f"the word that begins {word[:20]!r} has {len(text)} bytes, more than {_LONGEST}: "
+            "remove it"
+        )
+    return text

@@ -1,0 +1,184 @@
+"""Budgets: the best of all choices by brute force, which honours the wish on all words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from yakusu.compress import budget as budget_module
+from yakusu.compress.budget import (
+    Budget,
+    Choice,
+    choose_codes,
+    choose_step,
+    losses_by_components,
+    trade_off,
+)
+from yakusu.compress.codebook import Codebook, compress, ratio
+from yakusu.compress.codes import code
+from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.uniform import ONE_TIER, Rounding, Tier, tiers_from
+from yakusu.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+ALL_CODES = (2, 4, 8, 16, 32, 64, 128, 256)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Floats:
+    rng = np.random.default_rng(11)
+    return rng.standard_t(5, (2000, 4)) @ rng.standard_normal((4, 4))
+
+
+@pytest.fixture(scope="module")
+def choices(vectors: Floats) -> list[Choice]:
+    """Every M and K, one at a time, measured by rebuilding the vectors."""
+    found = []
+    for k in ALL_CODES:
+        for m in range(1, 5):
+            coded = code(vectors, n_components=m, n_codes=k)
+            loss = Codebook.closed(coded).share_lost(vectors, coded.codes)
+            bits = m * (k - 1).bit_length()
+            found.append(Choice(m, k, bits, ratio(vectors.shape, m, k), loss))
+    return found
+
+
+def as_chosen(choice: Choice) -> tuple[int, int]:
+    return choice.n_components, choice.n_codes
+
+
+def test_the_trade_off_is_that_of_brute_force(vectors: Floats, choices: list[Choice]) -> None:
+    quick = list(trade_off(vectors))
+    assert [as_chosen(choice) for choice in quick] == [as_chosen(choice) for choice in choices]
+    for one, other in zip(quick, choices, strict=True):
+        assert (one.bits, one.ratio) == (other.bits, other.ratio)
+        assert one.loss == pytest.approx(other.loss, rel=1e-6)
+
+
+def test_losses_with_the_first_components_are_those_of_each_alone(vectors: Floats) -> None:
+    losses = losses_by_components(vectors, code(vectors, n_components=4, n_codes=5))
+    for m in range(1, 5):
+        coded = code(vectors, n_components=m, n_codes=5)
+        expected = Codebook.closed(coded).share_lost(vectors, coded.codes)
+        assert losses[m - 1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("bits", [1, 5, 8, 13, 20.5, 32])
+def test_within_bits_none_loses_less(vectors: Floats, choices: list[Choice], bits: float) -> None:
+    best = min((c for c in choices if c.bits <= bits), key=lambda c: (c.loss, c.bits))
+    assert as_chosen(choose_codes(vectors, Budget(bits=bits))) == as_chosen(best)
+
+
+@pytest.mark.parametrize("times", [2, 6, 10.5, 30])
+def test_within_a_ratio_none_loses_less(
+    vectors: Floats, choices: list[Choice], times: float
+) -> None:
+    best = min((c for c in choices if c.ratio >= times), key=lambda c: (c.loss, c.bits))
+    chosen = choose_codes(vectors, Budget(ratio=times))
+    assert as_chosen(chosen) == as_chosen(best) and chosen.ratio >= times
+
+
+@pytest.mark.parametrize("loss", [0.6, 0.2, 0.05, 0.001])
+def test_within_a_loss_none_is_smaller(vectors: Floats, choices: list[Choice], loss: float) -> None:
+    best = max((c for c in choices if c.loss <= loss), key=lambda c: (c.ratio, -c.loss))
+    chosen = choose_codes(vectors, Budget(max_loss=loss))
+    assert as_chosen(chosen) == as_chosen(best)
+    coded, book = compress(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
+    assert book.share_lost(vectors, coded.codes) <= chosen.loss <= loss
+
+
+@pytest.mark.parametrize("loss", [0.1, 0.01, 0.001])
+def test_a_sample_that_is_easier_than_all_words_does_not_break_the_wish(
+    vectors: Floats, monkeypatch: pytest.MonkeyPatch, loss: float
+) -> None:
+    """256 codes hold each of 250 words exactly."""
+    monkeypatch.setattr(budget_module, "_SAMPLE", 250)
+    chosen = choose_codes(vectors, Budget(max_loss=loss))
+    coded = code(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
+    measured = Codebook.closed(coded).share_lost(vectors, coded.codes)
+    assert measured == pytest.approx(chosen.loss, rel=1e-9) and measured <= loss
+
+
+# ---- steps ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a step gives on all words."""
+
+    bits: float
+    ratio: float
+    loss: float
+
+
+def made(vectors: Floats, step: float, tiers: tuple[Tier, ...] = ONE_TIER) -> Made:
+    rounding = Rounding(vectors, n_components=4, tiers=tiers)
+    numbers = rounding.numbers(step)
+    size = 8 * EntropyCodes.of(numbers, tiers).n_bytes
+    error = np.square(vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
+    variance = np.square(vectors - vectors.mean(axis=0)).sum()
+    dense = 32 * vectors.size
+    return Made(size / len(vectors), dense / (size + 32 * (4 + 1) * 4), error / variance)
+
+
+@pytest.mark.parametrize("tiers", [ONE_TIER, tiers_from((100, 900))], ids=["one", "three"])
+@pytest.mark.parametrize("sample", [40_000, 300])
+def test_a_step_honours_the_wish_on_all_words_and_hardly_more(
+    vectors: Floats, monkeypatch: pytest.MonkeyPatch, sample: int, tiers: tuple[Tier, ...]
+) -> None:
+    monkeypatch.setattr(budget_module, "_SAMPLE", sample)
+    near = 0.9 if sample > 2000 else 0.75
+    for bits in (8, 20):
+        found = made(vectors, choose_step(vectors, Budget(bits=bits), tiers=tiers), tiers)
+        assert near * bits < found.bits <= bits
+    for times in (5, 12):
+        found = made(vectors, choose_step(vectors, Budget(ratio=times), tiers=tiers), tiers)
+        assert times * (1 - 1e-9) <= found.ratio < times / near
+    for loss in (0.2, 0.003):
+        found = made(vectors, choose_step(vectors, Budget(max_loss=loss), tiers=tiers), tiers)
+        assert near * loss < found.loss <= loss * (1 + 1e-9)
+
+
+def test_choices_are_the_same_every_time(vectors: Floats) -> None:
+    for wish in (Budget(bits=12), Budget(ratio=9), Budget(max_loss=0.02)):
+        assert choose_codes(vectors, wish) == choose_codes(vectors.copy(), wish)
+        assert choose_step(vectors, wish) == choose_step(np.asfortranarray(vectors), wish)
+
+
+# ---- what cannot be ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (Budget(bits=0.5), "0.5 bits a word"),
+        (Budget(ratio=1000), "a ratio of 1000"),
+        (Budget(max_loss=1e-9), "a loss of 1e-09"),
+    ],
+)
+def test_what_no_choice_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
+    with pytest.raises(DataError, match=f"{said} cannot be reached: ask for less"):
+        choose_codes(vectors, wish)
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (Budget(bits=1e-3), "0.001 bits a word"),
+        (Budget(ratio=1000), "a ratio of 1000"),
+        (Budget(max_loss=1e-12), "a loss of 1e-12"),
+    ],
+)
+def test_what_no_step_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
+    with pytest.raises(DataError, match=f"{said} cannot be reached: ask for less"):
+        choose_step(vectors, wish)
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [{}, {"bits": 3, "ratio": 2}, {"bits": -1}, {"ratio": -2.0}, {"max_loss": 1}, {"max_loss": -1}],
+)
+def test_a_budget_is_exactly_one_wish_that_can_be(wishes: dict[str, float]) -> None:
+    with pytest.raises(DataError, match="give one of them, greater than 0, and a loss of less"):
+        Budget(**wishes)
