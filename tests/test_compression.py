@@ -81,7 +81,7 @@ def test_a_side_is_its_tables_and_tied_ones_stay_one(
     for name in ("src_table", "tgt_table", "output_table"):
         kind = CodedTable if name[0] in coded else DenseTable
         assert isinstance(getattr(translator.model, name), kind), name
-    assert [table.tables for table in made.tables] == groups
+    assert [table.codes.tables for table in made.tables] == groups
     for group in groups:
         assert len({id(getattr(translator.model, name)) for name in group}) == 1
 
@@ -139,11 +139,13 @@ def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
     )
     dense = 32 * 47 * 16
     table = made.tables[0]
-    assert (table.n_words, table.width, table.n_exact) == (47, 16, 2)
+    assert (table.n_words, table.width, table.codes.n_exact) == (47, 16, 2)
     assert table.ratio == pytest.approx(dense / (47 * 8 * 2 + 32 * (8 * (16 + 4) + 2 * 16)))
     assert made.file_bytes[1] < made.file_bytes[0]
     assert isinstance(made.scores[0], Score) and made.scores[0].value == pytest.approx(100)
     assert made.scores[1].value < 100
+    facts = read_json(saved.parent / "small" / "receipt.json")["compressed"]
+    assert facts["scores"] == [str(made.scores[0]), str(made.scores[1])]
 
 
 def test_card_and_receipt_tell_of_it(saved: Path) -> None:
@@ -153,7 +155,8 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
     manifest = read_json(saved / "manifest.json")
     assert facts["compressed"]["from"] == manifest["files"]["model.safetensors"]["sha256"]
     card = (saved.parent / "small" / "README.md").read_text()
-    assert "src_table, tgt_table, output_table: 47 x 16 numbers as 16 codes of 4" in card
+    assert "src_table = tgt_table = output_table: 47 x 16 numbers as 16 codes of 4" in card
+    assert "all other matrices: 8 bits a number" in card
     assert card.index("## Compressed") < card.index("## How to use it")
 
 
@@ -163,10 +166,13 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
         ({"n_components": 17}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
         ({"n_codes": 1}, DataError, "K = 1 codes tell nothing apart"),
         ({"n_exact": 48}, DataError, "48 exact ids are more than the 47 that there are"),
+        ({"src": ["a"], "references": ["b", "c"]}, DataError, "1 sentences and 2 references"),
+        ({"src": ["a"]}, DataError, "sentences and references go together"),
+        ({"src": Path("nowhere"), "references": ["a"]}, DataError, "nowhere does not exist"),
     ],
 )
 def test_what_does_not_suit_is_refused_and_nothing_is_written(
-    saved: Path, options: dict[str, int], error: type[Exception], message: str
+    saved: Path, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         compressed(saved, **options)

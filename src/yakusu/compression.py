@@ -2,20 +2,23 @@
 
 import multiprocessing
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from yakusu.compress.codebook import compress, ratio
-from yakusu.compress.rows import to_int8
+from yakusu.compress.rows import from_int8, has_int8, to_int8
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.evaluation import Text, evaluate
+from yakusu.evaluation import Text
 from yakusu.folder import json_text, read_json, sha256
-from yakusu.metrics import Score
+from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable
 from yakusu.progress import Progress, Silent
+from yakusu.receipt import compression_story
+from yakusu.text import read_lines
+from yakusu.training.checkpoint import Tensors
 from yakusu.translator import Translator, save_translator
 
 Side = Literal["encoder", "decoder"]
@@ -29,18 +32,25 @@ _TABLES: dict[Side, tuple[TableName, ...]] = {
 class CompressedTable:
     """What became of a table, or of several that were one.
 
-    loss: Squared error over the variance of its vectors.
-    ratio: By the paper's formula.
+    codes: Which, and how.
+    n_words, width: V, without pad, and D.
+    loss: Squared error over the variance of its vectors, exact ones not counted apart.
+    ratio: By the paper's formula, and exact vectors.
     """
 
-    tables: tuple[str, ...]
+    codes: TableCodes
     n_words: int
     width: int
-    n_components: int
-    n_codes: int
-    n_exact: int
     loss: float
     ratio: float
+
+    def __str__(self) -> str:
+        codes = self.codes
+        return (
+            f"{' = '.join(codes.tables)}: {self.n_words:,} x {self.width} numbers as "
+            f"{codes.n_components} codes of {codes.n_codes}, {codes.n_exact:,} vectors as they "
+            f"were: {self.ratio:.1f} times smaller, {self.loss:.2%} of the variance lost"
+        )
 
 
 @dataclass(frozen=True)
@@ -91,46 +101,29 @@ def compress_translator(
     Raises:
         ModelError: The folder is incomplete or corrupt, or compressed already.
         RunError: `out` is there already.
-        DataError: M or K does not suit the tables.
+        DataError: M or K does not suit the tables, or the texts do not belong together.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
     if out.exists():
         raise RunError(f"{out} is there already: choose another folder")
+    texts = _both(src, references)
     translator = Translator.load(folder)
-    config = read_json(folder / "config.json")
-    if config["compressed"]:
+    if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
-    n_components = n_components or translator.model.output_weight.shape[1]
-    coded, tables = [], []
+    before = _bleu(translator, texts, lowercase, progress)
+    tables = []
     for names in _groups(translator.model, sides):
+        width = getattr(translator.model, names[0]).weight.shape[1]
         codes = TableCodes(
-            tables=names, n_components=n_components, n_codes=n_codes, n_exact=n_exact
+            tables=names, n_components=n_components or width, n_codes=n_codes, n_exact=n_exact
         )
         tables.append(_compress(translator.model, codes, progress))
-        coded.append(codes)
-    weights = translator.model.weights()
-    facts = read_json(folder / "receipt.json")
-    facts["compressed"] = {
-        "from": sha256(folder / "model.safetensors"),
-        "tables": [asdict(table) for table in tables],
-        "int8": int8,
-    }
-    save_translator(
-        out,
-        to_int8(weights) if int8 else weights,
-        translator.tokenizer,
-        model=translator.model.config,
-        languages=translator.languages,
-        search=translator.search,
-        compressed=coded,
-        documents={"receipt.json": json_text(facts), "README.md": _card(folder, tables, int8=int8)},
-    )
-    return CompressedTranslator(
-        out,
-        tuple(tables),
-        (_size(folder), _size(out)),
-        _scores(folder, out, src, references, lowercase, progress),
-    )
+    weights = to_int8(translator.model.weights()) if int8 else translator.model.weights()
+    translator.model.load_weights(from_int8(weights))
+    after = _bleu(translator, texts, lowercase, progress)
+    scores = (before, after) if before and after else None
+    _write(out, folder, translator, weights, tables, scores)
+    return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 
 def memory_of(model: str | Path) -> int:
@@ -160,47 +153,80 @@ def _compress(model: Seq2Seq, codes: TableCodes, progress: Progress) -> Compress
     )
     codes.put(model, CodedTable.of(weight, found.codes, book, codes.n_exact))
     return CompressedTable(
-        codes.tables,
+        codes,
         vectors.shape[0],
         vectors.shape[1],
-        codes.n_components,
-        codes.n_codes,
-        codes.n_exact,
         loss=book.share_lost(vectors, found.codes),
         ratio=ratio(vectors.shape, codes.n_components, codes.n_codes, codes.n_exact),
     )
 
 
-def _scores(
-    before: Path,
-    after: Path,
-    src: Text | None,
-    references: Text | None,
+def _both(src: Text | None, references: Text | None) -> tuple[list[str], list[str]] | None:
+    """Sentences and references, read before anything is made."""
+    if src is None and references is None:
+        return None
+    if src is None or references is None:
+        raise DataError("sentences and references go together: give both, or neither")
+    lines, truth = (
+        list(read_lines(text) if isinstance(text, str | Path) else text)
+        for text in (src, references)
+    )
+    if len(lines) != len(truth):
+        raise DataError(
+            f"{len(lines)} sentences and {len(truth)} references: align them line by line"
+        )
+    return lines, truth
+
+
+def _bleu(
+    translator: Translator,
+    texts: tuple[list[str], list[str]] | None,
     lowercase: bool,
     progress: Progress,
-) -> tuple[Score, Score] | None:
-    if src is None or references is None:
+) -> Score | None:
+    if texts is None:
         return None
-    first, second = (
-        evaluate(folder, references, src=src, lowercase=lowercase, progress=progress)[0]
-        for folder in (before, after)
+    src, truth = texts
+    with progress.task("translating", "sentences", len(src)) as task:
+        made = []
+        for best in translator.stream(src):
+            made.append(best[0].text)
+            task.advance()
+    language = translator.languages[1] or None
+    return score(made, truth, lowercase=lowercase, target_language=language)[0]
+
+
+def _write(
+    out: Path,
+    folder: Path,
+    translator: Translator,
+    weights: Tensors,
+    tables: list[CompressedTable],
+    scores: tuple[Score, Score] | None,
+) -> None:
+    facts = read_json(folder / "receipt.json")
+    facts["compressed"] = {
+        "from": sha256(folder / "model.safetensors"),
+        "tables": [str(table) for table in tables],
+        "int8": has_int8(weights),
+        "scores": [str(each) for each in scores or ()],
+    }
+    head, how = (folder / "README.md").read_text(encoding="utf-8").split("## How to use it")
+    lines = "\n".join(f"- {line}" for line in compression_story(facts["compressed"]))
+    card = f"{head}## Compressed\n\nWhat is said above is of the translator before.\n\n{lines}\n\n"
+    save_translator(
+        out,
+        weights,
+        translator.tokenizer,
+        model=translator.model.config,
+        languages=translator.languages,
+        search=translator.search,
+        compressed=[table.codes for table in tables],
+        documents={
+            "receipt.json": json_text(facts),
+            "README.md": f"{card}## How to use it{how}",
+        },
     )
-    assert isinstance(first, Score) and isinstance(second, Score)
-    return first, second
-
-
-def _card(folder: Path, tables: list[CompressedTable], *, int8: bool) -> str:
-    lines = [
-        f"- {', '.join(table.tables)}: {table.n_words:,} x {table.width} numbers as "
-        f"{table.n_components} codes of {table.n_codes}, {table.ratio:.1f} times smaller; "
-        f"{table.loss:.2%} of the variance is lost; {table.n_exact:,} vectors kept as they were"
-        for table in tables
-    ]
-    if int8:
-        lines.append("- all other matrices: 8 bits a number")
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    head, how = card.split("## How to use it")
-    return head + "## Compressed\n\n" + "\n".join(lines) + "\n\n## How to use it" + how
 
 
 def _size(folder: Path) -> int:

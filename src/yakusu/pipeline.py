@@ -283,7 +283,10 @@ def verify(folder: str | Path) -> list[str]:
     files = read_json(folder / "manifest.json")["files"]
     lines = [f"{file['sha256']}  {name}" for name, file in files.items()]
     if "receipt.json" in files:
-        lines += story(read_json(folder / "receipt.json"))
+        try:
+            lines += story(read_json(folder / "receipt.json"))
+        except KeyError as error:
+            lines.append(f"receipt.json does not say what made it: it has no {error}")
     return [*lines, f"whole: {len(files)} files of {folder} are as they were written"]
 
 

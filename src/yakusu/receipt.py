@@ -109,7 +109,18 @@ def story(facts: dict[str, Any]) -> list[str]:
         f"minutes; {flops['counted']:.2e} FLOPs counted, {flops['paper']:.2e} by the paper's "
         "formula",
         *facts["scores"],
+        *compression_story(facts.get("compressed")),
     ]
+
+
+def compression_story(facts: dict[str, Any] | None) -> list[str]:
+    """What was done to a compressed translator, in a few lines."""
+    if not facts:
+        return []
+    rest = ["all other matrices: 8 bits a number"] if facts["int8"] else []
+    labels = ("before it was compressed", "compressed")
+    scores = [f"{label}: {score}" for label, score in zip(labels, facts["scores"], strict=False)]
+    return [f"compressed from {facts['from']}", *facts["tables"], *rest, *scores]
 
 
 def card(facts: dict[str, Any]) -> str:

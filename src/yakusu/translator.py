@@ -90,7 +90,9 @@ class Translator:
             )
             search = SearchConfig(**config["search"])
             languages = (config["source_language"], config["target_language"])
-            for codes in map(TableCodes.model_validate_json, map(json_text, config["compressed"])):
+            for codes in map(
+                TableCodes.model_validate_json, map(json_text, config.get("compressed", []))
+            ):
                 codes.put(model, codes.empty(model))
             model.load_weights(from_int8(load_tensors(folder / "model.safetensors")))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:

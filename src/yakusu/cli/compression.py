@@ -66,8 +66,6 @@ def compress(
     """
     from yakusu.compression import memory_of
 
-    if bool(src) != bool(ref):
-        raise DataError("--src and --ref go together: give both, or neither")
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
@@ -83,22 +81,20 @@ def compress(
         progress=Shown(),
     )
     for table in made.tables:
-        print(
-            f"{' = '.join(table.tables)}: {table.n_words:,} x {table.width} numbers as "
-            f"{table.n_components} codes of {table.n_codes}: {table.ratio:.1f} times smaller, "
-            f"{table.loss:.2%} of the variance lost"
-        )
-    print(f"weights on disk: {_from_to(made.file_bytes, 1e6)} MB")
+        print(table)
+    print(f"weights on disk: {_from_to(made.file_bytes)}")
+    if made.file_bytes[1] > made.file_bytes[0]:
+        print("that is larger: compress both sides of tied tables, or take smaller --m or --k")
     memory = memory_of(model), memory_of(out)
-    print(f"in memory, when it translates: {_from_to(memory, 1e6)} MB")
+    print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
         print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
     print(f"the translator: {made.folder}")
 
 
-def _from_to(sizes: tuple[int, int], unit: float) -> str:
-    before, after = sizes
-    return f"{before / unit:.1f} -> {after / unit:.1f} ({before / max(after, 1):.1f} times less)"
+def _from_to(sizes: tuple[int, int]) -> str:
+    before, after = (max(1, size) / 1e6 for size in sizes)
+    return f"{before:.1f} -> {after:.1f} MB ({after / before:.0%})"
 
 
 # ---- word vectors --------------------------------------------------------------------------------
@@ -114,7 +110,10 @@ def compress_vectors(
         bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
     ] = False,
     step: Annotated[float, typer.Option(min=0, help="Of --uniform, for a fixed step.")] = 0,
-    whitening: Annotated[float, typer.Option(min=0, max=1, help="Of --uniform, p.")] = 0.5,
+    whitening: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Of --uniform: 0 keeps, 1 evens out; 0.5 by default."),
+    ] = None,
     tiers: Annotated[
         str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
     ] = "",
@@ -138,9 +137,9 @@ def compress_vectors(
     """
     budget = yakusu.compress.Budget(bits, ratio, max_loss) if bits or ratio or max_loss else None
     if uniform:
-        method = _by_numbers(budget, (m, k), step, whitening, tiers)
+        method = _by_numbers(budget, (m, k), step, 0.5 if whitening is None else whitening, tiers)
     else:
-        method = _by_codes(budget, m, k, (step, tiers))
+        method = _by_codes(budget, m, k, (step, tiers, whitening is not None))
     report = yakusu.vectors.compress(
         source,
         out,
@@ -151,8 +150,12 @@ def compress_vectors(
         progress=Shown(),
     )
     _print_facts(report.facts)
-    print(f"lost: {report.share_lost:.2%} of the variance, a squared error of {report.loss:.5g}")
-    table = Table("ranks of words", "nearest words that stay", box=box.SIMPLE)
+    if report.facts.ratio < 1:
+        print("that is larger than the vectors were: take smaller --m or --k, or a larger --step")
+    print(
+        f"lost: {report.share_lost:.2%} of the variance, a squared error a word of {report.loss:.5g}"
+    )
+    table = Table("ranks of words", "of 10 nearest words stay", box=box.SIMPLE)
     for band in report.recall:
         table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
     Console().print(table)
@@ -161,7 +164,9 @@ def compress_vectors(
 
 def _by_codes(budget: "Budget | None", m: int, k: int, others: tuple[float | str, ...]) -> "Method":
     if any(others):
-        raise DataError("--step and --tiers belong to --uniform: add it, or leave them out")
+        raise DataError(
+            "--step, --tiers and --whitening belong to --uniform: add it, or leave them out"
+        )
     if not budget:
         return yakusu.compress.ByCodes(m, k or 16)
     if m or k:
@@ -227,11 +232,11 @@ def evaluate(
         progress=Shown(),
     )
     table = Table(
-        "task", *(system.system for system in systems), "items", "unknown", box=box.SIMPLE
+        "task", *(system.system for system in systems), "items", "left out", box=box.SIMPLE
     )
     for results in zip(*(system.results for system in systems), strict=True):
         first = results[0]
-        scores = [f"{100 * result.score:.1f}" for result in results]
+        scores = [f"{100 * result.score:.1f}" if result.used else "-" for result in results]
         table.add_row(first.name, *scores, f"{first.used:,}", f"{first.left_out:,}")
     Console().print(table)
     print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))

@@ -42,9 +42,11 @@ class Budget:
     def __post_init__(self) -> None:
         given = [value for value in (self.bits, self.ratio, self.max_loss) if value]
         if len(given) != 1 or given[0] < 0 or self.max_loss >= 1:
+            named = {"bits": self.bits, "ratio": self.ratio, "max_loss": self.max_loss}
+            wishes = ", ".join(f"{name} = {value:g}" for name, value in named.items() if value)
             raise DataError(
-                f"bits = {self.bits}, ratio = {self.ratio}, max_loss = {self.max_loss}: give one "
-                "of them, greater than 0, and a loss of less than 1"
+                f"{wishes or 'no wish'} is no budget: give one of bits, ratio and max_loss, greater "
+                "than 0, and a loss of less than 1"
             )
 
     def __str__(self) -> str:
@@ -171,4 +173,5 @@ def _on_all_words(choice: Choice, vectors: Matrix) -> Choice:
 
 
 def _unreachable(budget: Budget) -> DataError:
-    return DataError(f"{budget} cannot be reached: ask for less")
+    remedy = "allow a greater loss" if budget.max_loss else "ask for less"
+    return DataError(f"{budget} cannot be reached: {remedy}")

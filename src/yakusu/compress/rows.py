@@ -24,6 +24,11 @@ def to_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return small
 
 
+def has_int8(weights: Mapping[str, Tensor]) -> bool:
+    """Whether `to_int8` made them."""
+    return any(name.startswith(_SCALE) for name in weights)
+
+
 def from_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights that `to_int8` was given, up to its rounding."""
     return {
