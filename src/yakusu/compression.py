@@ -48,14 +48,12 @@ class CompressedTranslator:
     """What `compress_translator` made; each pair is before and after.
 
     file_bytes: Of the weights on disk.
-    memory_bytes: That a process grows by when it loads the translator and translates with it.
     scores: BLEU, where there was something to translate.
     """
 
     folder: Path
     tables: tuple[CompressedTable, ...]
     file_bytes: tuple[int, int]
-    memory_bytes: tuple[int, int]
     scores: tuple[Score, Score] | None
 
 
@@ -131,9 +129,14 @@ def compress_translator(
         out,
         tuple(tables),
         (_size(folder), _size(out)),
-        (_memory(folder), _memory(out)),
         _scores(folder, out, src, references, lowercase, progress),
     )
+
+
+def memory_of(model: str | Path) -> int:
+    """Bytes by which a new process grows when it loads a translator and translates with it."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_grown, (model,))
 
 
 def _groups(model: Seq2Seq, sides: tuple[Side, ...]) -> list[tuple[TableName, ...]]:
@@ -204,13 +207,7 @@ def _size(folder: Path) -> int:
     return (folder / "model.safetensors").stat().st_size
 
 
-def _memory(folder: Path) -> int:
-    """Bytes by which a new process grows when it loads a translator and translates with it."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_grown, (folder,))
-
-
-def _grown(folder: Path) -> int:
+def _grown(folder: str | Path) -> int:
     before = _resident()
     Translator.load(folder).translate(["a"])
     return _resident() - before

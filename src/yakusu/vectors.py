@@ -12,7 +12,7 @@ from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.codes import Matrix
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.figure import draw_trade_off
-from yakusu.compress.fileformat import Precision, open_compressed, write_compressed
+from yakusu.compress.fileformat import Precision, is_compressed, open_compressed, write_compressed
 from yakusu.compress.intrinsic import (
     Analogy,
     Similarity,
@@ -99,9 +99,11 @@ def compress(
         progress: Watches.
 
     Raises:
-        DataError: The vectors cannot be read, or the method does not suit them.
+        DataError: The vectors cannot be read, the method does not suit them, or `out` cannot be
+            written: it has no folder, or is a file of another kind.
     """
     out, progress = Path(out), progress or Silent()
+    _refuse(out)
     dense = source
     if not isinstance(dense, WordVectors):
         dense = read_vectors(dense, words=words, progress=progress)
@@ -115,6 +117,14 @@ def compress(
     curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
     draw_trade_off(out.with_name(f"{out.name}.png"), curve, (report.facts.ratio, report.share_lost))
     return report
+
+
+def _refuse(out: Path) -> None:
+    """Complain before any work: no folder, or a file that somebody needs."""
+    if not out.parent.is_dir():
+        raise DataError(f"{out.parent} is no folder: make it, or write the file elsewhere")
+    if out.exists() and not is_compressed(out):
+        raise DataError(f"{out} is there and holds something else: choose another name")
 
 
 def inspect(path: str | Path) -> Facts:
@@ -147,8 +157,11 @@ def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progre
         part = dense[rows].astype(np.float64)
         error += float(np.square(part - made.rows(rows)).sum())
         variance += float(np.square(part - mean).sum())
-    most = min(10, len(dense) - 1)
-    recall = neighbours_by_band(dense.__getitem__, made.rows, len(dense), n=most, progress=progress)
+    recall: tuple[Band, ...] = ()
+    if most := min(10, len(dense) - 1):
+        recall = neighbours_by_band(
+            dense.__getitem__, made.rows, len(dense), n=most, progress=progress
+        )
     return Report(_facts(path, made), error / len(dense), error / variance, recall)
 
 

@@ -155,3 +155,17 @@ def test_a_value_that_is_not_finite_is_named_by_its_row(vectors: Floats) -> None
     broken[8500, 3] = np.nan
     with pytest.raises(DataError, match="row 8500 is not finite"):
         code(broken, n_components=3, n_codes=4)
+
+
+def test_a_mean_that_is_folded_in_costs_nothing_but_what_lies_outside_the_basis(
+    vectors: Floats,
+) -> None:
+    for n_components, same in ((13, True), (6, False)):
+        coded = code(vectors + 5, n_components=n_components, n_codes=8)
+        book = Codebook.closed(coded)
+        folded = book.folded()
+        assert (folded.mean == 0).all()
+        lost = folded.loss(vectors + 5, coded.codes) - book.loss(vectors + 5, coded.codes)
+        outside = book.mean - book.basis.T @ np.linalg.lstsq(book.basis.T, book.mean)[0]
+        assert (lost < 1e-6) == same
+        assert lost == pytest.approx(float(outside @ outside), rel=0.05, abs=1e-6)

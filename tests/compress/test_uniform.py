@@ -73,10 +73,16 @@ def test_one_word_is_its_own_mean() -> None:
     assert rounding.lattice(numbers).rebuild(numbers).tolist() == [[1, 2]]
 
 
-def test_variance_and_coarsest_step_are_what_they_say(vectors: Floats) -> None:
+def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Floats) -> None:
     rounding = Rounding(vectors, n_components=6)
-    squares = np.square(vectors - vectors.mean(axis=0)).sum()
-    assert rounding.variance == pytest.approx(squares / 9000, rel=1e-12)
+    numbers = rounding.numbers(1)
+    error = np.square(vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
+    variance = np.square(vectors - vectors.mean(axis=0)).sum()
+    assert rounding.share_lost(numbers) == pytest.approx(error / variance, rel=1e-9)
+
+
+def test_the_coarsest_step_leaves_nothing_and_a_finer_one_does(vectors: Floats) -> None:
+    rounding = Rounding(vectors, n_components=6)
     coarsest = rounding.coarsest()
     assert (rounding.numbers(1.0001 * coarsest) == 0).all()
     assert (rounding.numbers(0.999 * coarsest) != 0).any()

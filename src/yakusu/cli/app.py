@@ -71,6 +71,13 @@ def main() -> None:
     except YakusuError as error:
         err.print(f"[bold red]error:[/] {escape(str(error))}")
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name not in compression.LIBRARIES:
+            raise
+        err.print(
+            f"[bold red]error:[/] this needs {error.name}: pip install {escape('yakusu[compress]')}"
+        )
+        sys.exit(2)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         err.print(f"[bold red]error:[/] {escape(place + (error.strerror or str(error)))}")

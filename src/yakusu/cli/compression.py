@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from yakusu.compression import Side
     from yakusu.vectors import Facts
 
+LIBRARIES = ("constriction", "matplotlib", "numba", "scipy", "sklearn")  # yakusu[compress]
+_HARM = 0.02  # loss of a score that users are told of
 vectors = typer.Typer(
     name="vectors",
     help="Compress word vectors, look into them, score them.",
@@ -62,6 +64,8 @@ def compress(
 
     Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
     """
+    from yakusu.compression import memory_of
+
     if bool(src) != bool(ref):
         raise DataError("--src and --ref go together: give both, or neither")
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
@@ -85,7 +89,8 @@ def compress(
             f"{table.loss:.2%} of the variance lost"
         )
     print(f"weights on disk: {_from_to(made.file_bytes, 1e6)} MB")
-    print(f"in memory: {_from_to(made.memory_bytes, 1e6)} MB")
+    memory = memory_of(model), memory_of(out)
+    print(f"in memory, when it translates: {_from_to(memory, 1e6)} MB")
     if made.scores:
         print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
     print(f"the translator: {made.folder}")
@@ -232,6 +237,17 @@ def evaluate(
     print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
     if not original:
         print("add --original to see the floats, and whitened ones as a control of Code")
+        return
+    print(
+        "Code is of whitened vectors: compare it with the whitened floats, and Real with the floats"
+    )
+    floats, control = systems[0].results, systems[1].results
+    for before, after in zip(floats, control, strict=True):
+        if after.score < before.score - _HARM:
+            lost = 100 * (before.score - after.score)
+            print(
+                f"whitening alone loses {lost:.1f} at {before.name}: use the rebuilt vectors there"
+            )
 
 
 @vectors.command()

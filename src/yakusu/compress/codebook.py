@@ -40,6 +40,14 @@ class Codebook:
             axes.mean, (axes.loadings * axes.scale[:, None]).T, np.nan_to_num(coded.centroids)
         )
 
+    def folded(self) -> "Codebook":
+        """The paper's form, without a mean: it goes into the weights, as far as the basis reaches.
+
+        With M = H nothing is lost; with M < H what of the mean lies outside the basis is.
+        """
+        shares, *_ = np.linalg.lstsq(self.basis.T, self.mean)
+        return Codebook(np.zeros_like(self.mean), self.basis, self.weights + shares[:, None])
+
     def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
         """The vectors (n, H) of codes (n, M)."""
         chosen = self.weights[np.arange(codes.shape[1]), codes]  # (n, M)
@@ -203,7 +211,7 @@ def _solved(normal: Floats, target: Floats) -> Floats:
     """Least squares of normal equations; codes that no word has, or that follow from others, get
     the least weights."""
     normal.flat[:: len(normal) + 1] += 1e-10 * np.trace(normal) / len(normal)
-    solution: Floats = np.linalg.solve(normal, target)
+    solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)
     return solution
 
 

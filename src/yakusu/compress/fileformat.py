@@ -63,6 +63,12 @@ def write_compressed(
     return open_compressed(path)
 
 
+def is_compressed(path: Path) -> bool:
+    """Whether it is a file as `write_compressed` writes it, whole or not."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def open_compressed(path: Path) -> CompressedVectors:
     """Open a file by a memory map, after checking its hash.
 

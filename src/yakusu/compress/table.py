@@ -7,31 +7,32 @@ The vector of an id is c B: C coefficients times C rows. The first M are the cod
 basis; the next is 1 times the mean vector; the rest is zero. Every coefficient of pad is zero.
 """
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from yakusu.compress.codebook import Codebook
 from yakusu.compress.packing import PackedCodes, bits_of, bytes_of_word
 from yakusu.config import Config
 from yakusu.model.base import Seq2Seq
 from yakusu.model.product import Product
 from yakusu.model.table import Table
 
+if TYPE_CHECKING:  # a compressed translator is used without what compressed it
+    from yakusu.compress.codebook import Codebook
+
 TableName = Literal["src_table", "tgt_table", "output_table"]
-_ROWS = 8192  # ids whose coefficients are made at a time
+_ROWS = 512  # ids whose coefficients are made at a time
 
 
 class TableCodes(Config):
     """Which tables of a model are one coded table, and its M and K."""
 
     tables: tuple[TableName, ...]
-    n_components: int = Field(ge=1)
-    n_codes: int = Field(ge=2)
-    n_exact: int = Field(0, ge=0)
+    n_components: int
+    n_codes: int
+    n_exact: int = 0
 
     def put(self, model: Seq2Seq, table: Table) -> None:
         """Let `table` take the place of these tables."""
@@ -73,7 +74,7 @@ class CodedTable(Table):
 
     @classmethod
     def of(
-        cls, vectors: Tensor, codes: "np.ndarray[Any, Any]", book: Codebook, n_exact: int = 0
+        cls, vectors: Tensor, codes: "np.ndarray[Any, Any]", book: "Codebook", n_exact: int = 0
     ) -> "CodedTable":
         """Codes (V - 1, M) and the codebook of vectors (V - 1, D), N of which stay as they are."""
         n_components, n_codes = book.weights.shape
@@ -128,8 +129,11 @@ class CodedTable(Table):
     @torch.inference_mode(False)
     @torch.no_grad()
     def _every_coefficient(self) -> Tensor:
-        ids = torch.arange(len(self.packed) + 1, device=self.packed.device)
-        return torch.cat([self.coefficients(part) for part in ids.split(_ROWS)])  # (V, C)
+        n_ids, device = len(self.packed) + 1, self.packed.device
+        every = torch.empty(n_ids, self.basis.shape[1], device=device)
+        for ids in torch.arange(n_ids, device=device).split(_ROWS):
+            every[ids] = self.coefficients(ids)
+        return every  # (V, C)
 
 
 def _fixed(tensor: Tensor) -> nn.Parameter:

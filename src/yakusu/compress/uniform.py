@@ -89,7 +89,6 @@ class Rounding:
             raise DataError(f"a whitening of {whitening} is not possible: choose one from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
         self.mean, covariance = moments(vectors)
-        self.variance = float(np.trace(covariance)) * (1 - 1 / len(vectors))  # of a word
         values, axes = eigenvectors(covariance)
         deviations = np.sqrt(np.maximum(values[:n_components], 0))
         # A direction in which nothing varies has the number 0 for every word.
@@ -130,6 +129,15 @@ class Rounding:
                 numbers[begin:end] = rounded((part - self.mean) @ self.axes, step, factor)
                 task.advance(end - begin)
         return numbers
+
+    def share_lost(self, numbers: Numbers) -> float:
+        """The squared error over the variance of the vectors."""
+        lattice, error, variance = self.lattice(numbers), 0.0, 0.0
+        for begin, end, _ in _blocks(ONE_TIER, len(numbers)):
+            part = self.vectors[begin:end].astype(np.float64)
+            error += float(np.square(part - lattice.rebuild(numbers[begin:end])).sum())
+            variance += float(np.square(part - self.mean).sum())
+        return error / variance if variance else 0.0
 
     def lattice(self, numbers: Numbers) -> Lattice:
         """The best basis for numbers, in least squares."""

@@ -1,0 +1,209 @@
+"""Compressed translators: what is compressed, what it costs, and what loads it."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import yakusu
+from yakusu.compress.table import CodedTable
+from yakusu.compression import Side
+from yakusu.errors import DataError, ModelError, RunError
+from yakusu.folder import json_text, read_json
+from yakusu.metrics import Score
+from yakusu.model.table import DenseTable
+from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.search import SearchConfig
+from yakusu.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.translator import Translator, save_translator
+
+WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
+SENTENCES = [" ".join(words) for words in itertools.permutations(WORDS[:5], 3)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
+    return Tokenizer.train(corpus, corpus, TokenizerConfig(vocab_size=48), seed=1)
+
+
+@pytest.fixture
+def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A translator of nonsense, three-way tied unless a test says otherwise."""
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        n_layers=1, d_model=16, d_ff=32, n_heads=2, tied=getattr(request, "param", "three-way")
+    )
+    model = Transformer(
+        config, src_vocab_size=tokenizer.src_vocab_size, tgt_vocab_size=tokenizer.tgt_vocab_size
+    )
+    save_translator(
+        tmp_path / "model",
+        model.weights(),
+        tokenizer,
+        model=config,
+        languages=("en", "xx"),
+        search=SearchConfig(max_extra=5),
+        documents={
+            "receipt.json": json_text({"seed": 1}),
+            "README.md": "# A translator\n\n## How to use it\n\nSo.\n",
+        },
+    )
+    return tmp_path / "model"
+
+
+def compressed(saved: Path, **options: Any) -> tuple[yakusu.Translator, Any]:
+    made = yakusu.compress_translator(saved, saved.parent / "small", **options)
+    return Translator.load(saved.parent / "small"), made
+
+
+@pytest.mark.parametrize(
+    ("saved", "sides", "coded", "groups"),
+    [
+        ("three-way", ("encoder", "decoder"), "sto", [("src_table", "tgt_table", "output_table")]),
+        ("three-way", ("encoder",), "s", [("src_table",)]),
+        ("three-way", ("decoder",), "to", [("tgt_table", "output_table")]),
+        ("decoder", ("encoder", "decoder"), "sto", [("src_table",), ("tgt_table", "output_table")]),
+        ("none", ("decoder",), "to", [("tgt_table",), ("output_table",)]),
+    ],
+    indirect=["saved"],
+)
+def test_a_side_is_its_tables_and_tied_ones_stay_one(
+    saved: Path, sides: tuple[Side, ...], coded: str, groups: list[tuple[str, ...]]
+) -> None:
+    translator, made = compressed(saved, sides=sides, n_codes=4)
+    for name in ("src_table", "tgt_table", "output_table"):
+        kind = CodedTable if name[0] in coded else DenseTable
+        assert isinstance(getattr(translator.model, name), kind), name
+    assert [table.tables for table in made.tables] == groups
+    for group in groups:
+        assert len({id(getattr(translator.model, name)) for name in group}) == 1
+
+
+def test_many_codes_translate_as_before(saved: Path) -> None:
+    before = list(Translator.load(saved).stream(SENTENCES))
+    translator, made = compressed(saved, n_codes=47)  # as many as there are vectors
+    assert made.tables[0].loss < 1e-12
+    after = list(translator.stream(SENTENCES))
+    assert [best[0].text for best in after] == [best[0].text for best in before]
+    assert [best[0].score for best in after] == pytest.approx(
+        [best[0].score for best in before], abs=1e-4
+    )
+
+
+def test_logits_are_those_of_the_rebuilt_vectors(saved: Path) -> None:
+    translator, _ = compressed(saved, n_components=5, n_codes=3, n_exact=7)
+    table, dense = translator.model.output_table, Translator.load(saved).model.output_weight
+    ids = torch.arange(len(dense))
+    vectors = table(ids)
+    assert (vectors[:7] == dense[:7]).all() and (vectors[-1] == 0).all()
+    assert (vectors[7:-1] != dense[7:-1]).any(dim=1).all()
+    hidden = torch.randn(4, 3, 16, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(table.logits(hidden), hidden @ vectors[:-1].T)
+
+
+def test_one_by_one_or_together_the_same_translations(saved: Path) -> None:
+    translator, _ = compressed(saved, n_codes=4, n_exact=8)
+    together = list(translator.stream(SENTENCES, batch=64))
+    assert list(translator.stream(SENTENCES, batch=1)) == together
+
+
+def test_the_same_bytes_every_time(saved: Path) -> None:
+    for name in ("one", "two"):
+        yakusu.compress_translator(saved, saved.parent / name, n_codes=4, int8=True)
+    for path in (saved.parent / "one").iterdir():
+        assert path.read_bytes() == (saved.parent / "two" / path.name).read_bytes()
+
+
+def test_int8_keeps_every_matrix_to_half_a_step_of_its_row(saved: Path) -> None:
+    before = Translator.load(saved).model.weights()
+    after = compressed(saved, sides=("encoder",), int8=True)[0].model.weights()
+    for name, tensor in before.items():
+        if tensor.ndim == 2:
+            step = tensor.abs().amax(dim=1, keepdim=True) / 127
+            assert ((after[name] - tensor).abs() <= 0.5001 * step).all(), name
+        else:
+            assert (after[name] == tensor).all(), name
+
+
+def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
+    lines = Translator.load(saved).translate(SENTENCES[:5])
+    _, made = compressed(
+        saved, n_components=8, n_codes=4, n_exact=2, src=SENTENCES[:5], references=lines
+    )
+    dense = 32 * 47 * 16
+    table = made.tables[0]
+    assert (table.n_words, table.width, table.n_exact) == (47, 16, 2)
+    assert table.ratio == pytest.approx(dense / (47 * 8 * 2 + 32 * (8 * (16 + 4) + 2 * 16)))
+    assert made.file_bytes[1] < made.file_bytes[0]
+    assert isinstance(made.scores[0], Score) and made.scores[0].value == pytest.approx(100)
+    assert made.scores[1].value < 100
+
+
+def test_card_and_receipt_tell_of_it(saved: Path) -> None:
+    compressed(saved, n_codes=4, int8=True)
+    facts = read_json(saved.parent / "small" / "receipt.json")
+    assert facts["seed"] == 1 and facts["compressed"]["int8"] is True
+    manifest = read_json(saved / "manifest.json")
+    assert facts["compressed"]["from"] == manifest["files"]["model.safetensors"]["sha256"]
+    card = (saved.parent / "small" / "README.md").read_text()
+    assert "src_table, tgt_table, output_table: 47 x 16 numbers as 16 codes of 4" in card
+    assert card.index("## Compressed") < card.index("## How to use it")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_components": 17}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
+        ({"n_codes": 1}, DataError, "K = 1 codes tell nothing apart"),
+        ({"n_exact": 48}, DataError, "48 exact ids are more than the 47 that there are"),
+    ],
+)
+def test_what_does_not_suit_is_refused_and_nothing_is_written(
+    saved: Path, options: dict[str, int], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        compressed(saved, **options)
+    assert not (saved.parent / "small").exists()
+
+
+def test_a_compressed_model_or_a_folder_that_is_there_is_refused(saved: Path) -> None:
+    compressed(saved, n_codes=4)
+    with pytest.raises(RunError, match="small is there already"):
+        compressed(saved)
+    with pytest.raises(ModelError, match="small is compressed already"):
+        yakusu.compress_translator(saved.parent / "small", saved.parent / "smaller")
+
+
+def test_a_compressed_translator_needs_nothing_of_what_compressed_it(saved: Path) -> None:
+    translator, _ = compressed(saved, n_codes=4)
+    program = (
+        "import sys\n"
+        "for name in ('numba', 'scipy', 'sklearn', 'constriction', 'matplotlib'):\n"
+        "    sys.modules[name] = None\n"
+        "import yakusu\n"
+        "print(yakusu.Translator.load(sys.argv[1]).translate(['the red boat'])[0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, saved.parent / "small"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.rstrip("\n") == translator.translate(["the red boat"])[0]
+
+
+def test_a_coded_table_lies_in_as_few_bytes_as_it_says(saved: Path) -> None:
+    translator, _ = compressed(saved, n_components=10, n_codes=8)
+    table = translator.model.src_table
+    assert isinstance(table, CodedTable)
+    assert table.packed.shape == (47, 4)  # 30 bits
+    assert table.packed.dtype == torch.uint8
+    assert np.prod(table.exact.shape) == 0
