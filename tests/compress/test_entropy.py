@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.compress.entropy import EntropyCodes, Frequencies
+from yakusu.compress.entropy import EntropyCodes, Frequencies, stored_bits
 from yakusu.compress.uniform import ONE_TIER, Numbers, Tier, entropy, tiers_from
 
 
@@ -75,6 +75,7 @@ def test_the_size_is_entropy_and_frequencies_to_one_percent(tiers: tuple[int, ..
     tables = known.lowest.nbytes + known.sizes.nbytes + known.counts.nbytes
     least = entropy(numbers, parts) * len(numbers) / 8
     assert least + tables < codes.n_bytes < 1.01 * least + tables
+    assert stored_bits(numbers, parts) == 8 * codes.n_bytes / 40_000
 
 
 def test_entropy_is_the_sum_of_minus_p_log2_p() -> None:

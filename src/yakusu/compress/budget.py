@@ -1,7 +1,7 @@
 """What to choose where a size or a loss is given: M and K of codes, or the step of whole numbers.
 
-Everything is measured, on an even sample of the words; nothing is drawn. "Loss" here is the squared
-error over the variance of the vectors, so that 0.05 loses a twentieth.
+Everything is measured, on an even sample of the words and at last on all; nothing is drawn. "Loss"
+here is the squared error over the variance of the vectors, so that 0.05 loses a twentieth.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +11,16 @@ import numpy as np
 
 from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.codes import Coded, Floats, Matrix, code
-from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.entropy import stored_bits
 from yakusu.compress.packing import bits_of
 from yakusu.compress.uniform import ONE_TIER, Numbers, Rounding, Tier, entropy
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
+Bits = Callable[[Numbers, Sequence[Tier]], float]  # of a word
 _SAMPLE = 40_000  # words
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # K whose bits are all used
 _HALVINGS = 14  # of the range of steps, which is 2^14 wide
-Bits = Callable[[Numbers, Sequence[Tier]], float]
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,30 @@ def choose_step(
     Raises:
         DataError: No step satisfies the budget.
     """
+    most_bits = _most_bits(budget, vectors.shape)
     rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
-    step = _by_halving(rounding.sampled(_SAMPLE), budget, progress or Silent())
-    # The sample knows a little less than all words, and the entropy than the coder.
-    useless = 2 * rounding.coarsest()
-    while not _within(budget, rounding, step, _coded_bits):
-        step *= 0.99 if budget.max_loss else 1.01
-        if step > useless:
+    sample = rounding.sampled(_SAMPLE)
+
+    def within(step: float, rounding: Rounding, bits_of_word: Bits) -> bool:
+        numbers = rounding.numbers(step)
+        if budget.max_loss:
+            return rounding.share_lost(numbers) <= budget.max_loss
+        return bits_of_word(numbers, rounding.tiers) <= most_bits
+
+    with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
+        coarse = 1.001 * rounding.coarsest()
+        fine = coarse / 2**_HALVINGS
+        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
+        if not within(good, rounding, stored_bits):
             raise _unreachable(budget)
-    return step
+        for _ in range(_HALVINGS):
+            middle = float(np.sqrt(good * bad))
+            good, bad = (middle, bad) if within(middle, sample, entropy) else (good, middle)
+            task.advance()
+    # The sample knows a little less than all words, and entropy less than a file.
+    while not within(good, rounding, stored_bits):
+        good *= 0.99 if budget.max_loss else 1.01
+    return good
 
 
 def trade_off(
@@ -140,44 +155,19 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     return losses
 
 
+def _most_bits(budget: Budget, shape: tuple[int, ...]) -> float:
+    """Of whole numbers a word, beside mean and basis."""
+    n_words, width = shape
+    if budget.ratio:
+        return 32 * width * (1 / budget.ratio - (width + 1) / n_words)
+    return budget.bits
+
+
 def _on_all_words(choice: Choice, vectors: Matrix) -> Choice:
-    """The choice with the loss of the closed form on all words, not on a sample."""
     if len(vectors) <= _SAMPLE:
         return choice
     coded = code(vectors, n_components=choice.n_components, n_codes=choice.n_codes)
     return replace(choice, loss=Codebook.closed(coded).share_lost(vectors, coded.codes))
-
-
-def _coded_bits(numbers: Numbers, tiers: Sequence[Tier]) -> float:
-    return 8 * EntropyCodes.of(numbers, tiers).n_bytes / len(numbers)
-
-
-def _by_halving(rounding: Rounding, budget: Budget, progress: Progress) -> float:
-    """The best step to one part in 2,000: the range of steps is halved again and again."""
-    with progress.task("choosing the step", "steps", _HALVINGS) as task:
-        coarse = 1.001 * rounding.coarsest()
-        fine = coarse / 2**_HALVINGS
-        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-        if not _within(budget, rounding, good, entropy):
-            raise _unreachable(budget)
-        for _ in range(_HALVINGS):
-            middle = float(np.sqrt(good * bad))
-            if _within(budget, rounding, middle, entropy):
-                good = middle
-            else:
-                bad = middle
-            task.advance()
-    return good
-
-
-def _within(budget: Budget, rounding: Rounding, step: float, bits_of: Bits) -> bool:
-    numbers = rounding.numbers(step)
-    if budget.max_loss:
-        return rounding.share_lost(numbers) <= budget.max_loss
-    bits, (n_words, width) = bits_of(numbers, rounding.tiers), rounding.vectors.shape
-    if budget.bits:
-        return bits <= budget.bits
-    return bool(32 * width / (bits + 32 * width * (width + 1) / n_words) >= budget.ratio)
 
 
 def _unreachable(budget: Budget) -> DataError:

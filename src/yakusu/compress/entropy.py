@@ -132,6 +132,11 @@ class EntropyCodes:
         return numbers.T * np.int16(self.tiers[tier].factor)
 
 
+def stored_bits(numbers: Numbers, tiers: Sequence[Tier]) -> float:
+    """Bits a word of numbers (V, M) as they are stored, with what is needed to read them."""
+    return 8 * EntropyCodes.of(numbers, tiers).n_bytes / len(numbers)
+
+
 def _blocks(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]:
     """Begin, end and number of the tier of each block; no block has words of two tiers."""
     for tier, (begin, end, _) in enumerate(spans(tiers, n_words)):
