@@ -1,6 +1,7 @@
 """Budgets: the best of all choices by brute force, which honours the wish on all words."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,7 @@ def test_a_sample_that_is_easier_than_all_words_does_not_break_the_wish(
 ) -> None:
     """256 codes hold each of 250 words exactly."""
     monkeypatch.setattr(budget_module, "_SAMPLE", 250)
+    monkeypatch.setattr(budget_module, "trade_off", partial(trade_off, most=250))
     chosen = choose_codes(vectors, Budget(max_loss=loss))
     coded = code(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
     measured = Codebook.closed(coded).share_lost(vectors, coded.codes)
