@@ -175,6 +175,21 @@ def test_two_words_are_enough(tmp_path: Path, method: Method) -> None:
     assert report.share_lost < 0.01 and report.recall[0].recall == 1
 
 
+def test_where_nothing_can_be_written_nothing_is_begun(
+    dense: yakusu.compress.WordVectors, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for out, message in (
+        (tmp_path / "none" / "v", "none is no folder: make it, or write the file elsewhere"),
+        (tmp_path / "notes.txt", "notes.txt is there and holds something else: choose another"),
+    ):
+        with pytest.raises(DataError, match=message):
+            yakusu.vectors.compress("no such file", out)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    for _ in range(2):  # a file of vectors may be replaced
+        yakusu.vectors.compress(dense, tmp_path / "v")
+
+
 # ---- evaluate and neighbours ---------------------------------------------------------------------
 
 

@@ -73,7 +73,15 @@ def test_one_word_is_its_own_mean() -> None:
     assert rounding.lattice(numbers).rebuild(numbers).tolist() == [[1, 2]]
 
 
-def test_the_coarsest_step_is_what_it_says(vectors: Floats) -> None:
+def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Floats) -> None:
+    rounding = Rounding(vectors, n_components=6)
+    numbers = rounding.numbers(1)
+    error = np.square(vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
+    variance = np.square(vectors - vectors.mean(axis=0)).sum()
+    assert rounding.share_lost(numbers) == pytest.approx(error / variance, rel=1e-9)
+
+
+def test_the_coarsest_step_leaves_nothing_and_a_finer_one_does(vectors: Floats) -> None:
     rounding = Rounding(vectors, n_components=6)
     coarsest = rounding.coarsest()
     assert (rounding.numbers(1.0001 * coarsest) == 0).all()
@@ -106,11 +114,11 @@ def test_a_step_whose_numbers_need_more_than_16_bits_is_refused(vectors: Floats)
 @pytest.mark.parametrize(
     ("tiers", "message"),
     [
-        ((Tier(1, 1),), r"tiers that begin at the words \[1\] do not fit 9000 words"),
-        (tiers_from((50, 20)), r"\[0, 50, 20\] do not fit"),
-        (tiers_from((50, 50)), r"\[0, 50, 50\] do not fit"),
-        (tiers_from((0,)), r"\[0, 0\] do not fit"),
-        (tiers_from((9000,)), r"\[0, 9000\] do not fit"),
+        ((Tier(1, 1),), r"tiers that begin at the ranks \[1\] do not fit 9000 words"),
+        (tiers_from((50, 20)), r"\[50, 20\] do not fit"),
+        (tiers_from((50, 50)), r"\[50, 50\] do not fit"),
+        (tiers_from((0,)), r"\[0\] do not fit"),
+        (tiers_from((9000,)), r"\[9000\] do not fit"),
         (tiers_from(range(1, 16)), "16 tiers are too many for 16 bits: give at most 15"),
     ],
 )

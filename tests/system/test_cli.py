@@ -775,7 +775,7 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     facts = "1,100 words x 4 numbers as 3 codes of 5: 9.0 bits a word, 16.5 times smaller "
     assert said.out.startswith(f"{facts}(codes and codebook against float32)\n")
     assert re.search(
-        r"^lost: \d+\.\d\d% of the variance, a squared error of [\d.]+$", said.out, re.M
+        r"^lost: \d+\.\d\d% of the variance, [\d.]+ of squared error a word$", said.out, re.M
     )
     assert re.search(r"^ +1 to 1,000 +\d+\.\d% *$", said.out, re.MULTILINE)
     assert said.out.endswith(f"the file: {out}\nthe report: {out}.json, {out}.png\n")
@@ -816,12 +816,12 @@ def test_vectors_by_whole_numbers_and_within_a_budget(
         (["--m", "5"], "M = 5 components cannot be taken of 4 dimensions: choose M from 1 to 4"),
         (["--k", "1"], "K = 1 codes tell nothing apart: choose K of 2 or more"),
         (["--ratio", "5000"], "a ratio of 5000 cannot be reached: ask for less"),
-        (["--step", "1"], "--step and --tiers belong to --uniform: add it, or leave them out"),
+        (["--step", "1"], "--step, --tiers and --whitening belong to --uniform: add it"),
         (["--bits", "9", "--k", "4"], "--bits, --ratio and --max-loss choose M and K: leave out"),
-        (["--bits", "9", "--ratio", "4"], "bits = 9.0, ratio = 4.0, max_loss = 0.0: give one"),
+        (["--bits", "9", "--ratio", "4"], "bits = 9, ratio = 4 is no budget: give one"),
         (["--uniform", "--k", "4"], "--m and --k belong to the paper's codes: leave them or"),
         (["--uniform", "--tiers", "9;8"], "--tiers 9;8: give ranks with commas between, as 10000"),
-        (["--uniform", "--tiers", "9,8"], "tiers that begin at the words [0, 9, 8] do not fit"),
+        (["--uniform", "--tiers", "9,8"], "tiers that begin at the ranks [9, 8] do not fit"),
         (["--uniform", "--step", "1e-9"], "a step of 1e-09 gives numbers of more than 16 bits"),
     ],
 )

@@ -153,7 +153,7 @@ def compress_vectors(
     if report.facts.ratio < 1:
         print("that is larger than the vectors were: take smaller --m or --k, or a larger --step")
     print(
-        f"lost: {report.share_lost:.2%} of the variance, a squared error a word of {report.loss:.5g}"
+        f"lost: {report.share_lost:.2%} of the variance, {report.loss:.5g} of squared error a word"
     )
     table = Table("ranks of words", "of 10 nearest words stay", box=box.SIMPLE)
     for band in report.recall:

@@ -45,8 +45,8 @@ class Budget:
             named = {"bits": self.bits, "ratio": self.ratio, "max_loss": self.max_loss}
             wishes = ", ".join(f"{name} = {value:g}" for name, value in named.items() if value)
             raise DataError(
-                f"{wishes or 'no wish'} is no budget: give one of bits, ratio and max_loss, greater "
-                "than 0, and a loss of less than 1"
+                f"{wishes or 'no wish'} is no budget: give one of bits, ratio and max_loss, "
+                "greater than 0, and a loss of less than 1"
             )
 
     def __str__(self) -> str:

@@ -210,7 +210,8 @@ def _by_component(sums: Floats, weights: Floats) -> Floats:
 def _solved(normal: Floats, target: Floats) -> Floats:
     """Least squares of normal equations; codes that no word has, or that follow from others, get
     the least weights."""
-    normal.flat[:: len(normal) + 1] += 1e-10 * np.trace(normal) / len(normal)
+    ridge = 1e-10 * np.trace(normal) / len(normal)
+    normal.flat[:: len(normal) + 1] += max(ridge, np.finfo(np.float64).tiny)
     solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)
     return solution
 

@@ -17,6 +17,7 @@ from yakusu.progress import Progress, Silent
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 Matrix = npt.NDArray[np.floating]
+MOST_CODES = 2**16  # K
 _ROWS = 8192  # words that are in float64 at a time
 _COLUMNS = 4  # components whose scores are there at a time
 
@@ -96,7 +97,7 @@ def code(
     Args:
         vectors: E, (V, H), finite.
         n_components: M, at most H.
-        n_codes: K, at least 2.
+        n_codes: K, from 2 to 65,536.
         threads: Components at a time; the result does not depend on it.
         progress: Watches, and is told where a component has fewer than K distinct values.
 
@@ -106,6 +107,8 @@ def code(
     refuse_unfit(vectors, n_components)
     if n_codes < 2:
         raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
+    if n_codes > MOST_CODES:
+        raise DataError(f"K = {n_codes} codes are too many: choose K of at most {MOST_CODES:,}")
     progress = progress or Silent()
     axes = PrincipalAxes.of(vectors, n_components)
     codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(n_codes - 1))

@@ -82,7 +82,7 @@ class Rounding:
             raise DataError(f"{len(tiers)} tiers are too many for 16 bits: give at most 15")
         if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
             raise DataError(
-                f"tiers that begin at the ranks {begins[1:]} do not fit {len(vectors)} words: give "
+                f"tiers that begin at the ranks {begins[not begins[0] :]} do not fit {len(vectors)} words: give "
                 "ranks within them, in ascending order"
             )
         if not 0 <= whitening <= 1:
