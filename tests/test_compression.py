@@ -132,6 +132,38 @@ def test_int8_keeps_every_matrix_to_half_a_step_of_its_row(saved: Path) -> None:
             assert (after[name] == tensor).all(), name
 
 
+def test_int8_leaves_coded_tables_and_exact_vectors_as_they_are(saved: Path) -> None:
+    dense = Translator.load(saved).model.output_weight
+    translator, made = compressed(saved, n_codes=47, n_exact=5, int8=True)
+    vectors = translator.model.src_table(torch.arange(48))
+    assert (vectors[:5] == dense[:5]).all()
+    torch.testing.assert_close(vectors, dense.detach(), atol=1e-6, rtol=1e-5)
+    assert made.tables[0].loss < 1e-12
+
+
+def test_vectors_that_stay_exact_lose_nothing(saved: Path) -> None:
+    assert compressed(saved, n_codes=2, n_exact=47)[1].tables[0].loss == 0
+
+
+def test_logits_follow_weights_that_change(saved: Path) -> None:
+    table = compressed(saved, n_codes=4)[0].model.output_table
+    hidden = torch.ones(3, 16)
+    table.logits(hidden)
+    assert isinstance(table, CodedTable)
+    table.weights.mul_(2)
+    torch.testing.assert_close(table.logits(hidden), hidden @ table(torch.arange(47)).T)
+
+
+def test_bleu_is_that_of_evaluate_and_of_the_language_of_the_file(
+    saved: Path, tmp_path: Path
+) -> None:
+    references = tmp_path / "truth.ja"
+    references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
+    _, made = compressed(saved, n_codes=4, src=SENTENCES[:5], references=references)
+    expected = yakusu.evaluate(saved, references, src=SENTENCES[:5])[0]
+    assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
+
+
 def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
     lines = Translator.load(saved).translate(SENTENCES[:5])
     _, made = compressed(
@@ -167,6 +199,9 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
         ({"n_codes": 1}, DataError, "K = 1 codes tell nothing apart"),
         ({"n_exact": 48}, DataError, "48 exact ids are more than the 47 that there are"),
         ({"src": ["a"], "references": ["b", "c"]}, DataError, "1 sentences and 2 references"),
+        ({"sides": ()}, DataError, "name a side, and 0 or more"),
+        ({"n_exact": -1}, DataError, "name a side, and 0 or more"),
+        ({"n_codes": 65537}, DataError, "K = 65537 codes are too many"),
         ({"src": ["a"]}, DataError, "sentences and references go together"),
         ({"src": Path("nowhere"), "references": ["a"]}, DataError, "nowhere does not exist"),
     ],

@@ -146,6 +146,8 @@ def test_by_weights_the_most_frequent_word_comes_first(
     [
         ("1\n2\n", "w has 2 numbers for 1200 words: give one a word"),
         ("1\nmany\n", "w has no numbers, one a line"),
+        ("1\n" * 600 + "nan\n" + "1\n" * 599, "w, line 601: nan is no frequency"),
+        ("-1\n" + "1\n" * 1199, "w, line 1: -1.0 is no frequency"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(
@@ -247,7 +249,7 @@ def test_neighbours_are_those_of_the_opened_file(
 ) -> None:
     yakusu.vectors.compress(dense, tmp_path / "v")
     made = yakusu.compress.open_compressed(tmp_path / "v")
-    assert yakusu.vectors.neighbours(tmp_path / "v", "king", 3) == made.most_similar("king", 3)
+    assert yakusu.vectors.neighbours(tmp_path / "v", "king", 3) == made.most_similar("king", topn=3)
     with pytest.raises(DataError, match=r"v: 'King' has no vector: did you mean 'king'\?"):
         yakusu.vectors.neighbours(tmp_path / "v", "King")
 
@@ -261,3 +263,13 @@ def test_what_is_no_compressed_file_is_refused_by_every_verb(tmp_path: Path) -> 
     ):
         with pytest.raises(ModelError, match="v holds no compressed vectors"):
             verb(tmp_path / "v")
+
+
+@pytest.mark.parametrize("name", ["v.json", "v.png"])
+def test_a_report_takes_no_file_that_is_somebodys(
+    dense: yakusu.compress.WordVectors, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(DataError, match=f"{name} is there and holds something else"):
+        yakusu.vectors.compress(dense, tmp_path / "v")
+    assert (tmp_path / name).read_text() == "mine" and not (tmp_path / "v").exists()

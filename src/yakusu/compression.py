@@ -4,20 +4,23 @@ import multiprocessing
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from yakusu.compress.codebook import compress, ratio
+import numpy as np
+
+from yakusu.compress.codebook import Codebook, compress, ratio
+from yakusu.compress.codes import Codes, Floats
 from yakusu.compress.rows import from_int8, has_int8, to_int8
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.evaluation import Text
+from yakusu.evaluation import Text, translated
 from yakusu.folder import json_text, read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable
 from yakusu.progress import Progress, Silent
-from yakusu.receipt import compression_story
-from yakusu.text import read_lines
+from yakusu.receipt import compression_story, table_story
+from yakusu.text import language_of, read_lines
 from yakusu.training.checkpoint import Tensors
 from yakusu.translator import Translator, save_translator
 
@@ -34,7 +37,7 @@ class CompressedTable:
 
     codes: Which, and how.
     n_words, width: V, without pad, and D.
-    loss: Squared error over the variance of its vectors, exact ones not counted apart.
+    loss: Squared error over the variance of its vectors.
     ratio: By the paper's formula, and exact vectors.
     """
 
@@ -44,13 +47,14 @@ class CompressedTable:
     loss: float
     ratio: float
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """For the receipt."""
+        own = {"n_words": self.n_words, "width": self.width, "loss": self.loss, "ratio": self.ratio}
+        return self.codes.model_dump() | own
+
     def __str__(self) -> str:
-        codes = self.codes
-        return (
-            f"{' = '.join(codes.tables)}: {self.n_words:,} x {self.width} numbers as "
-            f"{codes.n_components} codes of {codes.n_codes}, {codes.n_exact:,} vectors as they "
-            f"were: {self.ratio:.1f} times smaller, {self.loss:.2%} of the variance lost"
-        )
+        return table_story(self.facts)
 
 
 @dataclass(frozen=True)
@@ -106,21 +110,26 @@ def compress_translator(
     folder, out, progress = Path(model), Path(out), progress or Silent()
     if out.exists():
         raise RunError(f"{out} is there already: choose another folder")
-    texts = _both(src, references)
+    chosen = dict.fromkeys(sides)
+    if not chosen or n_exact < 0:
+        raise DataError(f"sides {sides} and {n_exact} exact vectors: name a side, and 0 or more")
+    test = _Test.of(src, references, lowercase)
     translator = Translator.load(folder)
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
-    before = _bleu(translator, texts, lowercase, progress)
+    before = test.bleu(translator, progress) if test else None
     tables = []
-    for names in _groups(translator.model, sides):
+    for names in _groups(translator.model, tuple(chosen)):
         width = getattr(translator.model, names[0]).weight.shape[1]
         codes = TableCodes(
             tables=names, n_components=n_components or width, n_codes=n_codes, n_exact=n_exact
         )
         tables.append(_compress(translator.model, codes, progress))
-    weights = to_int8(translator.model.weights()) if int8 else translator.model.weights()
-    translator.model.load_weights(from_int8(weights))
-    after = _bleu(translator, texts, lowercase, progress)
+    weights = translator.model.weights()
+    if int8:
+        weights = to_int8(weights, keep=_of_coded_tables(translator.model))
+        translator.model.load_weights(from_int8(weights))
+    after = test.bleu(translator, progress) if test else None
     scores = (before, after) if before and after else None
     _write(out, folder, translator, weights, tables, scores)
     return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
@@ -141,6 +150,12 @@ def _groups(model: Seq2Seq, sides: tuple[Side, ...]) -> list[tuple[TableName, ..
     return list(groups.values())
 
 
+def _of_coded_tables(model: Seq2Seq) -> set[str]:
+    """Names of weights that are as small as they can be."""
+    coded = [name for name, module in model.named_modules() if isinstance(module, CodedTable)]
+    return {name for name in model.weights() if name.startswith(tuple(f"{t}." for t in coded))}
+
+
 def _compress(model: Seq2Seq, codes: TableCodes, progress: Progress) -> CompressedTable:
     dense = getattr(model, codes.tables[0])
     assert isinstance(dense, DenseTable)
@@ -156,44 +171,48 @@ def _compress(model: Seq2Seq, codes: TableCodes, progress: Progress) -> Compress
         codes,
         vectors.shape[0],
         vectors.shape[1],
-        loss=book.share_lost(vectors, found.codes),
+        loss=_share_lost(vectors, book, found.codes, codes.n_exact),
         ratio=ratio(vectors.shape, codes.n_components, codes.n_codes, codes.n_exact),
     )
 
 
-def _both(src: Text | None, references: Text | None) -> tuple[list[str], list[str]] | None:
-    """Sentences and references, read before anything is made."""
-    if src is None and references is None:
-        return None
-    if src is None or references is None:
-        raise DataError("sentences and references go together: give both, or neither")
-    lines, truth = (
-        list(read_lines(text) if isinstance(text, str | Path) else text)
-        for text in (src, references)
-    )
-    if len(lines) != len(truth):
-        raise DataError(
-            f"{len(lines)} sentences and {len(truth)} references: align them line by line"
+def _share_lost(vectors: Floats, book: Codebook, codes: Codes, n_exact: int) -> float:
+    error = np.square(vectors - book.rebuild(codes))[n_exact:].sum()
+    return float(error / np.square(vectors - book.mean).sum())
+
+
+@dataclass(frozen=True)
+class _Test:
+    """Sentences to translate before and after, read before anything is made."""
+
+    src: list[str]
+    references: list[str]
+    language: str  # as the references' file is named
+    lowercase: bool
+
+    @classmethod
+    def of(cls, src: Text | None, references: Text | None, lowercase: bool) -> "_Test | None":
+        if src is None and references is None:
+            return None
+        if src is None or references is None:
+            raise DataError("sentences and references go together: give both, or neither")
+        lines, truth = (
+            list(read_lines(text) if isinstance(text, str | Path) else text)
+            for text in (src, references)
         )
-    return lines, truth
+        if len(lines) != len(truth):
+            raise DataError(
+                f"{len(lines)} sentences and {len(truth)} references: align them line by line"
+            )
+        named = language_of(references) if isinstance(references, str | Path) else ""
+        return cls(lines, truth, named, lowercase)
 
-
-def _bleu(
-    translator: Translator,
-    texts: tuple[list[str], list[str]] | None,
-    lowercase: bool,
-    progress: Progress,
-) -> Score | None:
-    if texts is None:
-        return None
-    src, truth = texts
-    with progress.task("translating", "sentences", len(src)) as task:
-        made = []
-        for best in translator.stream(src):
-            made.append(best[0].text)
-            task.advance()
-    language = translator.languages[1] or None
-    return score(made, truth, lowercase=lowercase, target_language=language)[0]
+    def bleu(self, translator: Translator, progress: Progress) -> Score:
+        with progress.task("translating", "sentences", len(self.src)) as task:
+            lines = translated(translator, self.src, task)
+        language = self.language or translator.languages[1] or None
+        options: dict[str, Any] = {"lowercase": self.lowercase, "target_language": language}
+        return score(lines, self.references, **options)[0]
 
 
 def _write(
@@ -207,7 +226,7 @@ def _write(
     facts = read_json(folder / "receipt.json")
     facts["compressed"] = {
         "from": sha256(folder / "model.safetensors"),
-        "tables": [str(table) for table in tables],
+        "tables": [table.facts for table in tables],
         "int8": has_int8(weights),
         "scores": [str(each) for each in scores or ()],
     }

@@ -98,11 +98,12 @@ def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
     keep_freed_memory()
     translator = Translator.load(text)
     with progress.task("translating", "sentences", len(sources)) as task:
-        lines = _translated(translator, sources, task)
+        lines = translated(translator, sources, task)
     return _Text(str(src), lines, translator.languages[1])
 
 
-def _translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
+def translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
+    """The best translation of each sentence; each advances the task."""
     texts = []
     for best in translator.stream(sources):
         texts.append(best[0].text)
@@ -139,7 +140,7 @@ class DevBleu:
         )
         sources = self.group.share(self.src)
         with self.progress.task("validating", "sentences", len(sources)) as task:
-            hypotheses = self.group.join(_translated(translator, sources, task))
+            hypotheses = self.group.join(translated(translator, sources, task))
         return score(
             hypotheses,
             self.tgt,

@@ -120,7 +120,17 @@ def compression_story(facts: dict[str, Any] | None) -> list[str]:
     rest = ["all other matrices: 8 bits a number"] if facts["int8"] else []
     labels = ("before it was compressed", "compressed")
     scores = [f"{label}: {score}" for label, score in zip(labels, facts["scores"], strict=False)]
-    return [f"compressed from {facts['from']}", *facts["tables"], *rest, *scores]
+    tables = [table_story(table) for table in facts["tables"]]
+    return [f"compressed from {facts['from']}", *tables, *rest, *scores]
+
+
+def table_story(facts: dict[str, Any]) -> str:
+    """What became of a table, in a line."""
+    return (
+        f"{' = '.join(facts['tables'])}: {facts['n_words']:,} x {facts['width']} numbers as "
+        f"{facts['n_components']} codes of {facts['n_codes']}, {facts['n_exact']:,} vectors as "
+        f"they were: {facts['ratio']:.1f} times smaller, {facts['loss']:.2%} of the variance lost"
+    )
 
 
 def card(facts: dict[str, Any]) -> str:

@@ -113,9 +113,10 @@ def compress(
         dense = _sorted(dense, Path(weights))
     made = write_compressed(out, method(dense.words, dense.vectors, progress), precision=precision)
     report = _report(out, made, dense.vectors, progress)
-    write_text(out.with_name(f"{out.name}.json"), json_text(asdict(report)))
+    text, picture = _beside(out)
+    write_text(text, json_text(asdict(report)))
     curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
-    draw_trade_off(out.with_name(f"{out.name}.png"), curve, (report.facts.ratio, report.share_lost))
+    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
     return report
 
 
@@ -123,8 +124,15 @@ def _refuse(out: Path) -> None:
     """Complain before any work: no folder, or a file that somebody needs."""
     if not out.parent.is_dir():
         raise DataError(f"{out.parent} is no folder: make it, or write the file elsewhere")
-    if out.exists() and not is_compressed(out):
-        raise DataError(f"{out} is there and holds something else: choose another name")
+    ours = out.is_file() and is_compressed(out)
+    for path in (out, *_beside(out)):
+        if path.exists() and not ours:
+            raise DataError(f"{path} is there and holds something else: choose another name")
+
+
+def _beside(out: Path) -> tuple[Path, Path]:
+    """The report and its picture."""
+    return out.with_name(f"{out.name}.json"), out.with_name(f"{out.name}.png")
 
 
 def inspect(path: str | Path) -> Facts:
@@ -167,13 +175,15 @@ def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progre
 
 def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
     try:
-        frequency = np.array(weights.read_text(encoding="utf-8").split(), dtype=np.float64)
+        frequency = np.array(weights.read_text(encoding="utf-8").splitlines(), dtype=np.float64)
     except (OSError, ValueError) as error:
         raise DataError(f"{weights} has no numbers, one a line: {error}") from error
     if len(frequency) != len(dense.words):
         raise DataError(
             f"{weights} has {len(frequency)} numbers for {len(dense.words)} words: give one a word"
         )
+    if bad := np.flatnonzero(~(frequency >= 0) | np.isinf(frequency)).tolist():
+        raise DataError(f"{weights}, line {bad[0] + 1}: {frequency[bad[0]]} is no frequency")
     order = np.argsort(-frequency, kind="stable")
     return WordVectors([dense.words[i] for i in order], dense.vectors[order])
 
@@ -279,6 +289,6 @@ def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, floa
         DataError: The word is not in it.
     """
     try:
-        return open_compressed(Path(path)).most_similar(word, n)
+        return open_compressed(Path(path)).most_similar(word, topn=n)
     except KeyError as error:
         raise DataError(f"{path}: {error.args[0]}") from error

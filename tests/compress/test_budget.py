@@ -160,7 +160,7 @@ def test_choices_are_the_same_every_time(vectors: Floats) -> None:
     ],
 )
 def test_what_no_choice_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
-    with pytest.raises(DataError, match=f"{said} cannot be reached: ask for less"):
+    with pytest.raises(DataError, match=f"{said} cannot be reached: "):
         choose_codes(vectors, wish)
 
 
@@ -173,7 +173,7 @@ def test_what_no_choice_reaches_is_refused(vectors: Floats, wish: Budget, said: 
     ],
 )
 def test_what_no_step_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
-    with pytest.raises(DataError, match=f"{said} cannot be reached: ask for less"):
+    with pytest.raises(DataError, match=f"{said} cannot be reached: "):
         choose_step(vectors, wish)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.method import ByCodes, ByNumbers, Method
+from yakusu.errors import DataError
 from yakusu.progress import Silent
 
 WORDS = ["king", "queen", "man", "woman", "訳す", *(f"w{i}" for i in range(200))]
@@ -66,7 +67,7 @@ def test_the_most_similar_are_those_of_brute_force(vectors: CompressedVectors, w
         ((other, cosine(dense[word], dense[other])) for other in WORDS if other != word),
         key=lambda pair: -pair[1],
     )
-    found = vectors.most_similar(word, 12)
+    found = vectors.most_similar(word, topn=12)
     assert [similarity for _, similarity in found] == pytest.approx(
         [similarity for _, similarity in expected[:12]], abs=1e-5
     )
@@ -86,7 +87,7 @@ def test_the_most_similar_are_gensims(vectors: CompressedVectors) -> None:
 
 @pytest.mark.parametrize("n", [204, 205, 10_000])
 def test_a_word_is_never_its_own_neighbour(vectors: CompressedVectors, n: int) -> None:
-    found = dict(vectors.most_similar("king", n))
+    found = dict(vectors.most_similar("king", topn=n))
     assert found.keys() == set(WORDS) - {"king"}
 
 
@@ -118,3 +119,23 @@ def test_more_words_than_are_rebuilt_at_a_time() -> None:
     rebuilt = vectors.dense()
     assert rebuilt.shape == (8193, 2)
     np.testing.assert_allclose(rebuilt[8192], vectors["8192"], rtol=1e-6)
+
+
+def test_words_are_added_and_taken_away_as_gensim_does(vectors: CompressedVectors) -> None:
+    gensim = pytest.importorskip("gensim")
+    keyed = gensim.models.KeyedVectors(vectors.width)
+    keyed.add_vectors(list(vectors.words), vectors.dense())
+    first, second, third = vectors.words[:3]
+    for plus, minus in (([first, second], [third]), ([first], [])):
+        theirs = keyed.most_similar(positive=plus, negative=minus, topn=5)
+        ours = vectors.most_similar(plus, minus, topn=5)
+        assert [word for word, _ in ours] == [word for word, _ in theirs]
+        np.testing.assert_allclose([c for _, c in ours], [c for _, c in theirs], atol=1e-5)
+
+
+@pytest.mark.parametrize(("words", "topn"), [((), 3), (("king",), 0), (("king",), -1)])
+def test_no_word_or_no_neighbour_is_refused(
+    vectors: CompressedVectors, words: tuple[str, ...], topn: int
+) -> None:
+    with pytest.raises(DataError, match="give a word, and 1 or more"):
+        vectors.most_similar(words, topn=topn)

@@ -129,3 +129,11 @@ def test_the_order_of_the_values_changes_nothing() -> None:
 def test_what_cannot_be_split_is_refused(x: list[float], k: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         kmeans1d(x, k)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -560, 0, 660, 1020])
+def test_values_far_from_1_are_split_as_those_near_it(exponent: int) -> None:
+    near = np.array([0.0, 1, 5, 5.1, 9])
+    far = kmeans1d(np.ldexp(near, exponent), 2)
+    assert far.codes.tolist() == [0, 0, 1, 1, 1]
+    assert (far.centroids == np.ldexp(kmeans1d(near, 2).centroids, exponent)).all()

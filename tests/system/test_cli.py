@@ -788,7 +788,7 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     said = run_yakusu("vectors", "evaluate", out, tmp_path / "near.tsv", "--original", glove)
     assert said.code == 0, said.err
     assert re.search(
-        r"task +floats +whitened floats +Code +Real +items +unknown", " ".join(said.out.split())
+        r"task +floats +whitened floats +Code +Real +items +left out", " ".join(said.out.split())
     )
     assert re.search(r"^ +near( +-?\d+\.\d){4} +3 +1 *$", said.out, re.MULTILINE)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
-from yakusu.cli.shown import Shown
+from yakusu.cli.shown import Shown, escape
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def evaluate(
     for results in zip(*(system.results for system in systems), strict=True):
         first = results[0]
         scores = [f"{100 * result.score:.1f}" if result.used else "-" for result in results]
-        table.add_row(first.name, *scores, f"{first.used:,}", f"{first.left_out:,}")
+        table.add_row(escape(first.name), *scores, f"{first.used:,}", f"{first.left_out:,}")
     Console().print(table)
     print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
     if not original:

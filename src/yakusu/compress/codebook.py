@@ -16,6 +16,7 @@ from yakusu.compress.codes import Coded, Codes, Floats, Matrix, code
 from yakusu.progress import Progress, Silent
 
 _ROWS = 8192  # words that are in float64 at a time
+_PASSES = 3  # over the components, for the weights of a round
 MOST_WEIGHTS = 10_000  # M K up to which the codebook is fitted; above, it stays in closed form
 
 
@@ -105,7 +106,7 @@ class Statistics:
 def fit(
     start: Codebook, statistics: Statistics, *, rounds: int = 30, progress: Progress | None = None
 ) -> Codebook:
-    """Alternate between the best basis for given weights and the best weights for a given basis.
+    """Alternate between the best basis for given weights and better weights for a given basis.
 
     Both are least squares on the statistics. It ends when a round gains less than a millionth.
 
@@ -119,7 +120,7 @@ def fit(
     with (progress or Silent()).task("fitting the codebook", "rounds", rounds) as task:
         for _ in range(rounds):
             basis = _best_basis(statistics, weights)
-            weights = _best_weights(statistics, basis, weights.shape)
+            weights = _better_weights(statistics, basis, weights)
             loss = loss_by(statistics, basis, weights)
             task.advance(note=f"loss {loss:.5f}")
             if before - loss < 1e-6 * loss:
@@ -185,13 +186,24 @@ def _best_basis(statistics: Statistics, weights: Floats) -> Floats:
     return _solved(normal, target)
 
 
-def _best_weights(statistics: Statistics, basis: Floats, shape: tuple[int, ...]) -> Floats:
-    n_components, n_codes = shape
-    counts = statistics.counts.reshape(n_components, n_codes, n_components, n_codes)
-    normal = counts * (basis @ basis.T)[:, None, :, None]
-    sums = statistics.sums.reshape(n_components, n_codes, -1)
-    target = np.einsum("mkh,mh->mk", sums, basis).reshape(-1)
-    return _solved(normal.reshape(len(target), -1), target).reshape(n_components, n_codes)
+def _better_weights(statistics: Statistics, basis: Floats, weights: Floats) -> Floats:
+    """The best weights of one component after another, given those of all others.
+
+    No word has two codes of a component, so each of its weights is a quotient. A code that no word
+    has keeps its weight.
+    """
+    weights, (n_components, n_codes) = weights.copy(), weights.shape
+    counts = statistics.counts.reshape(n_components, n_codes, n_components * n_codes)
+    products = basis @ basis.T
+    wanted = np.einsum("mkh,mh->mk", _by_component(statistics.sums, weights), basis)
+    for _ in range(_PASSES):
+        for m in range(n_components):
+            others = (products[m][:, None] * weights).ravel()
+            others[m * n_codes : (m + 1) * n_codes] = 0
+            words = counts[m, :, m * n_codes : (m + 1) * n_codes].diagonal() * products[m, m]
+            rest = wanted[m] - counts[m] @ others
+            weights[m] = np.divide(rest, words, out=weights[m].copy(), where=words > 0)
+    return weights
 
 
 def _between_components(statistics: Statistics, weights: Floats) -> Floats:

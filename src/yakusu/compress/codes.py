@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.unsignedinteger]
 Matrix = npt.NDArray[np.floating]
 MOST_CODES = 2**16  # K
 _ROWS = 8192  # words that are in float64 at a time
-_COLUMNS = 4  # components whose scores are there at a time
+_COLUMNS = 10  # components whose scores are there at a time
 
 
 @dataclass(frozen=True)

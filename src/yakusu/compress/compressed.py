@@ -3,7 +3,7 @@
 V words, H dimensions, M components.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,12 +16,13 @@ from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.uniform import Ints, Lattice
 from yakusu.compress.words import Words
+from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
 _ROWS = 8192  # words whose vectors are rebuilt at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompressedVectors(Mapping[str, Vectors]):
     """word -> its rebuilt vector (H,), in the order of the words' numbers.
 
@@ -71,21 +72,39 @@ class CompressedVectors(Mapping[str, Vectors]):
         """All codes as vectors, (V, M)."""
         return self._all(self.code_rows, self.codes.n_components)
 
-    def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
-        """The n other words whose rebuilt vectors have the greatest cosine with that of `word`.
+    def most_similar(
+        self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
+    ) -> list[tuple[str, float]]:
+        """The other words whose rebuilt vectors have the greatest cosine with a sum, as gensim's.
 
         The first call rebuilds all vectors, and keeps them.
 
+        Args:
+            positive: A word or words, whose unit vectors are added.
+            negative: Such whose unit vectors are taken away.
+            topn: How many words, at least 1.
+
         Raises:
-            KeyError: The word has no vector; the message proposes the nearest one.
+            KeyError: A word has no vector; the message proposes the nearest one.
+            DataError: `topn` is less than 1, or no word is given.
         """
-        number = self.words.find(word)
-        if number is None:
-            raise KeyError(f"'{word}' has no vector{self._hint(word)}")
-        cosines = self._unit @ self._unit[number]
-        cosines[number] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(self) - 1)]
+        plus, minus = (self._numbers(words) for words in (positive, negative))
+        if topn < 1 or not plus + minus:
+            raise DataError(f"{topn} words nearest to {positive!r}: give a word, and 1 or more")
+        wanted = self._unit[plus].sum(axis=0) - self._unit[minus].sum(axis=0)
+        length = np.linalg.norm(wanted)
+        cosines = self._unit @ (wanted / length if length else wanted)
+        cosines[plus + minus] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(topn, len(self) - len({*plus, *minus}))]
         return [(self.words[int(i)], float(cosines[i])) for i in best]
+
+    def _numbers(self, words: str | Sequence[str]) -> list[int]:
+        numbers = []
+        for word in [words] if isinstance(words, str) else words:
+            if (number := self.words.find(word)) is None:
+                raise KeyError(f"'{word}' has no vector{self._hint(word)}")
+            numbers.append(number)
+        return numbers
 
     @cached_property
     def _unit(self) -> Vectors:

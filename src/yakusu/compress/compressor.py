@@ -125,7 +125,9 @@ class UniformCompressor(_Coder):
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         n_words, width = vectors.shape
         rounding = Rounding(
-            vectors, n_components=self.n_components or width, whitening=self.whitening
+            vectors,
+            n_components=width if self.n_components is None else self.n_components,
+            whitening=self.whitening,
         )
         numbers = rounding.numbers(self.step)
         self.mean_, self.axes_ = rounding.mean, rounding.axes

@@ -37,7 +37,7 @@ _REMEDY = "copy it again, or compress the vectors again"
 
 
 def write_compressed(
-    path: Path, vectors: CompressedVectors, *, precision: Precision = "float32"
+    path: str | Path, vectors: CompressedVectors, *, precision: Precision = "float32"
 ) -> CompressedVectors:
     """Write a file that is there whole or not at all.
 
@@ -52,7 +52,7 @@ def write_compressed(
     Raises:
         DataError: A number is too large for float16.
     """
-    arrays = _arrays(vectors, np.dtype(precision))
+    path, arrays = Path(path), _arrays(vectors, np.dtype(precision))
     if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
         raise DataError(f"{path}: the codebook does not fit float16: write it as float32")
     flags = _HALF * (precision == "float16") | _ENTROPY * isinstance(vectors.book, Lattice)
@@ -69,7 +69,7 @@ def is_compressed(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def open_compressed(path: Path) -> CompressedVectors:
+def open_compressed(path: str | Path) -> CompressedVectors:
     """Open a file by a memory map, after checking its hash.
 
     Raises:

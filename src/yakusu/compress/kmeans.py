@@ -61,6 +61,9 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
         raise DataError(f"values of shape {values.shape} cannot be split into {k} clusters")
     if not np.isfinite(values).all():
         raise DataError("the values are not all finite: remove NaN and infinity")
+    # A power of two brings the squares near 1, where they neither vanish nor overflow.
+    _, exponent = np.frexp(np.abs(values).max())
+    values = np.ldexp(values, -exponent)
     ordered = np.sort(values)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     distinct = ordered[first]
@@ -71,7 +74,8 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     # Best clusters are split halfway, but for rounding.
     after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
     borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
-    return Clusters(np.searchsorted(borders, values, side="right"), centroids, borders)
+    codes = np.searchsorted(borders, values, side="right")
+    return Clusters(codes, np.ldexp(centroids, exponent), np.ldexp(borders, exponent))
 
 
 class _Sums(NamedTuple):

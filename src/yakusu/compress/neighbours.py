@@ -44,7 +44,7 @@ def neighbours_by_band(
     n: int = 10,
     progress: Progress | None = None,
 ) -> tuple[Band, ...]:
-    """Recall of the n nearest by cosine of centred vectors, sought among all words.
+    """Recall of the n nearest by cosine, sought among all words; the origin is the original's mean.
 
     Args:
         original: Vectors of words by number, the most frequent first.
@@ -67,7 +67,10 @@ def neighbours_by_band(
     ]
     rows = np.concatenate(samples)
     with (progress or Silent()).task("finding neighbours", "words", 2 * n_words) as task:
-        before, after = (nearest(of, n_words, rows, n, task) for of in (original, rebuilt))
+        mean = sum(original(part).sum(axis=0, dtype=np.float64) for part in _parts(n_words))
+        before, after = (
+            nearest(of, mean / n_words, n_words, rows, n, task) for of in (original, rebuilt)
+        )
     kept = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
     parts = np.split(kept, np.cumsum([len(part) for part in samples])[:-1])
     return tuple(
@@ -76,9 +79,11 @@ def neighbours_by_band(
     )
 
 
-def nearest(vectors: Lookup, n_words: int, rows: Rows, n: int, task: Task) -> Rows:
-    """The n nearest words of each row, nearest first, (R, n); of equals those of lower numbers."""
-    mean = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in _parts(n_words)) / n_words
+def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, task: Task) -> Rows:
+    """The n words nearest to each row by cosine about the mean, nearest first, (R, n).
+
+    Of equally near ones those of lower numbers.
+    """
     queries = _unit(vectors(rows) - mean)
     found = np.full((len(rows), n), -1, dtype=np.int64)
     cosines = np.full((len(rows), n), -np.inf, dtype=np.float32)

@@ -120,8 +120,8 @@ def read_vectors(
 
 
 def _head(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path} is no file: save the vectors in one, they are read more than once")
+    if path.exists() and not path.is_file():  # a folder or a pipe
+        raise DataError(f"{path} is no file: save the vectors in one, which is read twice")
     try:
         with path.open("rb") as file:
             head = file.read(16)

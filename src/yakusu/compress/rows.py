@@ -3,7 +3,7 @@
 The paper proposes it for what remains of a translator after its embeddings are compressed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -11,11 +11,16 @@ from torch import Tensor
 _SCALE = "scale of "
 
 
-def to_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Every matrix of floats as int8 rows and, beside it, their scales; the rest as it is."""
+def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> dict[str, Tensor]:
+    """Every matrix of floats as int8 rows and, beside it, their scales; the rest as it is.
+
+    Args:
+        weights: By name.
+        keep: Names of matrices that stay as they are too.
+    """
     small: dict[str, Tensor] = {}
     for name, tensor in weights.items():
-        if tensor.ndim != 2 or not tensor.is_floating_point():
+        if name in keep or tensor.ndim != 2 or not tensor.is_floating_point():
             small[name] = tensor
             continue
         scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(tensor.dtype).tiny)

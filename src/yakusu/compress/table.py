@@ -71,6 +71,7 @@ class CodedTable(Table):
         self._to_vector, self._to_coefficient = Product(), Product()
         self._to_logit, self._to_exact = Product(), Product()
         self._all: Tensor | None = None  # (V, C)
+        self._all_of: tuple[object, ...] = ()  # of which codes and weights
 
     @classmethod
     def of(
@@ -98,8 +99,9 @@ class CodedTable(Table):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """The products (..., V - 1) of hidden states (..., D) with every vector but pad's."""
-        if self._all is None or self._all.device != hidden.device:
-            self._all = self._every_coefficient()
+        version = (*map(_version, (self.packed, self.weights)), hidden.device, self.weights.dtype)
+        if self._all is None or version != self._all_of:
+            self._all, self._all_of = self._every_coefficient(), version
         inner = self._to_coefficient(hidden, self.basis.T)  # (..., C)
         logits: Tensor = self._to_logit(inner, self._all)
         logits[..., : len(self.exact)] = self._to_exact(hidden, self.exact)
@@ -130,10 +132,15 @@ class CodedTable(Table):
     @torch.no_grad()
     def _every_coefficient(self) -> Tensor:
         n_ids, device = len(self.packed) + 1, self.packed.device
-        every = torch.empty(n_ids, self.basis.shape[1], device=device)
+        every = torch.empty(n_ids, self.basis.shape[1], device=device, dtype=self.weights.dtype)
         for ids in torch.arange(n_ids, device=device).split(_ROWS):
             every[ids] = self.coefficients(ids)
         return every  # (V, C)
+
+
+def _version(tensor: Tensor) -> int:
+    """Which rises when it changes, but for a tensor made in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _fixed(tensor: Tensor) -> nn.Parameter:

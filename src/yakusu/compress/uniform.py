@@ -82,8 +82,8 @@ class Rounding:
             raise DataError(f"{len(tiers)} tiers are too many for 16 bits: give at most 15")
         if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
             raise DataError(
-                f"tiers that begin at the ranks {begins[not begins[0] :]} do not fit {len(vectors)} words: give "
-                "ranks within them, in ascending order"
+                f"tiers that begin at the ranks {begins[not begins[0] :]} do not fit "
+                f"{len(vectors)} words: give ranks within them, in ascending order"
             )
         if not 0 <= whitening <= 1:
             raise DataError(f"a whitening of {whitening} is not possible: choose one from 0 to 1")
