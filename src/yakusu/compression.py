@@ -110,21 +110,18 @@ def compress_translator(
     folder, out, progress = Path(model), Path(out), progress or Silent()
     if out.exists():
         raise RunError(f"{out} is there already: choose another folder")
-    chosen = dict.fromkeys(sides)
-    if not chosen or n_exact < 0:
+    if not sides or n_exact < 0:
         raise DataError(f"sides {sides} and {n_exact} exact vectors: name a side, and 0 or more")
     test = _Test.of(src, references, lowercase)
     translator = Translator.load(folder)
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
     before = test.bleu(translator, progress) if test else None
-    tables = []
-    for names in _groups(translator.model, tuple(chosen)):
-        width = getattr(translator.model, names[0]).weight.shape[1]
-        codes = TableCodes(
-            tables=names, n_components=n_components or width, n_codes=n_codes, n_exact=n_exact
-        )
-        tables.append(_compress(translator.model, codes, progress))
+    sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": n_exact}
+    tables = [
+        _compress(translator.model, TableCodes(tables=names, **sizes), progress)
+        for names in _groups(translator.model, sides)
+    ]
     weights = translator.model.weights()
     if int8:
         weights = to_int8(weights, keep=_of_coded_tables(translator.model))
@@ -144,7 +141,7 @@ def memory_of(model: str | Path) -> int:
 def _groups(model: Seq2Seq, sides: tuple[Side, ...]) -> list[tuple[TableName, ...]]:
     """Names of the tables to be compressed; those that are one object together."""
     groups: dict[int, tuple[TableName, ...]] = {}
-    for name in (name for side in sides for name in _TABLES[side]):
+    for name in (name for side in dict.fromkeys(sides) for name in _TABLES[side]):
         key = id(getattr(model, name))
         groups[key] = (*groups.get(key, ()), name)
     return list(groups.values())
@@ -163,9 +160,11 @@ def _compress(model: Seq2Seq, codes: TableCodes, progress: Progress) -> Compress
     if codes.n_exact > len(weight):
         raise DataError(f"{codes.n_exact} exact ids are more than the {len(weight)} that there are")
     vectors = weight.double().numpy()
+    codes = codes.model_copy(update={"n_components": codes.n_components or vectors.shape[1]})
     found, book = compress(
         vectors, n_components=codes.n_components, n_codes=codes.n_codes, progress=progress
     )
+    codes = codes.model_copy(update={"n_codes": book.weights.shape[1]})
     codes.put(model, CodedTable.of(weight, found.codes, book, codes.n_exact))
     return CompressedTable(
         codes,

@@ -74,9 +74,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in compression.LIBRARIES:
             raise
-        err.print(
-            f"[bold red]error:[/] this needs {error.name}: pip install {escape('yakusu[compress]')}"
-        )
+        remedy = escape("pip install 'yakusu[compress]'")
+        err.print(f"[bold red]error:[/] this needs {error.name}: {remedy}")
         sys.exit(2)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

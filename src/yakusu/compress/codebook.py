@@ -155,7 +155,8 @@ def compress(
         vectors, n_components=n_components, n_codes=n_codes, threads=threads, progress=progress
     )
     book = Codebook.closed(coded)
-    if rounds and n_components * n_codes <= MOST_WEIGHTS:
+    if rounds and book.weights.size <= MOST_WEIGHTS:
+        n_codes = book.weights.shape[1]  # no more than there are words
         statistics = Statistics.of(vectors, coded.codes, book.mean, n_codes, threads)
         book = fit(book, statistics, rounds=rounds, progress=progress)
     return coded, book

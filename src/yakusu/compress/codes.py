@@ -58,7 +58,8 @@ class Coded:
     """What Algorithm 1 gives.
 
     codes: (V, M), from 0; of neighbouring numbers, for neighbouring scores.
-    centroids: Of the scores, ascending, (M, K); NaN where a component has fewer than K values.
+    centroids: Of the scores, ascending, (M, K), where K is at most V (but 2 at least); NaN where a
+        component has fewer than K values.
     borders: The least score of each code but the first, (M, K - 1); infinite where there are fewer.
     axes: How scores are made of vectors.
     """
@@ -109,18 +110,18 @@ def code(
         raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
     if n_codes > MOST_CODES:
         raise DataError(f"K = {n_codes} codes are too many: choose K of at most {MOST_CODES:,}")
-    progress = progress or Silent()
+    progress, most = progress or Silent(), min(n_codes, max(2, len(vectors)))  # K with a use
     axes = PrincipalAxes.of(vectors, n_components)
-    codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(n_codes - 1))
-    centroids = np.full((n_components, n_codes), np.nan)
-    borders = np.full((n_components, n_codes - 1), np.inf)
+    codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(most - 1))
+    centroids = np.full((n_components, most), np.nan)
+    borders = np.full((n_components, most - 1), np.inf)
     with (
         progress.task("coding", "components", n_components) as task,
         ThreadPoolExecutor(threads) as pool,
     ):
         for begin in range(0, n_components, _COLUMNS):
             scores = axes.scores(vectors, slice(begin, begin + _COLUMNS))
-            for m, found in enumerate(pool.map(lambda x: kmeans1d(x, n_codes), scores), begin):
+            for m, found in enumerate(pool.map(lambda x: kmeans1d(x, most), scores), begin):
                 codes[:, m] = found.codes
                 centroids[m, : found.n_codes] = found.centroids
                 borders[m, : found.n_codes - 1] = found.borders

@@ -73,7 +73,7 @@ class CodebookCompressor(_Coder):
             threads=self.n_jobs,
         )
         self.loss_ = self.codebook_.loss(vectors, self.coded_.codes)
-        self.ratio_ = ratio(vectors.shape, n_components, self.n_codes)
+        self.ratio_ = ratio(vectors.shape, *self.codebook_.weights.shape)
         return self
 
     def transform(self, X: npt.ArrayLike) -> Codes:  # noqa: N803

@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _COARSE = 4096  # groups on which the price is looked for first, and 16 more for each interval
 _DOUBTFUL = 1e-10  # share of all squares up to which errors of rounding could decide
+_FAR = 200  # exponent of 2 from which on values are scaled
 _TRIES = 200  # of which each fourth halves the distance at the worst
 
 
@@ -61,9 +62,8 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
         raise DataError(f"values of shape {values.shape} cannot be split into {k} clusters")
     if not np.isfinite(values).all():
         raise DataError("the values are not all finite: remove NaN and infinity")
-    # A power of two brings the squares near 1, where they neither vanish nor overflow.
-    _, exponent = np.frexp(np.abs(values).max())
-    values = np.ldexp(values, -exponent)
+    if exponent := _far_exponent(values):
+        values = np.ldexp(values, -exponent)
     ordered = np.sort(values)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     distinct = ordered[first]
@@ -76,6 +76,12 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
     codes = np.searchsorted(borders, values, side="right")
     return Clusters(codes, np.ldexp(centroids, exponent), np.ldexp(borders, exponent))
+
+
+def _far_exponent(values: Floats) -> int:
+    """Of 2, if the squares of values could vanish or overflow; else 0."""
+    exponent = int(np.frexp(max(values.max(), -values.min()))[1])
+    return exponent if abs(exponent) > _FAR else 0
 
 
 class _Sums(NamedTuple):

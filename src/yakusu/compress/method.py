@@ -43,7 +43,8 @@ class ByCodes:
         coded, book = compress(
             vectors, n_components=n_components, n_codes=self.n_codes, progress=progress
         )
-        return CompressedVectors(Words.of(words), book, PackedCodes.of(coded.codes, self.n_codes))
+        packed = PackedCodes.of(coded.codes, book.weights.shape[1])
+        return CompressedVectors(Words.of(words), book, packed)
 
 
 @dataclass(frozen=True)
