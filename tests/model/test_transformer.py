@@ -125,7 +125,7 @@ def test_a_post_norm_layer_is_the_formula_of_section_3_1(tiny: Callable[..., Seq
     layer, mask = model.encoder[0], torch.ones(1, 1, 1, 5, dtype=torch.bool)
     x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
     first, second = (residual.norm for residual in layer.residuals)
-    y = first(x + layer.self_attention(x, x, mask))
+    y = first(x + layer.self_attention(x, mask))
     inner = torch.clamp(layer.feed_forward.inner(y), min=0)
     torch.testing.assert_close(layer(x, mask), second(y + layer.feed_forward.outer(inner)))
 
@@ -138,7 +138,7 @@ def test_a_pre_norm_layer_normalises_only_what_enters_a_sublayer(
     x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
     first, second = (residual.norm for residual in layer.residuals)
     h = first(x)
-    y = x + layer.self_attention(h, h, mask)
+    y = x + layer.self_attention(h, mask)
     torch.testing.assert_close(layer(x, mask), y + layer.feed_forward(second(y)))
     assert isinstance(model.encoder_norm, nn.LayerNorm)
     assert isinstance(model.decoder_norm, nn.LayerNorm)
