@@ -23,6 +23,8 @@ from yakusu.text import Corpus, FilterConfig, language_of
 from yakusu.tokenizer import TokenizerConfig
 from yakusu.training.trainer import TrainingConfig
 
+_RECIPES = Path(str(resources.files("yakusu"))) / "recipes"
+
 
 class DataConfig(Config):
     """Where the corpora lie. `$NAME` in a path is an environment variable."""
@@ -111,9 +113,9 @@ def differences(one: Recipe, other: Recipe) -> list[str]:
 
 
 def recipe_names() -> list[str]:
-    """The recipes that come with yakusu."""
-    folder = resources.files("yakusu") / "recipes"
-    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
+    """The recipes that come with yakusu; the rows of Table 3 are called table3/ROW."""
+    files = _RECIPES.rglob("*.toml")
+    return sorted(file.relative_to(_RECIPES).with_suffix("").as_posix() for file in files)
 
 
 def _find(name: str | Path) -> Path:
@@ -121,10 +123,11 @@ def _find(name: str | Path) -> Path:
     if path.is_file():
         return path
     if str(name) in recipe_names():
-        return Path(str(resources.files("yakusu") / "recipes" / f"{name}.toml"))
+        return _RECIPES / f"{name}.toml"
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
-    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")
+    known = [known for known in recipe_names() if "/" not in known]
+    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
