@@ -9,10 +9,15 @@ to what an expert takes (docs/decisions/0022).
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.model.base import Routes
 from yakusu.model.feedforward import FeedForward
+
+# With fewer rows, kernels add up in another order, and a token's bits would depend on how many
+# others chose its expert (docs/decisions/0015).
+_FEWEST_ROWS = 12
 
 
 class Experts(Routes):
@@ -59,7 +64,7 @@ class Experts(Routes):
         order = chosen.flatten().argsort(stable=True)  # (N k)
         counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
         parts = copies.index_select(0, order).split(counts)
-        y = torch.cat([expert(part) for expert, part in zip(self.experts, parts, strict=True)])
+        y = torch.cat([_by(*both) for both in zip(self.experts, parts, strict=True)])
         y = y.index_select(0, order.argsort())  # (N k, d)
         return y.view(len(rows), self.top_k, -1)  # (N, k, d)
 
@@ -83,3 +88,11 @@ class Experts(Routes):
     def forget(self) -> None:
         """Let go of the last pass."""
         self._routed = None
+
+
+def _by(expert: nn.Module, rows: Tensor) -> Tensor:
+    """Rows by one expert, filled up with zeros to the fewest that keep their bits."""
+    n_missing = _FEWEST_ROWS - len(rows)
+    if expert.training or not 0 < n_missing < _FEWEST_ROWS:
+        return expert(rows)  # type: ignore[no-any-return]
+    return expert(F.pad(rows, (0, 0, 0, n_missing)))[: len(rows)]  # type: ignore[no-any-return]
