@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -94,7 +93,7 @@ def _statistics(translator: "Translator", src: str, tgt: str, out: str) -> None:
 
     pairs = read_pairs(Corpus(src=src, tgt=tgt))
     found = yakusu.view.head_statistics(translator, pairs, progress=Shown())
-    table = Table("role", "layer", "head", *_MEASURES, box=box.SIMPLE)
+    table = Table("role", "layer", "head", *_MEASURES, box=None, padding=(0, 1, 0, 0))
     for head in found.heads:
         table.add_row(head.role, str(head.layer), str(head.head), *_cells(head))
     Console().print(table)

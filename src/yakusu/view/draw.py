@@ -22,7 +22,7 @@ from yakusu.view.maps import AttentionMaps, Axis, Weights
 _FONT, _PITCH, _SPACE, _MARGIN, _BETWEEN = 13, 20, 6, 16, 200  # pixels
 _TOP = 64  # where tokens begin, below the titles
 _SWATCH = 34  # of the legend
-_FAINTEST = 0.01  # weights below are not drawn: nobody could see them
+_FAINTEST = 0.02  # weights below are not drawn: nobody could see them
 TITLES: dict[Role, str] = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
