@@ -16,7 +16,7 @@ from yakusu.folder import json_text, write_text
 
 if TYPE_CHECKING:
     from yakusu.translator import Translator
-    from yakusu.view import HeadStatistics
+    from yakusu.view import AttentionMaps, HeadStatistics
 
 _MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
@@ -58,27 +58,31 @@ def view(
 
     Example: `yakusu view runs/en-de/model --src-file test.en --tgt-file test.de`
     """
-    translator = yakusu.Translator.load(model, device=device)
-    if src_file and tgt_file and src is tgt is None:
-        _statistics(translator, src_file, tgt_file, json_)
-        return
-    if src is None or src_file or tgt_file:
+    of_corpus = bool(src_file and tgt_file and src is tgt is None)
+    if not of_corpus and (src is None or src_file or tgt_file):
         raise DataError(
             "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and --tgt-file"
         )
-    maps = yakusu.view.attention_maps(translator, src, tgt)
-    picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
-    if Path(out).suffix in (".svg", ".html"):
-        files = [Path(out)]
-    else:
-        files = [Path(out) / "attention.svg", Path(out) / "attention.html"]
+    translator = yakusu.Translator.load(model, device=device)
+    if src_file and tgt_file:
+        _statistics(translator, src_file, tgt_file, json_)
+    elif src is not None:
+        maps = yakusu.view.attention_maps(translator, src, tgt)
+        picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
+        print("\n".join([maps.tgt, *_write(maps, picture, Path(out), json_)]))
+
+
+def _write(maps: "AttentionMaps", picture: str, out: Path, numbers: str) -> list[str]:
+    """Write what was asked for; return the names of the files."""
+    alone = out.suffix in (".svg", ".html")
+    files = [out] if alone else [out / "attention.svg", out / "attention.html"]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, picture if file.suffix == ".svg" else yakusu.view.page(maps))
-    if json_:
-        write_text(Path(json_), json.dumps(maps.as_json(), ensure_ascii=False) + "\n")
-        files.append(Path(json_))
-    print("\n".join([maps.tgt, *map(str, files)]))
+    if numbers:
+        files.append(Path(numbers))
+        write_text(Path(numbers), json.dumps(maps.as_json(), ensure_ascii=False) + "\n")
+    return [str(file) for file in files]
 
 
 def _numbers(heads: str) -> list[int]:

@@ -50,7 +50,7 @@ def picture(
     chosen = _choose(heads, len(weights))
     places = [_places(axis, max(_height(rows), _height(columns))) for axis in (rows, columns)]
     left, right = (_MARGIN + _width(axis) for axis in (rows, columns))
-    right = max(right, _SWATCH * len(chosen) + 70 - left - _BETWEEN)
+    right = max(right, _SWATCH * len(chosen) + 76 - left - _BETWEEN)
     width, height = left + _BETWEEN + right, _TOP + max(_height(rows), _height(columns)) + 48
     svg = _canvas(width, height, f"{TITLES[role]}, layer {layer} of {len(maps.weights[role])}")
     for axis, ys, anchor, x in (
@@ -73,7 +73,12 @@ def picture(
 def page(maps: AttentionMaps) -> str:
     """Every layer and head as one HTML page that needs no other file and no network."""
     data = json.dumps(maps.as_json(), ensure_ascii=False, separators=(",", ":"))
-    parts = {"title": escape(maps.src), "maps": data.translate(_SCRIPT)}
+    parts = {
+        "title": escape(maps.src),
+        "maps": data.translate(_SCRIPT),
+        "titles": json.dumps(TITLES),
+        "faintest": str(_FAINTEST),
+    }
     template = (files(__package__) / "page.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
