@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from yakusu.errors import DataError, ModelError
+from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.tokenizer import EOS, UNK
 from yakusu.translator import Translator
@@ -171,6 +172,15 @@ def test_a_model_without_attention_says_so(
 ) -> None:
     monkeypatch.setattr(Transformer, "attention_layers", lambda model: {})
     with pytest.raises(ModelError, match="this model has no attention to show"):
+        attention_maps(translator, SRC)
+
+
+def test_an_ensemble_is_refused_as_its_models_attend_each_for_itself(
+    translator: Translator,
+) -> None:
+    assert isinstance(translator.model, Transformer)
+    translator.model = Ensemble([translator.model, translator.model])
+    with pytest.raises(ModelError, match="view one model that attends"):
         attention_maps(translator, SRC)
 
 

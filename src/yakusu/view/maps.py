@@ -171,11 +171,11 @@ def attentive(translator: Translator) -> Seq2Seq:
     """The model of a translator, if it attends.
 
     Raises:
-        ModelError: It does not, or is several models.
+        ModelError: It does not, or it is an ensemble.
     """
     model = translator.model
     if not (isinstance(model, Seq2Seq) and model.attention_layers()):
-        raise ModelError("this model has no attention to show: view one that attends")
+        raise ModelError("this model has no attention to show: view one model that attends")
     return model
 
 
