@@ -26,7 +26,7 @@ from yakusu.folder import json_text, read_json, save_folder, verify_folder, writ
 from yakusu.model.architectures import build, config_of
 from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
+from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import Tensors, load_tensors, save_tensors
@@ -148,10 +148,17 @@ class Translator:
         )
         return [*ids[: self.max_source_tokens - 1], ids[-1]]
 
-    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
+    def hypotheses(self, ids: list[list[int]]) -> list[list[Hypothesis]]:
+        """The best translations of sentences of source ids, in ids; what `stream` makes text of.
+
+        Args:
+            ids: Of each sentence, eos last, at most `max_source_tokens`.
+        """
         src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
         src = src[:, : self.model.max_length].to(self.device)  # (B, S)
-        found = beam_search(self.model, src, self.search)
+        return beam_search(self.model, src, self.search)
+
+    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
         return [
             [
                 Translation(text, hypothesis.score, len(hypothesis.tokens) + 1)
@@ -159,7 +166,7 @@ class Translator:
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )
             ]
-            for best in found
+            for best in self.hypotheses(ids)
         ]
 
 
