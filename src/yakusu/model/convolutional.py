@@ -221,9 +221,7 @@ class DecoderLayer(nn.Module):
         inputs.append(x)
         return self.attend(x, self.convolution.gate([*taps, x]), embedded, state.memory)
 
-    def attend(
-        self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory
-    ) -> Tensor:
+    def attend(self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
         """What follows the convolution h (B, T, C) of x (B, T, C)."""
         query = _sum(self.query(h), embedded)  # (B, T, d_model)
         context = self.attention(query, memory.states, memory.mask)  # (B, T, d_model)
@@ -250,7 +248,7 @@ class GatedConvolution(nn.Module):
         x = F.pad(self.dropout(x), (0, 0, back, self.span - back))  # (B, T + span, C)
         return self.gate([x[:, i : i + n] for i in range(0, self.span + 1, self.dilation)])
 
-    def gate(self, taps: Sequence[Tensor]) -> Tensor:
+    def gate(self, taps: list[Tensor]) -> Tensor:
         """k taps (B, T, C), the earliest first -> (B, T, C)."""
         return F.glu(self.taps(torch.cat(taps, dim=-1)), dim=-1)  # (B, T, k C) -> (B, T, C)
 
