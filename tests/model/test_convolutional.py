@@ -9,6 +9,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
+from yakusu.batches import pad
 from yakusu.model.architectures import config_of
 from yakusu.model.base import Seq2Seq
 from yakusu.model.convolutional import (
@@ -20,6 +21,7 @@ from yakusu.model.convolutional import (
     GatedConvolution,
     scale_gradient,
 )
+from yakusu.search import greedy_search
 
 PAD = 11  # of the tiny models' twelve ids
 
@@ -215,3 +217,25 @@ def test_dilations_are_read_from_a_list_and_begin_anew() -> None:
 
 def test_learned_positions_bound_the_length(tiny: Callable[..., Seq2Seq]) -> None:
     assert tiny("convolutional", max_positions=40).max_length == 40
+
+
+def test_it_learns_to_copy_sequences_that_it_never_saw(
+    make_trainer: Callable[..., Any], sequences: Callable[..., list[list[int]]]
+) -> None:
+    trainer = make_trainer(
+        sizes={"name": "convolutional", "dropout": 0.0, "d_model": 32, "d_conv": 32},
+        n_pairs=2000,
+        step_tokens=1000,
+        batch_tokens=1000,
+        warmup_steps=100,
+        max_steps=250,
+        validate_steps=250,
+        clip_norm=0.1,
+    )
+    trainer.run()
+    seen = {tuple(ids) for ids in sequences(2000, seed=5)}
+    unseen = [ids for ids in sequences(300, seed=2) if tuple(ids) not in seen]
+    found = greedy_search(trainer.model.eval(), pad(unseen, PAD))
+    right = sum(list(best.tokens) == ids[:-1] for best, ids in zip(found, unseen, strict=True))
+    assert len(unseen) > 100
+    assert right / len(unseen) > 0.95

@@ -1,15 +1,18 @@
 """Convolutional sequence to sequence, Gehring et al. 2017 (arXiv:1705.03122); sections are theirs.
 
-A block, section 3.2, with u the last k inputs that it reads (dilated: every d-th of k d):
+Section 3.2, a block, where u are the k inputs that a kernel reads, side by side:
 
-    GLU(W u + b) = A * sigmoid(B),  [A; B] = W u + b;    every sum is multiplied by sqrt(0.5)
+    GLU(W u + b) = A * sigmoid(B), where [A; B] = W u + b
 
-Attention in every decoder layer, section 3.3, from state h and target embedding g to outputs z of
-the encoder and source embeddings e:
+Section 3.3, attention in every decoder layer, from its states h and the target's embeddings g to
+outputs z of the encoder and the source's embeddings e:
 
-    d_i = W h_i + b + g_i,   a_ij = softmax_j(d_i z_j),   c_i = S sqrt(1 / S) sum_j a_ij (z_j + e_j)
+    d_i = W h_i + b + g_i,  a_ij = softmax_j(d_i . z_j),  c_i = S sqrt(1 / S) sum_j a_ij (z_j + e_j)
 
-B batch, S source, T target, K beam, C width of the blocks (d_conv), k taps of a kernel.
+Section 3.4: every sum of two parts of the network is multiplied by sqrt(0.5).
+
+B batch, S source, T target, K beam, V vocabulary, C width of the blocks (d_conv), k taps of a
+kernel. What differs from the paper: docs/decisions/0023.
 """
 
 import math
