@@ -182,7 +182,7 @@ class ConvolutionalState(DecoderState):
 
 
 class EncoderLayer(nn.Module):
-    """Section 3.2: a convolution that sees as far ahead as back, within a residual."""
+    """Section 3.2: a convolution that sees as far ahead as back (or one more), and a residual."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
         super().__init__()
