@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from matplotlib.figure import Figure
 
@@ -55,19 +54,18 @@ def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, f
         coded, book = compress(vectors, n_components=m, n_codes=n_codes)
         table = CodedTable.of(weight, coded.codes, book, n_exact)
         times = ratio(vectors.shape, m, n_codes, n_exact)
-        yield f"M = {m}, K = {n_codes}", times, book.share_lost(vectors, coded.codes), table
+        yield f"M = {m}, K = {n_codes}", times, book.lost(vectors, coded.codes).share, table
 
 
 def shu(weight: torch.Tensor, steps: int, seed: int) -> Iterator[tuple[str, float, float, Table]]:
     """The same by Shu & Nakayama."""
     vectors = weight.numpy()
-    variance = float(np.square(vectors - vectors.mean(axis=0)).sum() / len(vectors))
     for m, n_codes in SHU:
         learnt = learn(vectors, n_codebooks=m, n_codes=n_codes, seed=seed, steps=steps)
         table = DenseTable(len(vectors) + 1, vectors.shape[1])
         with torch.no_grad():
             table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
-        lost = learnt.loss(vectors, learnt.codes) / variance
+        lost = learnt.lost(vectors, learnt.codes).share
         yield f"M = {m}, K = {n_codes}", shu_ratio(*vectors.shape, m, n_codes), lost, table
 
 

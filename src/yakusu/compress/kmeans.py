@@ -27,7 +27,7 @@ _NEAR = 3  # counts of intervals between which the chord is tried
 _TRIES = 200  # of which each fourth halves the distance at the worst
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clusters:
     """What `kmeans1d` found.
 
