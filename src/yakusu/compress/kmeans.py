@@ -69,7 +69,7 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     every = ordered(values)
     first = np.flatnonzero(np.concatenate([[True], every[1:] != every[:-1]]))
     distinct = every[first]
-    counts = np.diff(np.append(first, len(every)))
+    counts = np.diff(np.append(first, len(every))).astype(np.float64)
     sums = _Sums.of(distinct, counts)
     starts = _best_starts(sums, min(k, len(distinct)), distinct, counts)
     centroids = sums.means(starts)
@@ -94,7 +94,7 @@ class _Sums(NamedTuple):
     origin: float
 
     @classmethod
-    def of(cls, distinct: Floats, counts: Ints) -> "_Sums":
+    def of(cls, distinct: Floats, counts: Floats) -> "_Sums":
         mean = float(distinct @ counts) / float(counts.sum())
         above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
         origin = float(distinct[above])  # near the mean, and a value: integers stay exact
@@ -130,7 +130,7 @@ class _Sums(NamedTuple):
         return means
 
 
-def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Ints) -> Ints:
+def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Floats) -> Ints:
     """Where each of the best k intervals begins."""
     if k in (1, sums.n):
         return np.arange(sums.n)[:: sums.n if k == 1 else 1]
@@ -287,9 +287,9 @@ def _move_left(sums: Any, ends: Any) -> bool:
 @compiled
 def _sweep(sums: Any, price: float) -> Any:
     n = sums.shape[1] - 1
-    best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
+    best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int32)
     # Candidates for the last interval's begin; each is the best one from its place on.
-    candidate, place = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    candidate, place = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     best[0], candidate[0], place[0] = 0.0, 0, 1
     head, tail = 0, 0
     for j in range(1, n + 1):

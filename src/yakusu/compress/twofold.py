@@ -62,7 +62,7 @@ def running_moments(values: Any, counts: Any, origin: float) -> Any:
     sums = np.zeros((2, len(values) + 1))
     moment, errors = 0.0, 0.0
     for i in range(len(values)):
-        count = float(counts[i])
+        count = counts[i]
         distance, low = add(values[i], -origin)
         part, part_low = multiply(distance, count)
         moment, error = add(moment, part)
@@ -76,7 +76,7 @@ def running_sums(values: Any, counts: Any, origin: float) -> Any:
     """Of counts, and as pairs of distances from the origin and of their squares: (5, n + 1)."""
     sums = np.zeros((5, len(values) + 1))
     for i in range(len(values)):
-        count = float(counts[i])
+        count = counts[i]
         distance, low = add(values[i], -origin)
         moment, moment_low = multiply(distance, count)
         square, square_low = square_over(distance, low, 1.0)
