@@ -1,6 +1,6 @@
 """The verbs as functions; here alone the stages are wired together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.evaluation import DevBleu
 from yakusu.folder import json_text, read_json, save_folder, verify_folder
 from yakusu.metrics import Score
-from yakusu.model.base import Seq2Seq, models
+from yakusu.model.architectures import build
+from yakusu.model.base import Seq2Seq
 from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import card, receipt, story
@@ -260,7 +261,7 @@ def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress
 
 def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:
     torch.manual_seed(recipe.seed)
-    return models[recipe.model.name](
+    return build(
         recipe.model,
         src_vocab_size=tokenizer.src_vocab_size,
         tgt_vocab_size=tokenizer.tgt_vocab_size,
@@ -297,6 +298,7 @@ def translate(
     model: str | Path,
     sentences: Iterable[str],
     *,
+    ensemble: Sequence[str | Path] = (),
     beam: int = 0,
     alpha: float | None = None,
     n_best: int = 1,
@@ -309,6 +311,7 @@ def translate(
     Args:
         model: A model folder.
         sentences: One a line.
+        ensemble: Folders of more models of the same vocabulary, to decide together with it.
         beam: Width of the beam; 0 for the recipe's.
         alpha: Of the length penalty; None for the recipe's.
         n_best: How many translations of each sentence.
@@ -317,10 +320,10 @@ def translate(
         device: Where to translate.
 
     Raises:
-        ModelError: The folder is incomplete or corrupt.
+        ModelError: A folder is incomplete or corrupt, or holds another vocabulary.
     """
     keep_freed_memory()
-    translator = Translator.load(model, device=device)
+    translator = Translator.load(model, ensemble=ensemble, device=device)
     changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
     search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}
     try:

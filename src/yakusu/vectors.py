@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from yakusu.compress.blocks import Lost
 from yakusu.compress.budget import trade_off
-from yakusu.compress.codebook import Codebook, ratio
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Matrix
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.figure import draw_trade_off
@@ -28,7 +28,6 @@ from yakusu.compress.neighbours import Band, neighbours_by_band
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.readers import WordVectors, read_vectors
 from yakusu.compress.testsets import read_task
-from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
@@ -161,12 +160,10 @@ def _facts(path: Path, made: CompressedVectors) -> Facts:
     if isinstance(made.book, Codebook) and isinstance(made.codes, PackedCodes):
         n_codes = made.book.weights.shape[1]
         bits = float(made.codes.n_bits * n_components)
-        times = ratio((n_words, width), n_components, n_codes)
     else:
         n_codes, bits = 0, 8 * made.codes.n_bytes / n_words
-        times = ratio_of_numbers((n_words, width), n_components, bits)
     size = path.stat().st_size
-    return Facts(n_words, width, n_components, n_codes, bits, times, size, 4 * n_words * width)
+    return Facts(n_words, width, n_components, n_codes, bits, made.ratio, size, 4 * n_words * width)
 
 
 def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progress) -> Report:

@@ -31,6 +31,10 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed 
 Words = Annotated[
     str, typer.Option(help="The words of a matrix without them, one a line, in its order.")
 ]
+Decoder = Annotated[
+    bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
+]
+Exact = Annotated[int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")]
 M = Annotated[int, typer.Option("--m", min=0, help="Components, M; 0: as below.")]
 K = Annotated[int, typer.Option("--k", min=0, help="Codes a component, K; 0 for 16.")]
 Fit = Annotated[
@@ -75,14 +79,16 @@ def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")],
     encoder: Annotated[bool, typer.Option("--encoder", help="The source embedding.")] = False,
-    decoder: Annotated[
-        bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
-    ] = False,
+    decoder: Decoder = False,
     m: M = 0,
     k: K = 0,
-    exact: Annotated[
-        int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")
-    ] = 128,
+    uniform: Uniform = False,
+    step: Step = 0,
+    whitening: Whitening = None,
+    bits: Bits = 0,
+    ratio: Ratio = 0,
+    max_loss: MaxLoss = 0,
+    exact: Exact = 128,
     int8: Annotated[bool, typer.Option("--int8", help="All else in 8 bits a number.")] = False,
     src: Annotated[str, typer.Option(help="Sentences, for BLEU before and after.")] = "",
     ref: Annotated[str, typer.Option(help="Their translations.")] = "",
@@ -90,17 +96,19 @@ def compress(
 ) -> None:
     """Compress the embeddings of a translator, without training; both sides where none is named.
 
-    M is the width of the model where it is not given; --exact 0 is the paper's method.
+    M is the width of the model where it is not given, or --bits, --ratio or --max-loss choose M
+    and K, or the step. --exact 0 is the paper's method.
 
     Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
     """
+    codes, numbers = _Codes(m, k), _Numbers(step, whitening)
+    method = _method(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
         out,
         sides=tuple(side for side, chosen in sides.items() if chosen or encoder == decoder),
-        n_components=m,
-        n_codes=k or 16,
+        method=method,
         n_exact=exact,
         int8=int8,
         src=Path(src) if src else None,
@@ -160,12 +168,11 @@ def compress_vectors(
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --k 16`
     """
-    budget = yakusu.compress.Budget(bits, ratio, max_loss) if bits or ratio or max_loss else None
     codes, numbers = _Codes(m, k, fit, mean), _Numbers(step, whitening, tiers)
     report = yakusu.vectors.compress(
         source,
         out,
-        method=_chosen(uniform, codes, numbers).method(budget),
+        method=_method(uniform, codes, numbers, wishes=(bits, ratio, max_loss)),
         words=words or None,
         weights=weights or None,
         precision="float16" if half else "float32",
@@ -230,17 +237,19 @@ class _Numbers:
         return yakusu.compress.ByNumbers(self.step, whitening, boundaries)
 
 
-def _chosen(uniform: bool, codes: _Codes, numbers: _Numbers) -> _Codes | _Numbers:
+def _method(
+    uniform: bool, codes: _Codes, numbers: _Numbers, *, wishes: tuple[float, float, float]
+) -> "Method":
+    """What the options ask for; wishes are --bits, --ratio and --max-loss, 0 if not given."""
     if uniform and codes != _Codes():
-        raise DataError(
-            "--m and --k belong to the paper's codes: leave them or --uniform out, and also --fit "
-            "and --mean"
-        )
+        named = "--m and --k" if codes.m or codes.k else "--fit and --mean"
+        raise DataError(f"{named} belong to the paper's codes: leave them or --uniform out")
     if not uniform and numbers != _Numbers():
         raise DataError(
             "--step, --tiers and --whitening belong to --uniform: add it, or leave them out"
         )
-    return numbers if uniform else codes
+    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
+    return (numbers if uniform else codes).method(budget)
 
 
 @vectors.command()

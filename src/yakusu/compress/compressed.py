@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.blocks import numbered
-from yakusu.compress.codebook import Codebook
+from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.neighbours import unit
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.uniform import Ints, Lattice
+from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.compress.words import Words
 from yakusu.errors import DataError
 
@@ -56,6 +57,15 @@ class CompressedVectors(Mapping[str, Vectors]):
     def width(self) -> int:
         """H."""
         return len(self.book.mean)
+
+    @property
+    def ratio(self) -> float:
+        """Bits of V x H float32 over those of codes and codebook: the paper's formula for codes."""
+        shape = (len(self), self.width)
+        if isinstance(self.book, Codebook):
+            return ratio(shape, *self.book.weights.shape)
+        bits = 8 * self.codes.n_bytes / len(self)
+        return ratio_of_numbers(shape, self.codes.n_components, bits)
 
     def rows(self, words: Ints) -> Vectors:
         """The rebuilt vectors (n, H) of the words with these numbers (n,)."""
