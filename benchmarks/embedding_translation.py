@@ -75,13 +75,12 @@ def numbers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, fl
 def shu(weight: torch.Tensor, steps: int, seed: int) -> Iterator[tuple[str, float, float, Table]]:
     """The same by Shu & Nakayama."""
     vectors = weight.numpy()
-    variance = float(np.square(vectors - vectors.mean(axis=0)).sum() / len(vectors))
     for m, n_codes in SHU:
         learnt = learn(vectors, n_codebooks=m, n_codes=n_codes, seed=seed, steps=steps)
         table = DenseTable(len(vectors) + 1, vectors.shape[1])
         with torch.no_grad():
             table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
-        lost = learnt.loss(vectors, learnt.codes) / variance
+        lost = learnt.lost(vectors, learnt.codes).share
         yield f"M = {m}, K = {n_codes}", shu_ratio(*vectors.shape, m, n_codes), lost, table
 
 
