@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from matplotlib.figure import Figure
 
@@ -20,7 +19,7 @@ from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
 from yakusu.compress.method import Method
-from yakusu.compression import table_of
+from yakusu.compression import share_lost, table_of
 from yakusu.model.table import DenseTable, Table
 from yakusu.progress import Silent
 from yakusu.text import read_lines
@@ -55,8 +54,7 @@ def made_by(method: Method, weight: torch.Tensor, n_exact: int) -> tuple[float, 
     exact, rest = weight[:n_exact], weight[n_exact:].numpy()
     made = method([str(i) for i in range(len(rest))], rest, Silent())
     times = len(weight) / (n_exact + len(rest) / made.ratio)
-    lost = np.square(rest - made.dense()).sum() / np.square(weight - weight.mean(0)).sum()
-    return times, float(lost), table_of(exact, made)
+    return times, share_lost(weight, made), table_of(exact, made)
 
 
 def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
