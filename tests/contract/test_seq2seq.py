@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.compress.codebook import compress
+from yakusu.compress.packing import PackedCodes
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
 from yakusu.model.experts import Experts
@@ -18,6 +19,11 @@ from yakusu.tokenizer import EOS
 
 V, B, S = 12, 5, 9
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "convolutional": [
+        {},
+        {"encoder_kernel": 4, "decoder_kernel": 1, "tied": "none"},
+        {"n_layers": 3, "decoder_kernel": 2, "dilations": (1, 2, 4), "tied": "decoder"},
+    ],
     "transformer": [
         {},
         {"norm": "pre"},
@@ -42,8 +48,8 @@ def coded(model: Seq2Seq) -> Seq2Seq:
     """The same model with a coded table, one of its own, for each of its tables."""
     for name in typing.get_args(TableName):
         vectors = getattr(model, name).weight.detach()[:-1]
-        found, book = compress(vectors.double().numpy(), n_components=9, n_codes=5)
-        table = CodedTable.of(vectors, found.codes, book, n_exact=2)
+        found, book = compress(vectors[2:].double().numpy(), n_components=9, n_codes=5)
+        table = CodedTable.of(vectors[:2], PackedCodes.of(found.codes, 5), book)
         TableCodes(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
     return model
 

@@ -15,7 +15,7 @@ import typer
 from rich.logging import RichHandler
 
 import yakusu
-from yakusu.cli import compression
+from yakusu.cli import compression, view
 from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
 from yakusu.text import Arriving, count_lines, decode_lines, read_lines
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 
 compression.add_to(app)
+view.add_to(app)
 
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A TOML file, or demo, tiny, small, base, big.")
@@ -160,6 +161,10 @@ def average(
 def translate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
     source: Annotated[str, typer.Argument(help="A text file; - is standard input.")] = "-",
+    ensemble: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="One more model to decide together; repeat it."),
+    ] = None,
     beam: Annotated[
         int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")
     ] = 0,
@@ -180,6 +185,7 @@ def translate(
     found = yakusu.translate(
         model,
         arriving if source == "-" else read_lines(source),
+        ensemble=ensemble or (),
         beam=beam,
         alpha=alpha,
         n_best=n_best,
