@@ -24,6 +24,7 @@ MakeTrainer = Callable[..., Trainer]
 # The smallest useful sizes of every registered model; a new architecture adds its own.
 TINY: dict[str, dict[str, Any]] = {
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
+    "recurrent": {"n_layers": 2, "d_model": 16},
 }
 
 
