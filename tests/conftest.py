@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.batches import BatchConfig
 from yakusu.data import Pairs
 from yakusu.model.base import Seq2Seq, models

@@ -9,7 +9,6 @@ import torch
 import torch._dynamo
 from torch import Tensor
 
-import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.compress.codebook import compress
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
-import yakusu.model.recurrent  # noqa: F401  (registers itself)
-import yakusu.model.transformer  # noqa: F401  (registers itself)
+import yakusu.model.recurrent
+import yakusu.model.transformer  # noqa: F401  (each registers itself)
 from yakusu.model.base import ModelConfig, Seq2Seq, models
 
 DEFAULT = "transformer"

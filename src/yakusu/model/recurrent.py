@@ -213,7 +213,7 @@ class LuongAttention(Attends):
 
     def forward(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
         """h~ (B, T, D) of `query` (B, T, D), the decoder's h; `memory` is keys and values."""
-        context = self.weights(query, memory, mask)[:, 0] @ memory[1]  # (B, T, D)
+        context = self.weights(query, memory, mask).squeeze(1) @ memory[1]  # (B, T, D)
         return self.w_c(torch.cat([context, query], dim=-1)).tanh()  # type: ignore[no-any-return]
 
     def weights(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
@@ -273,9 +273,10 @@ _SCORES = {"dot": DotScore, "general": GeneralScore, "additive": AdditiveScore}
 
 
 def _read(
-    cell: nn.LSTMCell, x: Tensor, real: Tensor, *, backwards: bool
+    cell: nn.Module, x: Tensor, real: Tensor, *, backwards: bool
 ) -> tuple[Tensor, LayerState]:
     """A layer's states (B, S, width) and its last h and c, (B, width) each."""
+    assert isinstance(cell, nn.LSTMCell)
     h = c = x.new_zeros(len(x), cell.hidden_size)
     inputs, masks = x.unbind(1), real[:, :, None].unbind(1)  # S times (B, D), S times (B, 1)
     states = [h] * len(inputs)
