@@ -216,3 +216,24 @@ def test_bf16_gives_nearly_the_same_loss(src: Tensor, tgt: Tensor) -> None:
         for bf16 in (False, True)
     )
     torch.testing.assert_close(half, full, rtol=5e-3, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("score", "least", "most"),
+    [("dot", 0.9, 1), ("general", 0.9, 1), ("additive", 0.9, 1), ("none", 0.4, 0.75)],
+)
+def test_ten_tokens_are_copied_by_attention_and_do_not_soon_fit_into_a_fixed_vector(
+    score: str, least: float, most: float
+) -> None:
+    model = made(d_model=32, n_layers=1, attention=score, dropout=0.0).train()
+    loss = ModelLoss(model, epsilon=0.0, bf16=False, compiled=False)
+    optimizer, rng = torch.optim.Adam(model.parameters(), lr=0.01), torch.Generator().manual_seed(1)
+    for _ in range(180):
+        ids = torch.randint(2, V - 1, (64, 10), generator=rng)
+        optimizer.zero_grad()
+        (loss(ids, ids).smoothed / ids.numel()).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    unseen = torch.randint(2, V - 1, (200, 10), generator=rng)
+    right = model.eval().logits(model(unseen, unseen)).argmax(dim=-1) == unseen
+    assert least <= right.float().mean().item() <= most
