@@ -15,7 +15,7 @@ import typer
 from rich.logging import RichHandler
 
 import yakusu
-from yakusu.cli import compression
+from yakusu.cli import compression, view
 from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
 from yakusu.recipes import recipe_names
@@ -33,6 +33,7 @@ app = typer.Typer(
 )
 
 compression.add_to(app)
+view.add_to(app)
 
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help=f"A TOML file, or {', '.join(recipe_names())}.")
