@@ -279,8 +279,8 @@ def _read(
     assert isinstance(cell, nn.LSTMCell)
     h = c = x.new_zeros(len(x), cell.hidden_size)
     inputs, masks = x.unbind(1), real[:, :, None].unbind(1)  # S times (B, D), S times (B, 1)
-    states = [h] * len(inputs)
-    for s in sorted(range(len(inputs)), reverse=backwards):
+    states, order = [h] * len(inputs), range(len(inputs))
+    for s in reversed(order) if backwards else order:
         next_h, next_c = cell(inputs[s], (h, c))
         h, c = torch.where(masks[s], next_h, h), torch.where(masks[s], next_c, c)
         states[s] = h
