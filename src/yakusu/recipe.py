@@ -17,13 +17,12 @@ from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.architectures import DEFAULT, AnyConfig, config_of
 from yakusu.model.base import models
+from yakusu.recipes import recipe_names
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
 from yakusu.text import Corpus, FilterConfig, language_of
 from yakusu.tokenizer import TokenizerConfig
 from yakusu.training.trainer import TrainingConfig
-
-_RECIPES = Path(str(resources.files("yakusu"))) / "recipes"
 
 
 class DataConfig(Config):
@@ -112,22 +111,16 @@ def differences(one: Recipe, other: Recipe) -> list[str]:
     ]
 
 
-def recipe_names() -> list[str]:
-    """The recipes that come with yakusu; the rows of Table 3 are called table3/ROW."""
-    files = _RECIPES.rglob("*.toml")
-    return sorted(file.relative_to(_RECIPES).with_suffix("").as_posix() for file in files)
-
-
 def _find(name: str | Path) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    if str(name) in recipe_names():
-        return _RECIPES / f"{name}.toml"
+    packaged = resources.files("yakusu.recipes") / f"{name}.toml"
+    if packaged.is_file():
+        return Path(str(packaged))
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
-    known = [known for known in recipe_names() if "/" not in known]
-    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
+    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")
 
 
 def _apply(values: dict[str, Any], override: str) -> None:

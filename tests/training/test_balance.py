@@ -89,18 +89,6 @@ def test_a_pass_that_failed_holds_nothing(
     )
 
 
-@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # torch asks for it itself
-def test_a_compiled_loss_has_the_same_gradient(tiny: Callable[..., Seq2Seq]) -> None:
-    model = tiny(**SIZES).train()
-    plain = ModelLoss(model, epsilon=0.1, bf16=False, compiled=False)
-    plain(SRC, TGT).smoothed.backward()
-    expected = gradients(model)
-    compiled = ModelLoss(model, epsilon=0.1, bf16=False, compiled=False)
-    compiled._hidden = torch.compile(model, dynamic=True, backend="aot_eager")
-    compiled(SRC, TGT).smoothed.backward()
-    same(gradients(model), expected)
-
-
 def test_training_with_experts_is_learning(make_trainer: Callable[..., Trainer]) -> None:
     events: list[dict[str, Any]] = []
     sizes = {**SIZES, "balance": 0.01}

@@ -166,6 +166,11 @@ class Seq2Seq(SearchModel):
         return self.config.max_length
 
     @property
+    def compiles(self) -> bool:
+        """Whether torch.compile takes its training as one graph of any length."""
+        return True
+
+    @property
     def output_weight(self) -> Tensor:
         """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
         assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"

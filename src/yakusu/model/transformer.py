@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, CrossAttention
 from yakusu.model.base import DecoderState, Memory, Role, Routes, Seq2Seq, Side, models
+from yakusu.model.experts import Experts
 from yakusu.model.mixing import Cache, Lineage
 from yakusu.model.parts import (
     TransformerConfig,
@@ -57,6 +58,11 @@ class Transformer(Seq2Seq):
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
         self.encoder_norm, self.decoder_norm = last_norm(config), last_norm(config)
+
+    @property
+    def compiles(self) -> bool:
+        """An LSTM and experts leave the graph: torch has its own loop, or shapes are data."""
+        return not any(isinstance(part, (nn.LSTM, Experts)) for part in self.modules())
 
     def encode(self, src: Tensor) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
