@@ -104,10 +104,11 @@ def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
 
 def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of a text file, white space around them dropped; errors as in `decode_lines`."""
-    return (line.strip() for line in _raw_lines(path))
+    return (line.strip() for line in raw_lines(path))
 
 
-def _raw_lines(path: str | Path) -> Iterator[str]:
+def raw_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file with their white space; errors as in `decode_lines`."""
     with open_binary(Path(path)) as file:
         yield from decode_lines(file, str(path))
 
@@ -147,7 +148,7 @@ def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
 
 
 def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
-    lines = enumerate(_raw_lines(corpus.tsv), start=1)
+    lines = enumerate(raw_lines(corpus.tsv), start=1)
     wanted = (corpus.src_column, corpus.tgt_column)
     named = any(isinstance(column, str) for column in wanted)
     header = [cell.strip() for cell in next(lines, (1, ""))[1].split("\t")] if named else []
@@ -185,7 +186,7 @@ def count_lines(path: str | Path) -> int:
     Raises:
         DataError: It is missing, or no whole gzip file.
     """
-    return sum(1 for _ in _raw_lines(path))
+    return sum(1 for _ in raw_lines(path))
 
 
 def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
