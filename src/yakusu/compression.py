@@ -16,7 +16,7 @@ from yakusu.errors import DataError, ModelError, RunError
 from yakusu.evaluation import Text, translated
 from yakusu.folder import json_text, read_json, sha256
 from yakusu.metrics import Score, score
-from yakusu.model.base import Seq2Seq
+from yakusu.model.base import ModelConfig, Seq2Seq
 from yakusu.model.table import DenseTable
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import compression_story, table_story
@@ -114,21 +114,23 @@ def compress_translator(
         raise DataError(f"sides {sides} and {n_exact} exact vectors: name a side, and 0 or more")
     test = _Test.of(src, references, lowercase)
     translator = Translator.load(folder)
+    learnt = translator.model
+    assert isinstance(learnt, Seq2Seq)  # one folder, one model
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
     before = test.bleu(translator, progress) if test else None
     sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": n_exact}
     tables = [
-        _compress(translator.model, TableCodes(tables=names, **sizes), progress)
-        for names in _groups(translator.model, sides)
+        _compress(learnt, TableCodes(tables=names, **sizes), progress)
+        for names in _groups(learnt, sides)
     ]
-    weights = translator.model.weights()
+    weights = learnt.weights()
     if int8:
-        weights = to_int8(weights, keep=_of_coded_tables(translator.model))
-        translator.model.load_weights(from_int8(weights))
+        weights = to_int8(weights, keep=_of_coded_tables(learnt))
+        learnt.load_weights(from_int8(weights))
     after = test.bleu(translator, progress) if test else None
     scores = (before, after) if before and after else None
-    _write(out, folder, translator, weights, tables, scores)
+    _write(out, folder, translator, learnt.config, weights, tables, scores)
     return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 
@@ -218,6 +220,7 @@ def _write(
     out: Path,
     folder: Path,
     translator: Translator,
+    config: ModelConfig,
     weights: Tensors,
     tables: list[CompressedTable],
     scores: tuple[Score, Score] | None,
@@ -236,7 +239,7 @@ def _write(
         out,
         weights,
         translator.tokenizer,
-        model=translator.model.config,
+        model=config,
         languages=translator.languages,
         search=translator.search,
         compressed=[table.codes for table in tables],

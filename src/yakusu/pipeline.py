@@ -13,7 +13,8 @@ from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.evaluation import DevBleu
 from yakusu.folder import json_text, read_json, save_folder, verify_folder
 from yakusu.metrics import Score
-from yakusu.model.base import Seq2Seq, models
+from yakusu.model.architectures import build
+from yakusu.model.base import Seq2Seq
 from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import card, receipt, story
@@ -260,7 +261,7 @@ def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress
 
 def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:
     torch.manual_seed(recipe.seed)
-    return models[recipe.model.name](
+    return build(
         recipe.model,
         src_vocab_size=tokenizer.src_vocab_size,
         tgt_vocab_size=tokenizer.tgt_vocab_size,

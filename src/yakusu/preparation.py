@@ -141,8 +141,7 @@ class Preparation:
         """The dev corpus, its filters and its fit pairs; held-out ones are taken from `train`."""
         data = self.recipe.data
         if data.dev:
-            model = self.recipe.model
-            longest = model.max_positions - 1 if model.positions == "learned" else 2**31  # eos
+            longest = self.recipe.model.max_length - 1  # eos
             filters = _KEEP_ALL.model_copy(update={"max_tokens": longest})
             return data.dev, filters, sift(data.dev, filters, report, self.progress)
         fit = np.flatnonzero(train)

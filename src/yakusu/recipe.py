@@ -15,7 +15,8 @@ from yakusu.batches import BatchConfig
 from yakusu.config import Config
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
-from yakusu.model.transformer import TransformerConfig
+from yakusu.model.architectures import DEFAULT, AnyConfig, config_of
+from yakusu.model.base import models
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
 from yakusu.text import Corpus, FilterConfig, language_of
@@ -42,16 +43,16 @@ class Recipe(Config):
     filters: FilterConfig = FilterConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     batches: BatchConfig = BatchConfig()
-    model: TransformerConfig = TransformerConfig()
+    model: AnyConfig = config_of({})
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "Recipe":
         needed = self.filters.max_tokens + 1  # eos
-        if self.model.positions == "learned" and self.model.max_positions < needed:
+        if self.model.max_length < needed:
             raise ValueError(
-                f"model.max_positions = {self.model.max_positions} is less than "
+                f"model.max_positions = {self.model.max_length} is less than "
                 f"filters.max_tokens + 1 = {needed}: raise the one or lower the other"
             )
         return self
@@ -173,8 +174,11 @@ def _fault(
         where = "--set"
     elif line := _line_of(text, keys):
         where = f"{name}, line {line}"
+    if first["type"] == "union_tag_invalid":
+        name = first["ctx"]["tag"]
+        return f"{where}: there is no model '{name}': {nearest(name, list(models))}"
     if first["type"] == "extra_forbidden":
-        known = [*_flat(Recipe().model_dump()), *Recipe.model_fields]
+        known = [*_flat(_defaults(values).model_dump()), *Recipe.model_fields]
         namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
         group = [name for name in known if name.split(".")[:-1] == keys[:-1]]
         return f"{where}: unknown key '{key}': {nearest(key, namesakes or group)}"
@@ -186,6 +190,13 @@ def _fault(
         )
     advice = first["msg"][0].lower() + first["msg"][1:]
     return f"{where}: {key} = {first['input']!r}: {advice}"
+
+
+def _defaults(values: Mapping[str, Any]) -> Recipe:
+    """A recipe with every key that one of this architecture can have."""
+    model = values.get("model", {})
+    name = model.get("name", DEFAULT) if isinstance(model, Mapping) else DEFAULT
+    return Recipe(model=config_of({"name": name}))
 
 
 def _names_within(values: Mapping[str, Any]) -> set[str]:

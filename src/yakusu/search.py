@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from yakusu.config import Config
-from yakusu.model.base import DecoderState, Seq2Seq
+from yakusu.model.base import DecoderState, SearchModel
 from yakusu.tokenizer import EOS
 
 # Matrix kernels round few rows otherwise than many; from 12 rows on each row is the same whatever
@@ -59,13 +59,13 @@ class Hypothesis:
     score: float  # log_prob / lp(Y)
 
 
-def greedy_search(model: Seq2Seq, src: Tensor, *, max_extra: int = 50) -> list[Hypothesis]:
+def greedy_search(model: SearchModel, src: Tensor, *, max_extra: int = 50) -> list[Hypothesis]:
     """The likeliest token at each position: a beam of one."""
     config = SearchConfig(beam=1, alpha=0, max_extra=max_extra)
     return [hypotheses[0] for hypotheses in beam_search(model, src, config)]
 
 
-def beam_search(model: Seq2Seq, src: Tensor, config: SearchConfig) -> list[list[Hypothesis]]:
+def beam_search(model: SearchModel, src: Tensor, config: SearchConfig) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
     Args:
@@ -83,7 +83,7 @@ def beam_search(model: Seq2Seq, src: Tensor, config: SearchConfig) -> list[list[
 class _Search:
     """One batch under way. Rows are the sentences still open, in the order of `self.sentences`."""
 
-    def __init__(self, model: Seq2Seq, src: Tensor, config: SearchConfig) -> None:
+    def __init__(self, model: SearchModel, src: Tensor, config: SearchConfig) -> None:
         self.model, self.config = model, config
         self.penalty = LengthPenalty(config.alpha)
         n_sentences, k = len(src), config.beam

@@ -18,11 +18,10 @@ import torch
 from yakusu.batches import pad
 from yakusu.compress.rows import from_int8
 from yakusu.compress.table import TableCodes
-from yakusu.config import Config
 from yakusu.errors import ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
-from yakusu.model.base import Seq2Seq, models
-from yakusu.model.transformer import TransformerConfig
+from yakusu.model.architectures import build, config_of
+from yakusu.model.base import ModelConfig, SearchModel
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
@@ -56,7 +55,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Seq2Seq,
+        model: SearchModel,
         tokenizer: Tokenizer,
         *,
         languages: tuple[str, str],
@@ -83,8 +82,8 @@ class Translator:
         place = pick_device(str(device))
         try:
             config = read_json(folder / "config.json")
-            model = models[config["model"]["name"]](
-                TransformerConfig(**config["model"]),
+            model = build(
+                config_of(config["model"]),
                 src_vocab_size=config["src_vocab_size"],
                 tgt_vocab_size=config["tgt_vocab_size"],
             )
@@ -164,7 +163,7 @@ def save_translator(
     weights: Tensors,
     tokenizer: Tokenizer,
     *,
-    model: Config,
+    model: ModelConfig,
     languages: tuple[str, str],
     search: SearchConfig,
     compressed: Sequence[TableCodes] = (),

@@ -9,7 +9,7 @@ import torch
 import torch._dynamo
 from torch import Tensor
 
-import yakusu.model.transformer  # noqa: F401  (registers itself)
+import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.compress.codebook import compress
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
@@ -181,6 +181,23 @@ def test_forward_predicts_the_target_from_what_stands_before_it(
     tgt_in = torch.cat([torch.full((B, 1), model.tgt_pad), tgt[:, :-1]], dim=1)
     assert torch.equal(shift_right(tgt, model.tgt_pad), tgt_in)
     agree(model(src, tgt), model.hidden(tgt_in, model.encode(src)))
+
+
+def test_attention_is_shared_out_among_what_may_be_seen(
+    model: Seq2Seq, src: Tensor, rng: torch.Generator
+) -> None:
+    n_queries = {"encoder": S, "decoder": 6, "cross": 6}
+    source, target = src != model.src_pad, torch.ones(B, 6, dtype=torch.bool)
+    for role, weights in model.attentions(src, tokens(rng, B, 6)).items():
+        n_layers, n_heads = len(model.attention_layers()[role]), weights.shape[2]
+        keys = target if role == "decoder" else source
+        queries = source if role == "encoder" else target  # what padding sees is no matter
+        assert weights.shape == (B, n_layers, n_heads, n_queries[role], keys.shape[1])
+        seen = weights.transpose(1, 3)[queries]  # (queries, H, N, keys)
+        agree(seen.sum(-1), torch.ones_like(seen[..., 0]))
+        assert (weights.transpose(1, 4)[~keys] == 0).all()
+        if role == "decoder":
+            assert (weights.triu(1) == 0).all()
 
 
 def test_torch_compiles_training_as_one_graph(

@@ -5,6 +5,7 @@ B batch, T queries, S keys, H heads. Masks are boolean, True = may attend, and b
 """
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
 import torch.nn.functional as F
@@ -49,7 +50,15 @@ def causal_mask(size: int, device: torch.device) -> Tensor:
     return torch.ones(size, size, dtype=torch.bool, device=device).tril()
 
 
-class MultiHeadAttention(nn.Module):
+class Attends(nn.Module, ABC):
+    """A layer in which each query attends to keys."""
+
+    @abstractmethod
+    def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """How much `forward` of the same tensors attends: (B, H, T, S); each row sums to one."""
+
+
+class MultiHeadAttention(Attends):
     """Multi-head attention, section 3.2.2: Concat(head_1, ..., head_h) W^O.
 
     W^Q, W^K and W^V of all heads lie in one matrix, so that self-attention projects once. As in
@@ -77,6 +86,11 @@ class MultiHeadAttention(nn.Module):
             q = self.project_query(query)
             k, v = self.project_key_value(memory)
         return self.combine(fused_attention(q, k, v, mask))
+
+    def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """How much each position of `query` attends to each of `memory`: (B, H, T, S)."""
+        key, _ = self.project_key_value(memory)
+        return attention_weights(self.project_query(query), key, mask)
 
     def project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values of all heads: (B, H, T, d_k), (B, H, T, d_k), (B, H, T, d_v)."""

@@ -6,15 +6,36 @@ Ids follow docs/decisions/0003: pad = V - 1 can never be produced, so logits cov
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from yakusu.config import Config
-from yakusu.errors import ModelError
+from yakusu.errors import ModelError, RecipeError
+from yakusu.model.attention import Attends
 from yakusu.model.table import DenseTable, Table
 from yakusu.registry import Registry
+
+UNLIMITED = 2**31
+Role = Literal["encoder", "decoder", "cross"]  # what attends: source to source, and so on
+
+
+class ModelConfig(Config):
+    """What every architecture is told; each adds its own sizes."""
+
+    name: str
+    d_model: int = Field(512, ge=2, multiple_of=2)  # width of embeddings and hidden states
+    dropout: float = Field(0.1, ge=0, lt=1)  # P_drop
+    tied: Literal["three-way", "decoder", "none"] = "three-way"  # section 3.4
+
+    @property
+    def max_length(self) -> int:
+        """The longest sentence, in tokens, that the model can represent."""
+        return UNLIMITED
 
 
 class DecoderState(ABC):
@@ -37,24 +58,16 @@ class DecoderState(ABC):
         """
 
 
-class Seq2Seq(nn.Module, ABC):
-    """An encoder-decoder. `Memory` is whatever `encode` returns, opaque to others.
-
-    Its three tables are `src_table`, `tgt_table` and `output_table`; tied ones are one object.
+class SearchModel(nn.Module, ABC):
+    """What search asks of a model, which may be several that decide together.
 
     Args:
-        config: Its sizes.
         src_vocab_size: V of the source side, pad included.
         tgt_vocab_size: V of the target side, pad included.
     """
 
-    src_table: Table
-    tgt_table: Table
-    output_table: Table
-
-    def __init__(self, config: Config, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
+    def __init__(self, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
-        self.config = config
         self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
 
     @property
@@ -72,27 +85,9 @@ class Seq2Seq(nn.Module, ABC):
     def max_length(self) -> int:
         """The longest sentence, in tokens, that the model can represent."""
 
-    @property
-    def output_weight(self) -> Tensor:
-        """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
-        assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"
-        return self.output_table.weight
-
     @abstractmethod
     def encode(self, src: Tensor) -> "Memory":
         """Read source ids (B, S), padded by `src_pad`."""
-
-    @abstractmethod
-    def hidden(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
-        """The decoder's last hidden states (B, T, D) for target ids shifted right (B, T)."""
-
-    def decode(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
-        """Logits (B, T, V - 1) of all positions at once."""
-        return self.logits(self.hidden(tgt_in, memory))
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """Logits (..., V - 1) of hidden states (..., D)."""
-        return self.output_table.logits(hidden)
 
     @abstractmethod
     def start(self, memory: "Memory", n_beams: int) -> DecoderState:
@@ -109,6 +104,94 @@ class Seq2Seq(nn.Module, ABC):
         Returns:
             Logits (B, K, V - 1) of the next token, and the state after it.
         """
+
+
+class Seq2Seq(SearchModel):
+    """An encoder-decoder that can be trained. `Memory` is whatever `encode` returns.
+
+    Its three tables are `src_table`, `tgt_table` and `output_table`; tied ones are one object.
+
+    Args:
+        config: Its sizes.
+        src_vocab_size: V of the source side, pad included.
+        tgt_vocab_size: V of the target side, pad included.
+
+    Raises:
+        RecipeError: Three-way tying of two vocabularies.
+    """
+
+    Config: ClassVar[type[ModelConfig]]
+    src_table: Table
+    tgt_table: Table
+    output_table: Table
+
+    def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        super().__init__(src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+        if config.tied == "three-way" and src_vocab_size != tgt_vocab_size:
+            raise RecipeError(
+                f"model.tied = 'three-way' needs one vocabulary, not {src_vocab_size} source and "
+                f"{tgt_vocab_size} target tokens: set model.tied = 'decoder', or "
+                "tokenizer.joint = true"
+            )
+        self.config = config
+        three_way = config.tied == "three-way"
+        self.tgt_table = DenseTable(tgt_vocab_size, config.d_model)
+        self.src_table = self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
+        self.output_table = self.tgt_table
+        if config.tied == "none":
+            self.output_table = DenseTable(tgt_vocab_size, config.d_model)
+            nn.init.xavier_uniform_(self.output_table.weight)
+            nn.init.zeros_(self.output_table.weight[-1])
+
+    @property
+    def max_length(self) -> int:
+        """The longest sentence, in tokens, that the model can represent."""
+        return self.config.max_length
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
+        assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"
+        return self.output_table.weight
+
+    @abstractmethod
+    def hidden(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
+        """The decoder's last hidden states (B, T, D) for target ids shifted right (B, T)."""
+
+    def decode(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
+        """Logits (B, T, V - 1) of all positions at once."""
+        return self.logits(self.hidden(tgt_in, memory))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Logits (..., V - 1) of hidden states (..., D)."""
+        return self.output_table.logits(hidden)
+
+    def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
+        """Its layers of attention by role, the first layer first."""
+        return {}
+
+    def attentions(self, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
+        """How much each position attends to each other when `tgt` is predicted from `src`.
+
+        Args:
+            src: Source ids (B, S), padded.
+            tgt: Target ids (B, T), padded.
+
+        Returns:
+            For each role that the model has, (B, N, H, queries, keys) of N layers with H heads.
+        """
+        roles = self.attention_layers()
+        seen: dict[Attends, list[Tensor]] = {layer: [] for part in roles.values() for layer in part}
+        hooks = [layer.register_forward_hook(partial(_look, seen[layer])) for layer in seen]
+        try:
+            self(src, tgt)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return {
+            role: torch.stack([torch.cat(seen[layer], dim=2) for layer in layers], dim=1)
+            for role, layers in roles.items()
+        }
 
     def weights(self) -> dict[str, Tensor]:
         """The learnt tensors by name; a tied one is there once."""
@@ -137,6 +220,11 @@ class Seq2Seq(nn.Module, ABC):
 
 class Memory:
     """A source sentence as the encoder understood it."""
+
+
+def _look(seen: list[Tensor], layer: Attends, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """A hook: how the layer has just attended; a decoder may call it position by position."""
+    seen.append(layer.weights(*inputs))  # (B, H, T, S)
 
 
 def shift_right(tgt: Tensor, pad: int) -> Tensor:

@@ -28,7 +28,6 @@ class SinusoidalPositions(nn.Module):
     """Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(same)."""
 
     table: Tensor
-    max_length = 2**31
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -55,7 +54,6 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, d_model: int, max_positions: int) -> None:
         super().__init__()
-        self.max_length = max_positions
         self.table = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.table, std=0.02)
 

@@ -3,41 +3,49 @@
 B batch, S source, T target, K beam, H heads, V vocabulary.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from yakusu.config import Config
-from yakusu.errors import RecipeError
-from yakusu.model.attention import MultiHeadAttention, attention, causal_mask
-from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
+from yakusu.model.attention import Attends, MultiHeadAttention, attention, causal_mask
+from yakusu.model.base import (
+    UNLIMITED,
+    DecoderState,
+    Memory,
+    ModelConfig,
+    Role,
+    Seq2Seq,
+    models,
+)
 from yakusu.model.embedding import Embedding, LearnedPositions, Positions, SinusoidalPositions
 from yakusu.model.product import Product
-from yakusu.model.table import DenseTable
 
 Sublayer = Callable[[Tensor], Tensor]
+Layer = TypeVar("Layer", bound=nn.Module)
 
 
-class TransformerConfig(Config):
+class TransformerConfig(ModelConfig):
     """The quantities that Table 3 varies; the defaults are the base model's."""
 
     name: Literal["transformer"] = "transformer"
     n_layers: int = Field(6, ge=1)  # N
-    d_model: int = Field(512, ge=2, multiple_of=2)
     d_ff: int = Field(2048, ge=1)
     n_heads: int = Field(8, ge=1)  # h
     d_k: int = Field(64, ge=1)  # d_model / h where it is not given
     d_v: int = Field(64, ge=1)  # likewise
-    dropout: float = Field(0.1, ge=0, lt=1)  # P_drop
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_positions: int = Field(1024, ge=1)  # of learned positions; sinusoids have no end
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
-    tied: Literal["three-way", "decoder", "none"] = "three-way"
+
+    @property
+    def max_length(self) -> int:
+        """Sinusoids reach any length; learned positions end."""
+        return self.max_positions if self.positions == "learned" else UNLIMITED
 
     @model_validator(mode="before")
     @classmethod
@@ -71,47 +79,22 @@ class Transformer(Seq2Seq):
         config: Its sizes.
         src_vocab_size: V of the source side, pad included.
         tgt_vocab_size: V of the target side, pad included.
-
-    Raises:
-        RecipeError: Three-way tying of two vocabularies.
     """
 
     Config = TransformerConfig
 
     def __init__(
-        self,
-        config: TransformerConfig,
-        *,
-        src_vocab_size: int,
-        tgt_vocab_size: int,
+        self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        if config.tied == "three-way" and src_vocab_size != tgt_vocab_size:
-            raise RecipeError(
-                f"model.tied = 'three-way' needs one vocabulary, not {src_vocab_size} source and "
-                f"{tgt_vocab_size} target tokens: set model.tied = 'decoder', or "
-                "tokenizer.joint = true"
-            )
-        three_way = config.tied == "three-way"
         self.tgt_embedding = _embedding(config)
-        self.tgt_table = DenseTable(tgt_vocab_size, config.d_model)
+        three_way = config.tied == "three-way"
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
-        self.src_table = self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
         # Post-norm layers end in a LayerNorm already.
         last = nn.LayerNorm if config.norm == "pre" else _identity
         self.encoder_norm, self.decoder_norm = last(config.d_model), last(config.d_model)
-        self.output_table = self.tgt_table  # section 3.4
-        if config.tied == "none":
-            self.output_table = DenseTable(tgt_vocab_size, config.d_model)
-            nn.init.xavier_uniform_(self.output_table.weight)
-            nn.init.zeros_(self.output_table.weight[-1])
-
-    @property
-    def max_length(self) -> int:
-        """Sinusoids reach any length; learned positions end."""
-        return self.tgt_embedding.positions.max_length
 
     def encode(self, src: Tensor) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
@@ -153,10 +136,17 @@ class Transformer(Seq2Seq):
             x = layer.step(x, cache, state.ancestors[:, None], cross, state.memory_mask)
         return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
 
+    def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
+        """Self-attention of both stacks, and the decoder's attention to the memory."""
+        encoder, decoder = _each(self.encoder, EncoderLayer), [*self._decoder_layers()]
+        return {
+            "encoder": [layer.self_attention for layer in encoder],
+            "decoder": [layer.self_attention for layer in decoder],
+            "cross": [layer.cross_attention for layer in decoder],
+        }
+
     def _decoder_layers(self) -> Iterator["DecoderLayer"]:
-        for layer in self.decoder:
-            assert isinstance(layer, DecoderLayer)
-            yield layer
+        return _each(self.decoder, DecoderLayer)
 
 
 class SelfCache:
@@ -346,6 +336,12 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model, n_heads=config.n_heads, d_k=config.d_k, d_v=config.d_v
     )
+
+
+def _each(layers: nn.ModuleList, kind: type[Layer]) -> Iterator[Layer]:
+    for layer in layers:
+        assert isinstance(layer, kind)
+        yield layer
 
 
 def _residuals(config: TransformerConfig, n: int) -> nn.ModuleList:
