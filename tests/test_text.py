@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from yakusu.errors import DataError
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.text import (
-    Corpus,
     FilterConfig,
     FilterReport,
     Repeats,
     decode_lines,
     length_fault,
     read_lines,
-    read_pairs,
     text_fault,
     windows,
 )

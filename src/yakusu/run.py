@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from yakusu.corpus import read_pairs
 from yakusu.errors import RecipeError, RunError
 from yakusu.folder import locked
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
-from yakusu.text import read_pairs
 
 # Keys that may change when a run goes on; all others decide what it gives.
 _MAY_CHANGE = (
@@ -66,8 +66,9 @@ def _look_at(recipe: Recipe) -> None:
     """Complain of the corpora before anything is made."""
     if not recipe.data.train:
         raise RecipeError(
-            "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
+            "the recipe names no training text: add --src FILE --tgt FILE, --trees FILE for a "
+            "parser, or data.train to it"
         )
-    for corpus in (recipe.data.train, recipe.data.dev):
+    for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
         if corpus and not (Path(recipe.run) / "data").exists():
             next(read_pairs(corpus), None)

@@ -11,7 +11,7 @@ import yakusu
 from yakusu.data import Pairs
 from yakusu.preparation import Prepared
 from yakusu.recipe import load_recipe
-from yakusu.text import Corpus, read_pairs
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.tokenizer import UNK, Tokenizer
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))

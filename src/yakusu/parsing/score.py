@@ -14,11 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nltk.tree import Tree
-
 from yakusu.errors import DataError
 from yakusu.metrics import Score
-from yakusu.parsing.trees import bare_label, tags_of, words_of
+from yakusu.parsing.trees import Tree, bare_label, tags_of, words_of
 
 _DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tag or not
 _SAME = {"PRT": "ADVP"}  # EQ_LABEL

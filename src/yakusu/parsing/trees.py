@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nltk.tree import Tree
-
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RunError
 from yakusu.text import raw_lines
+
+try:
+    from nltk.tree import Tree
+except ModuleNotFoundError as error:
+    raise RunError(f"trees need {error.name}: pip install 'yakusu[parse]'") from error
 
 TRACE = "-NONE-"
 OUTER = ("", "TOP", "ROOT")
