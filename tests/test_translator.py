@@ -11,6 +11,7 @@ import torch
 
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, write_json
+from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer, TransformerConfig
 from yakusu.search import SearchConfig
 from yakusu.tokenizer import Tokenizer, TokenizerConfig
@@ -87,6 +88,33 @@ def test_a_saved_translator_gives_the_same_translations(
     assert (after.languages, after.search) == (before.languages, before.search)
     assert list(after.stream(SENTENCES[:30])) == list(before.stream(SENTENCES[:30]))
     assert not after.model.training
+
+
+def test_models_of_one_vocabulary_translate_together(
+    tokenizer: Tokenizer, saved: Path, tmp_path: Path
+) -> None:
+    save(tmp_path / "wide", translator(tokenizer, d_model=64))
+    both = Translator.load(saved, ensemble=[tmp_path / "wide"])
+    single = [Translator.load(folder) for folder in (saved, tmp_path / "wide")]
+    expected = Translator(
+        Ensemble([each.model for each in single]),
+        tokenizer,
+        languages=("en", "xx"),
+        search=single[0].search,
+    )
+    assert list(both.stream(SENTENCES[:20])) == list(expected.stream(SENTENCES[:20]))
+    assert both.translate(SENTENCES[:20]) != single[0].translate(SENTENCES[:20])
+
+
+def test_an_ensemble_of_two_vocabularies_of_one_size_is_refused(
+    tokenizer: Tokenizer, saved: Path, tmp_path: Path
+) -> None:
+    corpus = [" ".join(words) for words in itertools.permutations([w[::-1] for w in WORDS], 3)]
+    config = TokenizerConfig(vocab_size=tokenizer.src_vocab_size)
+    other = Tokenizer.train(corpus, corpus, config, seed=1)
+    save(tmp_path / "other", translator(other))
+    with pytest.raises(ModelError, match=r"other has another vocabulary than .*: models of an"):
+        Translator.load(saved, ensemble=[tmp_path / "other"])
 
 
 def test_the_folder_holds_what_the_module_says(saved: Path) -> None:

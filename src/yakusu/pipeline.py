@@ -1,6 +1,6 @@
 """The verbs as functions; here alone the stages are wired together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -298,6 +298,7 @@ def translate(
     model: str | Path,
     sentences: Iterable[str],
     *,
+    ensemble: Sequence[str | Path] = (),
     beam: int = 0,
     alpha: float | None = None,
     n_best: int = 1,
@@ -310,6 +311,7 @@ def translate(
     Args:
         model: A model folder.
         sentences: One a line.
+        ensemble: Folders of more models of the same vocabulary, to decide together with it.
         beam: Width of the beam; 0 for the recipe's.
         alpha: Of the length penalty; None for the recipe's.
         n_best: How many translations of each sentence.
@@ -318,10 +320,10 @@ def translate(
         device: Where to translate.
 
     Raises:
-        ModelError: The folder is incomplete or corrupt.
+        ModelError: A folder is incomplete or corrupt, or holds another vocabulary.
     """
     keep_freed_memory()
-    translator = Translator.load(model, device=device)
+    translator = Translator.load(model, ensemble=ensemble, device=device)
     changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
     search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}
     try:

@@ -21,7 +21,8 @@ from yakusu.compress.table import TableCodes
 from yakusu.errors import ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
 from yakusu.model.architectures import build, config_of
-from yakusu.model.base import ModelConfig, SearchModel
+from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
+from yakusu.model.ensemble import Ensemble
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
@@ -69,35 +70,35 @@ class Translator:
         self.max_source_tokens = min(max_source_tokens, model.max_length)
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: torch.device | str = "cpu") -> "Translator":
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        ensemble: Sequence[str | Path] = (),
+        device: torch.device | str = "cpu",
+    ) -> "Translator":
         """Open a model folder after checking it.
 
+        Args:
+            folder: A model; its languages and its way to search hold.
+            ensemble: More models of the same vocabulary, to decide together with it (Table 2).
+            device: Where to translate.
+
         Raises:
-            ModelError: It is incomplete or corrupt.
+            ModelError: A folder is incomplete or corrupt, or holds another vocabulary.
         """
-        folder = Path(folder)
-        if (folder / "model" / "manifest.json").exists():
-            raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
-        verify_folder(folder)
         place = pick_device(str(device))
-        try:
-            config = read_json(folder / "config.json")
-            model = build(
-                config_of(config["model"]),
-                src_vocab_size=config["src_vocab_size"],
-                tgt_vocab_size=config["tgt_vocab_size"],
-            )
-            search = SearchConfig(**config["search"])
-            languages = (config["source_language"], config["target_language"])
-            for codes in map(
-                TableCodes.model_validate_json, map(json_text, config.get("compressed", []))
-            ):
-                codes.put(model, codes.empty(model))
-            model.load_weights(from_int8(load_tensors(folder / "model.safetensors")))
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise ModelError(f"{folder} does not fit together: {error}") from error
-        tokenizer = Tokenizer.load(folder)
-        return cls(model, tokenizer, languages=languages, search=search, device=place)
+        first, *others = (_Opened.of(Path(each)) for each in (folder, *ensemble))
+        for other in others:
+            if other.tokenizer != first.tokenizer:
+                raise ModelError(
+                    f"{other.folder} has another vocabulary than {folder}: models of an ensemble "
+                    "are trained on the same text with the same tokenizer settings"
+                )
+        model = Ensemble([first.model, *(o.model for o in others)]) if others else first.model
+        return cls(
+            model, first.tokenizer, languages=first.languages, search=first.search, device=place
+        )
 
     def translate(self, sentences: Iterable[str]) -> list[str]:
         """The best translation of each sentence."""
@@ -156,6 +157,40 @@ class Translator:
             ]
             for best in found
         ]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What a model folder holds."""
+
+    folder: Path
+    model: Seq2Seq
+    tokenizer: Tokenizer
+    languages: tuple[str, str]
+    search: SearchConfig
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Opened":
+        if (folder / "model" / "manifest.json").exists():
+            raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+        verify_folder(folder)
+        try:
+            config = read_json(folder / "config.json")
+            model = build(
+                config_of(config["model"]),
+                src_vocab_size=config["src_vocab_size"],
+                tgt_vocab_size=config["tgt_vocab_size"],
+            )
+            search = SearchConfig(**config["search"])
+            languages = (config["source_language"], config["target_language"])
+            for codes in map(
+                TableCodes.model_validate_json, map(json_text, config.get("compressed", []))
+            ):
+                codes.put(model, codes.empty(model))
+            model.load_weights(from_int8(load_tensors(folder / "model.safetensors")))
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise ModelError(f"{folder} does not fit together: {error}") from error
+        return cls(folder, model, Tokenizer.load(folder), languages, search)
 
 
 def save_translator(

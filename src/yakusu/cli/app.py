@@ -160,6 +160,10 @@ def average(
 def translate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
     source: Annotated[str, typer.Argument(help="A text file; - is standard input.")] = "-",
+    ensemble: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="One more model to decide together; repeat it."),
+    ] = None,
     beam: Annotated[
         int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")
     ] = 0,
@@ -180,6 +184,7 @@ def translate(
     found = yakusu.translate(
         model,
         arriving if source == "-" else read_lines(source),
+        ensemble=ensemble or (),
         beam=beam,
         alpha=alpha,
         n_best=n_best,
