@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from yakusu.errors import DataError
 from yakusu.corpus import Corpus, read_pairs
+from yakusu.errors import DataError
 from yakusu.text import (
     FilterConfig,
     FilterReport,

@@ -76,7 +76,8 @@ def epoch_steps(
 ) -> list[list[Indices]]:
     """The steps of one epoch, each a list of batches of pair numbers.
 
-    Every pair occurs once, or as often as the weight of its part of the corpus says. The epoch is shared out evenly, so that no step is a small remainder.
+    Every pair occurs once, or as often as the weight of its part of the corpus says. The epoch is
+    shared out evenly, so that no step is a small remainder.
     """
     rng = np.random.default_rng([seed, epoch])
     seen = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))

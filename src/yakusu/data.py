@@ -3,7 +3,7 @@
     train.src.tokens   the ids of all source sentences in a row, uint16 or uint32
     train.src.offsets  where each sentence begins, uint64, and where the last one ends
     train.tgt.*        the same for the target side
-    train.lines        where each pair stands in the corpus, uint64, counted from 1; extra pairs go on
+    train.lines        where each pair stands in the corpus, uint64, from 1; extra ones follow
     data.json          sizes, counts and the filters' report
 
 Everything streams: of a pair, memory keeps a byte or two while the repeats are looked for, and the

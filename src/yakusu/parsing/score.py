@@ -13,10 +13,14 @@ that. Here the true tree's tags hold for both, since our parsers say XX for ever
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from yakusu.errors import DataError
 from yakusu.metrics import Score
-from yakusu.parsing.trees import Tree, bare_label, tags_of, words_of
+from yakusu.parsing.trees import bare_label, tags_of, words_of
+
+if TYPE_CHECKING:
+    from nltk.tree import Tree
 
 _DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tag or not
 _SAME = {"PRT": "ADVP"}  # EQ_LABEL
@@ -62,7 +66,7 @@ class Matches:
         return [Score(name, value, signature) for name, value in zip(names, values, strict=True)]
 
 
-def compare(made: Sequence[Tree], true: Sequence[Tree]) -> list[Matches]:
+def compare(made: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches]:
     """Compare trees with the true ones, sentence by sentence.
 
     Raises:
@@ -81,7 +85,7 @@ def total(matches: Iterable[Matches]) -> Matches:
     return Matches(*map(sum, zip(*each, strict=True))) if each else Matches(0, 0, 0, 0, 0)
 
 
-def _compare(made: Tree, true: Tree, number: int) -> Matches:
+def _compare(made: "Tree", true: "Tree", number: int) -> Matches:
     words, true_words = words_of(made), words_of(true)
     if words != true_words:
         pairs = zip([*words, "nothing"], [*true_words, "nothing"], strict=False)
@@ -98,7 +102,7 @@ def _compare(made: Tree, true: Tree, number: int) -> Matches:
     return Matches(matched, ours.total(), theirs.total(), int(exact and counted), int(counted))
 
 
-def brackets(tree: Tree, kept: Sequence[bool]) -> Counter[Bracket]:
+def brackets(tree: "Tree", kept: Sequence[bool]) -> Counter[Bracket]:
     """The brackets of a tree that count.
 
     Args:
@@ -108,7 +112,7 @@ def brackets(tree: Tree, kept: Sequence[bool]) -> Counter[Bracket]:
     found: Counter[Bracket] = Counter()
     flags = iter(kept)
 
-    def walk(node: Tree, begin: int) -> int:
+    def walk(node: "Tree", begin: int) -> int:
         """Note the brackets of a node; return where it ends."""
         if isinstance(node[0], str):
             return begin + next(flags)

@@ -70,6 +70,11 @@ def clean(tree: Tree) -> Tree | None:
     return Tree("TOP", list(bare) if _inner(bare) else [bare])
 
 
+def tree_of(line: str) -> Tree:
+    """The tree that `one_line` wrote."""
+    return Tree.fromstring(line)
+
+
 def words_of(tree: Tree) -> list[str]:
     """The words of a tree, in order."""
     return [str(word) for word in tree.leaves()]
