@@ -55,6 +55,8 @@ def evaluate(
     """
     progress = progress or Silent()
     if isinstance(references, str | Path) and Path(references).name.endswith(_TREES):
+        if any((src, baseline, lowercase, tokenize, target_language, paper)):
+            raise DataError(f"{references} is trees, which are scored one way: leave out options")
         return [*evaluate_trees(_path(system), references, progress=progress)]
     truth = _read(references, "the truth", None, progress)
     made = _read(system, "the system", src, progress)

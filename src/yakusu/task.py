@@ -56,7 +56,7 @@ tasks: Registry[type[Task]] = Registry("task")
 
 
 @tasks.register("translation")
-class Translation(Task):
+class TranslationTask(Task):
     """Sentences into sentences, scored by BLEU."""
 
     def source(self, line: str) -> str:
@@ -83,7 +83,7 @@ class Translation(Task):
 
 
 @tasks.register("parsing")
-class Parsing(Task):
+class ParsingTask(Task):
     """Words between blanks into a tree over them, scored by labelled F1."""
 
     def source(self, line: str) -> str:

@@ -216,6 +216,8 @@ def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Tran
     trees.write_text(TREES[0])
     with pytest.raises(DataError, match="trees are compared with trees"):
         yakusu.evaluate(["a line"], trees)
+    with pytest.raises(DataError, match="scored one way: leave out options"):
+        yakusu.evaluate(trees, trees, lowercase=True)
     with pytest.raises(DataError, match="does not exist"):
         yakusu.evaluate(tmp_path / "none.txt", trees)
     model = untrained.model
