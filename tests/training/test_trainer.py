@@ -328,6 +328,7 @@ def test_events_say_all_that_a_curve_needs(make_trainer: MakeTrainer) -> None:
         "step",
         "epoch",
         "dev_perplexity",
+        "score",
         "dev_bleu",
         "best_step",
         "bad_validations",
