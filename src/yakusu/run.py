@@ -65,10 +65,10 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
 def _look_at(recipe: Recipe) -> None:
     """Complain of the corpora before anything is made."""
     if not recipe.data.train:
-        raise RecipeError(
-            "the recipe names no training text: add --src FILE --tgt FILE, --trees FILE for a "
-            "parser, or data.train to it"
-        )
+        what, how = "text", "--src FILE --tgt FILE, or data.train"
+        if recipe.task == "parsing":
+            what, how = "trees", "--trees FILE, or data.train.trees"
+        raise RecipeError(f"the recipe names no training {what}: add {how} to it")
     for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
         if corpus and not (Path(recipe.run) / "data").exists():
             next(read_pairs(corpus), None)

@@ -11,7 +11,7 @@ from nltk.tree import Tree
 import yakusu
 from yakusu.corpus import Corpus, read_pairs
 from yakusu.data import Pairs
-from yakusu.errors import DataError, ModelError, RunError
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
@@ -112,6 +112,11 @@ def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
     (extra / "b.mrg").write_text(TREES[0])
     with pytest.raises(RunError, match=r"b\.mrg has changed"):
         yakusu.prepare(recipe)
+
+
+def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"no training trees: add --trees FILE, or data\.train"):
+        yakusu.prepare(load_recipe("parse-small", [f'run="{tmp_path / "run"}"']))
 
 
 def test_a_broken_tree_stops_before_anything_is_made(tmp_path: Path) -> None:
