@@ -30,7 +30,7 @@ SIZES = (
     (1, 1024), (1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1, 2),
     (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
 )  # fmt: skip
-BITS = (1024, 640, 512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
+BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
     ("encoder", "proposed"): (27.3, 26.9, 13),

@@ -8,6 +8,9 @@ from yakusu.errors import RecipeError
 from yakusu.recipe import Recipe, differences, load_recipe, recipe_names, save_recipe
 
 
+RECIPES = ["base", "big", "conv", "demo", "parse", "parse-small", "small", "tiny"]
+
+
 def recipe_file(folder: Path, text: str) -> Path:
     path = folder / "my.toml"
     path.write_text(text, encoding="utf-8")
@@ -24,7 +27,7 @@ def fault(path: Path | str, *overrides: str) -> str:
 
 
 def test_the_packaged_recipes_are_these() -> None:
-    assert recipe_names() == ["base", "big", "demo", "parse", "parse-small", "small", "tiny"]
+    assert recipe_names() == RECIPES
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,20 @@ def test_base_is_the_papers() -> None:
     assert recipe.batches.step_tokens == 25_000
 
 
+def test_conv_is_gehrings_but_for_the_width_of_its_last_layers() -> None:
+    recipe = load_recipe("conv")
+    m = recipe.model
+    assert (m.n_layers, m.d_model, m.d_conv, m.encoder_kernel, m.decoder_kernel, m.dropout) == (
+        15,
+        768,
+        512,
+        3,
+        3,
+        0.2,
+    )
+    assert (recipe.tokenizer.vocab_size, recipe.training.clip_norm) == (40_000, 0.1)
+
+
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     assert load_recipe(recipe_file(tmp_path, "")) == Recipe()
 
@@ -78,8 +95,7 @@ def test_a_file_goes_before_a_packaged_recipe_of_that_name(
 
 def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
-    known = "base, big, demo, parse, parse-small, small, tiny"
-    assert fault("zzz") == f"there is no recipe 'zzz': known: {known}"
+    assert fault("zzz") == f"there is no recipe 'zzz': known: {', '.join(RECIPES)}"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 
@@ -282,7 +298,7 @@ def test_a_missing_environment_variable_is_named(
 # ---- save, load, compare
 
 
-@pytest.mark.parametrize("name", ["base", "big", "demo", "small", "tiny"])
+@pytest.mark.parametrize("name", ["base", "big", "conv", "demo", "small", "tiny"])
 def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(
         name,
