@@ -7,7 +7,6 @@ import pytest
 from yakusu.errors import RecipeError
 from yakusu.recipe import Recipe, differences, load_recipe, recipe_names, save_recipe
 
-
 RECIPES = ["base", "big", "conv", "demo", "parse", "parse-small", "small", "tiny"]
 
 
