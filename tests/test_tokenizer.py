@@ -219,14 +219,13 @@ def test_a_side_of_tokens_holds_each_as_it_is() -> None:
 
 
 def test_of_tokens_that_are_too_many_the_rarest_are_unknown() -> None:
-    config = TokenizerConfig(
-        joint=False, source="tokens", target="tokens", vocab_size=16, normalization="identity"
-    )
-    words = [*(f"w{i}" for i in range(30)), *["the The"] * 9]
-    tokenizer = Tokenizer.train(words, words, config, seed=1)
-    assert tokenizer.src_vocab_size == 16
-    the, other, end = tokenizer.encode_source(["the The"])[0]
-    assert (the != other) and end == EOS and UNK not in (the, other)
+    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
+    tokenizer = Tokenizer.train(SRC, words, config, seed=1)
+    assert tokenizer.tgt_vocab_size == SIDE_SIZE
+    the, other, end = tokenizer.encode_target(["the The"])[0]
+    assert the != other and end == EOS and UNK not in (the, other)
+    assert sum(ids[0] == UNK for ids in tokenizer.encode_target(words)) == 60 - (SIDE_SIZE - 5)
 
 
 def test_tokens_share_no_vocabulary_with_text() -> None:

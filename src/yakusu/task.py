@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 
 from yakusu.metrics import Score, score
-from yakusu.parsing.brackets import bracketed, ending, flat, linearised, tree_words
+from yakusu.parsing.brackets import bracketed, flat, linearised, tree_words
 from yakusu.parsing.constraint import BracketRules, TreeConstraint
 from yakusu.registry import Registry
 from yakusu.search import Constraint
@@ -87,7 +87,7 @@ class ParsingTask(Task):
     """Words between blanks into a tree over them, scored by labelled F1."""
 
     def source(self, line: str) -> str:
-        return " ".join(f"{word} {ending(word)}" for word in tree_words(line))
+        return " ".join(tree_words(line))
 
     def target(self, line: str) -> str:
         return " ".join(linearised(line))

@@ -18,18 +18,13 @@ from yakusu.errors import DataError, ModelError
 EOS, UNK = 0, 1
 
 
-# Text is cut into pieces; of tokens, which stand between blanks, each is one piece or unknown.
-Side = Literal["text", "tokens"]
-
-
 class TokenizerConfig(Config):
     """How vocabularies are learnt."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
     vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, eos, unk and pad included
     joint: bool = True
-    source: Side = "text"  # where not joint
-    target: Side = "text"
+    target: Literal["text", "tokens"] = "text"  # tokens: what stands between blanks is one token
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
     split_digits: bool = True  # a number is its digits, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)
@@ -37,9 +32,10 @@ class TokenizerConfig(Config):
 
     @model_validator(mode="after")
     def _tokens_are_no_text(self) -> "TokenizerConfig":
-        if self.joint and "tokens" in (self.source, self.target):
+        if self.joint and self.target == "tokens":
             raise ValueError(
-                "a side of tokens has a vocabulary of its own: set tokenizer.joint = false"
+                "tokenizer.target = 'tokens' has a vocabulary of its own: set tokenizer.joint = "
+                "false"
             )
         return self
 
@@ -72,11 +68,10 @@ class Tokenizer:
         if config.joint:
             model = _learn(_chain(src, tgt), config, seed, side="joint")
             return cls(model, model)
-        learn = {"text": _learn, "tokens": _collect}
-        return cls(
-            learn[config.source](src, config, seed, "source"),
-            learn[config.target](tgt, config, seed, "target"),
-        )
+        source = _learn(src, config, seed, "source")
+        if config.target == "tokens":
+            return cls(source, _collect(tgt, config))
+        return cls(source, _learn(tgt, config, seed, "target"))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
@@ -187,9 +182,7 @@ def _learn(
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 
-def _collect(
-    sentences: Iterable[str], config: TokenizerConfig, seed: int, side: str
-) -> spm.SentencePieceProcessor:
+def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
     """The most frequent tokens, as many as fit."""
     model = io.BytesIO()
     spm.SentencePieceTrainer.train(
@@ -199,7 +192,7 @@ def _collect(
         vocab_size=config.vocab_size - 1,
         hard_vocab_limit=False,
         max_sentence_length=2**20,  # in bytes; longer ones would be left out
-        normalization_rule_name=config.normalization if side == "source" else "identity",
+        normalization_rule_name="identity",
         character_coverage=1.0,
         eos_id=EOS,
         unk_id=UNK,

@@ -66,12 +66,5 @@ def tree_words(sentence: str) -> list[str]:
     return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.split()]
 
 
-def ending(word: str) -> str:
-    """What can be seen of any word: "+er" of Baker, "-ed" of baked, "0" of 13."""
-    if word[0].isdigit():
-        return "0"
-    return ("+" if word[0].isupper() else "-") + word[-2:].lower()
-
-
 def _no_tree(tokens: Sequence[str], words: Sequence[str]) -> str:
     return f"'{' '.join(tokens)}' is no tree over {len(words)} words: close each bracket once"
