@@ -55,9 +55,9 @@ def evaluate(
     """
     progress = progress or Silent()
     if isinstance(references, str | Path) and Path(references).name.endswith(_TREES):
-        if any((src, baseline, lowercase, tokenize, target_language, paper)):
-            raise DataError(f"{references} is trees, which are scored one way: leave out options")
-        return [*evaluate_trees(_path(system), references, progress=progress)]
+        given = any((src, baseline, lowercase, tokenize, target_language, paper))
+        _refuse_for_trees(system, references, given)
+        return [*evaluate_trees(str(system), references, progress=progress)]
     truth = _read(references, "the truth", None, progress)
     made = _read(system, "the system", src, progress)
     _refuse_unequal(made, truth)
@@ -114,10 +114,11 @@ def evaluate_trees(
     return total(compare(made, true)).scores()
 
 
-def _path(system: Text) -> str | Path:
+def _refuse_for_trees(system: Text, references: str | Path, options: bool) -> None:
+    if options:
+        raise DataError(f"{references} is trees, which are scored one way: leave out options")
     if not isinstance(system, str | Path):
         raise DataError("trees are compared with trees: name a file of them, or a parser's folder")
-    return system
 
 
 @dataclass(frozen=True)

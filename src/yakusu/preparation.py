@@ -92,10 +92,7 @@ class Preparation:
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pair[side] + "\n" for _, pair in dev_pairs)
-        for key, digest in _hashes(recipe).items():
-            if digest != inputs[key]:
-                path = _inputs(recipe)[key]
-                raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
+        _refuse_changing(recipe, inputs)
         facts = {
             "dtype": dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)),
             "n_train": n_train,
@@ -241,6 +238,13 @@ def _inputs(recipe: Recipe) -> dict[str, Path]:
 
 def _hashes(recipe: Recipe) -> dict[str, str]:
     return {key: sha256(path) for key, path in _inputs(recipe).items()}
+
+
+def _refuse_changing(recipe: Recipe, before: dict[str, str]) -> None:
+    for key, digest in _hashes(recipe).items():
+        if digest != before[key]:
+            path = _inputs(recipe)[key]
+            raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
 
 
 def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:
