@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from yakusu.errors import RecipeError
-from yakusu.recipe import Recipe, differences, load_recipe, recipe_names, save_recipe
+from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
+from yakusu.recipes import recipe_names
+from yakusu.training.schedule import lrate
 
-RECIPES = ["base", "big", "conv", "demo", "parse", "parse-small", "small", "tiny"]
+RECIPES = ["base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
 
 
 def recipe_file(folder: Path, text: str) -> Path:
@@ -51,6 +53,16 @@ def test_parse_is_the_papers() -> None:
     assert recipe.tokenizer.vocab_size == 16_000
     search = recipe.search
     assert (search.beam, search.alpha, search.max_extra) == (21, 0.3, 300)
+
+
+def test_lstm_is_luongs_with_the_second_papers_training() -> None:
+    recipe = load_recipe("lstm")
+    model, training = recipe.model, recipe.training
+    assert (model.name, model.n_layers, model.d_model, model.dropout) == ("recurrent", 4, 1024, 0.3)
+    assert training.clip_norm == 1.0
+    peak = lrate(4000, d_model=1024, warmup_steps=4000, scale=training.lr_scale)
+    assert peak == pytest.approx(0.001, rel=0.02)
+    assert not recipe.tokenizer.joint
 
 
 def test_base_is_the_papers() -> None:
