@@ -30,6 +30,7 @@ SIZES = (
     (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
 )  # fmt: skip
 BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
+FREQUENT = 128  # pieces
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
     ("encoder", "proposed"): (27.3, 26.9, 13),
@@ -90,8 +91,8 @@ def measured(
         weight = getattr(translator.model, TABLES[side][-1]).weight.detach()[:-1].clone()
         methods = {"proposed": proposed(weight, 0), "whole numbers": numbers(weight, 0)}
         if side == "decoder":
-            methods["proposed, 128 exact"] = proposed(weight, 128)
-            methods["whole numbers, 128 exact"] = numbers(weight, 128)
+            methods["proposed, 128 exact"] = proposed(weight, FREQUENT)
+            methods["whole numbers, 128 exact"] = numbers(weight, FREQUENT)
         if args.shu:
             methods["Shu"] = shu(weight, args.shu, args.seed)
         for method, tables in methods.items():
@@ -101,7 +102,24 @@ def measured(
                 for key, dense in before.items():
                     setattr(translator.model, key, dense)
                 point = {"side": side, "method": method, "size": name, "ratio": round(times, 2)}
-                yield point | {"lost": round(lost, 4), "bleu": round(score.value, 2)}
+                shrunk = [round(part, 3) for part in shrinkage(weight, table)]
+                yield point | {
+                    "lost": round(lost, 4),
+                    "shrunk": shrunk,
+                    "bleu": round(score.value, 2),
+                }
+
+
+def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
+    """How much shorter vectors became, as a share of themselves: frequent pieces, and the rest.
+
+    What shrinks the logits of some pieces and not of others changes which of them is likeliest.
+    """
+    with torch.no_grad():
+        rebuilt = table(torch.arange(len(weight)))
+    own = weight - weight.mean(dim=0)
+    shares = ((weight - rebuilt) * own).sum(dim=1) / own.square().sum(dim=1)
+    return float(shares[:FREQUENT].mean()), float(shares[FREQUENT:].mean())
 
 
 def bleu(

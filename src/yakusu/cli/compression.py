@@ -34,7 +34,12 @@ Words = Annotated[
 Decoder = Annotated[
     bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
 ]
-Exact = Annotated[int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")]
+Exact = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Most frequent pieces that stay as they are; 128, or 0 with --uniform."
+    ),
+]
 M = Annotated[int, typer.Option("--m", min=0, help="Components, M; 0: as below.")]
 K = Annotated[int, typer.Option("--k", min=0, help="Codes a component, K; 0 for 16.")]
 Fit = Annotated[
@@ -88,7 +93,7 @@ def compress(
     bits: Bits = 0,
     ratio: Ratio = 0,
     max_loss: MaxLoss = 0,
-    exact: Exact = 128,
+    exact: Exact = None,
     int8: Annotated[bool, typer.Option("--int8", help="All else in 8 bits a number.")] = False,
     src: Annotated[str, typer.Option(help="Sentences, for BLEU before and after.")] = "",
     ref: Annotated[str, typer.Option(help="Their translations.")] = "",
@@ -97,9 +102,9 @@ def compress(
     """Compress the embeddings of a translator, without training; both sides where none is named.
 
     M is the width of the model where it is not given, or --bits, --ratio or --max-loss choose M
-    and K, or the step. --exact 0 is the paper's method.
+    and K, or the step. Codes with --exact 0 are the paper's method.
 
-    Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
+    Example: `yakusu compress runs/en-de/model small --uniform --ratio 8 --int8`
     """
     codes, numbers = _Codes(m, k), _Numbers(step, whitening)
     method = _method(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
@@ -109,7 +114,7 @@ def compress(
         out,
         sides=tuple(side for side, chosen in sides.items() if chosen or encoder == decoder),
         method=method,
-        n_exact=exact,
+        n_exact=(0 if uniform else 128) if exact is None else exact,
         int8=int8,
         src=Path(src) if src else None,
         references=Path(ref) if ref else None,
