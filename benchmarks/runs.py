@@ -1,11 +1,13 @@
 """Many recipes trained on one corpus, which is prepared once; what is done is not done again."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import yakusu
+from common import RESULTS
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
@@ -49,4 +51,10 @@ def trained(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
 
 def slug(name: str) -> str:
     """A name as a folder is called: "A, h = 1" is a-h-1."""
-    return "-".join(name.lower().replace(",", " ").replace("=", " ").replace("_", "").split())
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def records(name: str) -> dict[str, dict[str, Any]]:
+    """The newest record of each thing that results/NAME.json names."""
+    path = RESULTS / f"{name}.json"
+    return {r["name"]: r for r in json.loads(path.read_text())} if path.exists() else {}

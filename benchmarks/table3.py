@@ -8,7 +8,6 @@ seeds: the spread of its scores is the noise, and a smaller effect is none.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from matplotlib.figure import Figure
 
 import yakusu
 from common import RESULTS, record
-from runs import prepared, slug, trained
+from runs import prepared, records, slug, trained
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
 
@@ -103,7 +102,7 @@ def scaled(row: str, small: Recipe) -> Recipe:
 
 def train_missing(rows: Sequence[tuple[str, int]], small: Recipe, args: argparse.Namespace) -> None:
     """Train and record each row and seed that has no record yet."""
-    known = results()
+    known = records("table3")
     data = prepared(small, args.runs / "data")
     for row, seed in rows:
         name = name_of(row, seed)
@@ -131,12 +130,6 @@ def train_missing(rows: Sequence[tuple[str, int]], small: Recipe, args: argparse
 def name_of(row: str, seed: int) -> str:
     """What the record of a row and seed is called."""
     return row if seed == 1 else f"{row}, seed {seed}"
-
-
-def results() -> dict[str, dict[str, Any]]:
-    """The newest record of each name."""
-    path = RESULTS / "table3.json"
-    return {r["name"]: r for r in json.loads(path.read_text())} if path.exists() else {}
 
 
 # ---- what it shows -------------------------------------------------------------------------------
@@ -232,9 +225,9 @@ def main() -> None:
     seeds = [("base", seed) for seed in range(1, args.seeds + 1)]
     rows = [*seeds, *((row, 1) for row in args.rows if row != "base")]
     train_missing(rows, yakusu.load_recipe(HERE / "table3.toml"), args)
-    show(results())
+    show(records("table3"))
     if args.record:
-        draw(RESULTS / "table3.png", results())
+        draw(RESULTS / "table3.png", records("table3"))
 
 
 if __name__ == "__main__":
