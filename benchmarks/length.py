@@ -9,6 +9,7 @@ seen together. Every system has the same budget of counted FLOPs, as in table2.p
 import argparse
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
     """BLEU of the sentences within each pair of bounds."""
     made = yakusu.Translator.load(model).translate(src)
     points = []
-    for low, high in zip(BOUNDS, BOUNDS[1:], strict=False):
+    for low, high in pairwise(BOUNDS):
         chosen = [i for i, line in enumerate(src) if low < len(line.split()) <= high]
         score = yakusu.evaluate(
             [made[i] for i in chosen],

@@ -113,58 +113,60 @@ class Layer:
     varied: dict[str, Sequence[Size]]  # besides n
 
 
-def doubled(of: Size, name: str, times: int) -> list[Size]:
-    """A size, and others in which one quantity is doubled again and again."""
-    return [replace(of, **{name: getattr(of, name) * 2**i}) for i in range(times)]
+def sizes(of: Size, name: str, *values: int) -> list[Size]:
+    """A size with other values of one quantity."""
+    return [replace(of, **{name: value}) for value in values]
 
 
 LAYERS = {
     "self-attention": Layer(
         lambda size, _: Unmasked(mixing("attention", size)),
         "n^2 d", {"n": 2, "d": 1}, "1", "1",
-        {"d": doubled(Size(n=4096, d=32), "d", 3)},
+        {"d": sizes(Size(n=4096), "d", 32, 64, 128)},
     ),
     "the same, as written": Layer(
         lambda size, _: AsWritten(mixing("attention", size)),
         "n^2 d", {"n": 2, "d": 1}, "1", "1",
-        {"d": doubled(Size(n=2048, d=32), "d", 3)},
+        {"d": sizes(Size(n=2048), "d", 32, 64, 128)},
     ),
     "self-attention, restricted": Layer(
         lambda size, _: Unmasked(mixing("restricted", size)),
         "r n d", {"n": 1, "d": 1, "r": 1}, "1", "n / r",
-        {"d": doubled(Size(n=4096, d=32, r=512), "d", 3),
-         "r": doubled(Size(n=4096, d=32, r=128), "r", 3)},
+        {"d": sizes(Size(n=4096, r=512), "d", 32, 64, 128),
+         "r": sizes(Size(n=4096, d=32), "r", 128, 256, 512)},
     ),
     "recurrent": Layer(
         lambda size, _: Unmasked(mixing("recurrent", size)),
         "n d^2", {"n": 1, "d": 2}, "n", "n",
-        {"d": doubled(Size(n=64, d=256), "d", 3)},
+        {"d": sizes(Size(n=64), "d", 256, 512, 1024)},
     ),
     "convolution": Layer(
         lambda size, _: Convolution(size),
         "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
-        {"d": doubled(Size(n=512, d=128), "d", 3),
-         "k": doubled(Size(n=512, d=128, k=4), "k", 3)},
+        {"d": sizes(Size(n=512), "d", 128, 256, 512),
+         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
     ),
     "convolution, dilated": Layer(
         lambda size, i: Convolution(size, dilation=size.k**i),
         "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "log_k n",
-        {"d": doubled(Size(n=512, d=128), "d", 3),
-         "k": doubled(Size(n=512, d=128, k=4), "k", 3)},
+        {"d": sizes(Size(n=512), "d", 128, 256, 512),
+         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
     ),
     "convolution, separable": Layer(
         lambda size, _: Unmasked(mixing("convolution", size)),
         "k n d + n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
-        {"d": doubled(Size(n=512, d=256), "d", 3),
-         "k": doubled(Size(n=1024, d=16, k=128), "k", 3)},
+        {"d": sizes(Size(n=512), "d", 256, 512, 1024),
+         "k": sizes(Size(n=1024, d=16), "k", 129, 257, 513)},
     ),
     "feed-forward": Layer(
         lambda size, _: FeedForward(d_model=size.d, d_ff=4 * size.d),
         "n d^2", {"n": 1, "d": 2}, "1", "none",
-        {"d": doubled(Size(n=512, d=128), "d", 3)},
+        {"d": sizes(Size(n=512), "d", 128, 256, 512)},
     ),
 }  # fmt: skip
-BY_N = doubled(Size(), "n", 5)  # for all layers, so that they can be compared
+BY_N = sizes(
+    Size(), "n", 256, 512, 1024, 2048, 4096
+)  # for all layers, so that they can be compared
 
 
 # ---- costs ---------------------------------------------------------------------------------------
@@ -207,10 +209,10 @@ def flops(layer: nn.Module, x: Tensor) -> int:
 MEASURES = {"seconds": seconds, "bytes": kept_bytes, "flops": flops}
 
 
-def costs(layer: Layer, sizes: Sequence[Size]) -> list[dict[str, Any]]:
+def costs(layer: Layer, of: Sequence[Size]) -> list[dict[str, Any]]:
     """All measures at each size."""
     points = []
-    for size in sizes:
+    for size in of:
         module = layer.build(size, 0)
         x = torch.randn(1, size.n, size.d, requires_grad=True)
         measured = {name: measure(module, x) for name, measure in MEASURES.items()}
@@ -275,7 +277,7 @@ def dependence(layer: Layer, n: int) -> dict[str, Any]:
 def measured(layer: Layer, lengths: Sequence[int]) -> dict[str, Any]:
     """All that is known of a layer."""
     points = {"n": costs(layer, BY_N)}
-    points |= {name: costs(layer, sizes) for name, sizes in layer.varied.items()}
+    points |= {name: costs(layer, of) for name, of in layer.varied.items()}
     return {
         "points": points,
         "exponents": {
