@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
@@ -85,7 +86,7 @@ class AsWritten(nn.Module):
 
 
 class Convolution(nn.Module):
-    """An ordinary convolution over positions.
+    """An ordinary convolution over the positions before, ByteNet's if dilated.
 
     Args:
         size: Its width and kernel.
@@ -94,11 +95,13 @@ class Convolution(nn.Module):
 
     def __init__(self, size: Size, dilation: int = 1) -> None:
         super().__init__()
-        self.convolution = nn.Conv1d(size.d, size.d, size.k, padding="same", dilation=dilation)
+        self.before = (size.k - 1) * dilation
+        self.convolution = nn.Conv1d(size.d, size.d, size.k, dilation=dilation)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, n, d) -> (B, n, d)."""
-        return self.convolution(x.mT).mT  # type: ignore[no-any-return]
+        padded = F.pad(x.mT, (self.before, 0))  # (B, d, n + before)
+        return self.convolution(padded).mT  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
