@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from matplotlib.figure import Figure
 
@@ -184,25 +185,27 @@ def draw(path: Path, records: dict[str, dict[str, Any]]) -> None:
     """The effect of each row on the base model, ours above the paper's."""
     rows = [row for row in ROWS if row in records and row != "base"]
     figure = Figure(figsize=(11, 7), layout="constrained")
-    titles = {"perplexity": "dev perplexity: ratio to base", "bleu": "dev BLEU: less base"}
-    for axes, (measure, title) in zip(
-        figure.subplots(1, 2, sharey=True), titles.items(), strict=True
+    axes = figure.subplots(1, 2, sharey=True)
+    for ax, measure, title in zip(
+        axes, NONE, ("dev perplexity: times base, less 1", "dev BLEU: less base"), strict=True
     ):
         base = Base.of(records, measure)
-        for i, row in enumerate(rows):
-            pair = (
-                (records[row][measure], base.mean),
-                (getattr(ROWS[row], measure), getattr(ROWS["base"], measure)),
+        ours = [records[row][measure] for row in rows], base.mean, "ours, scaled down", "C0"
+        published = [getattr(ROWS[row], measure) for row in rows], getattr(ROWS["base"], measure)
+        places = np.arange(len(rows))
+        for shift, (values, of, label, colour) in zip(
+            (-0.2, 0.2), (ours, (*published, "the paper", "C7")), strict=True
+        ):
+            effects = (
+                np.array(values) / of - 1 if measure == "perplexity" else np.array(values) - of
             )
-            for (value, of), colour, shift in zip(pair, ("C0", "C7"), (-0.2, 0.2), strict=True):
-                effect = value / of - 1 if measure == "perplexity" else value - of
-                axes.barh(i + shift, effect, height=0.4, color=colour)
+            ax.barh(places + shift, effects, height=0.4, color=colour, label=label)
         half = base.noise / (base.mean if measure == "perplexity" else 1)
-        axes.axvspan(-half, half, color="C1", alpha=0.2)
-        axes.set(title=title, yticks=range(len(rows)), yticklabels=rows)
-        axes.axvline(0, color="black", linewidth=0.8)
-    axes.invert_yaxis()
-    figure.legend(["ours, scaled down", "the paper", "noise of seeds"], loc="outside lower center")
+        ax.axvspan(-half, half, color="C1", alpha=0.3, label="noise of seeds")
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(title=title, yticks=places, yticklabels=rows)
+    axes[0].invert_yaxis()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
