@@ -16,10 +16,13 @@ from matplotlib.figure import Figure
 
 import yakusu
 from common import RESULTS, record
-from yakusu.compress import CodedTable, compress, ratio
+from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
+from yakusu.compress.method import Method
+from yakusu.compression import table_of
 from yakusu.model.table import DenseTable, Table
+from yakusu.progress import Silent
 from yakusu.text import read_lines
 
 # M as a share of the width, and K: ratios from about 2 to 200 for 6,000 x 128.
@@ -27,6 +30,7 @@ SIZES = (
     (1, 1024), (1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1, 2),
     (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
 )  # fmt: skip
+BITS = (1024, 640, 512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
     ("encoder", "proposed"): (27.3, 26.9, 13),
@@ -46,16 +50,26 @@ def with_table(translator: yakusu.Translator, side: str, table: Table) -> dict[s
     return before
 
 
+def made_by(method: Method, weight: torch.Tensor, n_exact: int) -> tuple[float, float, Table]:
+    """Ratio, share of the variance lost, and table; so many vectors stay as they are."""
+    exact, rest = weight[:n_exact], weight[n_exact:].numpy()
+    made = method([str(i) for i in range(len(rest))], rest, Silent())
+    times = len(weight) / (n_exact + len(rest) / made.ratio)
+    lost = np.square(rest - made.dense()).sum() / np.square(weight - weight.mean(0)).sum()
+    return times, float(lost), table_of(exact, made)
+
+
 def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
     """Name, ratio, share of the variance lost, and table of each size."""
-    vectors = weight.double().numpy()
-    width = vectors.shape[1]
     for share, n_codes in SIZES:
-        m = max(1, round(share * width))
-        coded, book = compress(vectors, n_components=m, n_codes=n_codes)
-        table = CodedTable.of(weight, coded.codes, book, n_exact)
-        times = ratio(vectors.shape, m, n_codes, n_exact)
-        yield f"M = {m}, K = {n_codes}", times, book.share_lost(vectors, coded.codes), table
+        m = max(1, round(share * weight.shape[1]))
+        yield f"M = {m}, K = {n_codes}", *made_by(ByCodes(m, n_codes), weight, n_exact)
+
+
+def numbers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
+    """The same by whole numbers."""
+    for bits in BITS:
+        yield f"{bits} bits", *made_by(NumbersWithin(Budget(bits=bits)), weight, n_exact)
 
 
 def shu(weight: torch.Tensor, steps: int, seed: int) -> Iterator[tuple[str, float, float, Table]]:
@@ -77,9 +91,10 @@ def measured(
     """BLEU of each method, side and size."""
     for side in TABLES:
         weight = getattr(translator.model, TABLES[side][-1]).weight.detach()[:-1].clone()
-        methods = {"proposed": proposed(weight, 0)}
+        methods = {"proposed": proposed(weight, 0), "whole numbers": numbers(weight, 0)}
         if side == "decoder":
-            methods["128 exact"] = proposed(weight, 128)
+            methods["proposed, 128 exact"] = proposed(weight, 128)
+            methods["whole numbers, 128 exact"] = numbers(weight, 128)
         if args.shu:
             methods["Shu"] = shu(weight, args.shu, args.seed)
         for method, tables in methods.items():

@@ -12,6 +12,9 @@ import pytest
 import torch
 
 import yakusu
+from yakusu.compress.budget import Budget
+from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, NumbersWithin
+from yakusu.compress.number_table import NumberTable
 from yakusu.compress.table import CodedTable
 from yakusu.compression import Side
 from yakusu.errors import DataError, ModelError, RunError
@@ -77,18 +80,18 @@ def compressed(saved: Path, **options: Any) -> tuple[yakusu.Translator, Any]:
 def test_a_side_is_its_tables_and_tied_ones_stay_one(
     saved: Path, sides: tuple[Side, ...], coded: str, groups: list[tuple[str, ...]]
 ) -> None:
-    translator, made = compressed(saved, sides=sides, n_codes=4)
+    translator, made = compressed(saved, sides=sides, method=ByCodes(n_codes=4))
     for name in ("src_table", "tgt_table", "output_table"):
         kind = CodedTable if name[0] in coded else DenseTable
         assert isinstance(getattr(translator.model, name), kind), name
-    assert [table.codes.tables for table in made.tables] == groups
+    assert [table.plan.tables for table in made.tables] == groups
     for group in groups:
         assert len({id(getattr(translator.model, name)) for name in group}) == 1
 
 
 def test_many_codes_translate_as_before(saved: Path) -> None:
     before = list(Translator.load(saved).stream(SENTENCES))
-    translator, made = compressed(saved, n_codes=47)  # as many as there are vectors
+    translator, made = compressed(saved, method=ByCodes(n_codes=47))  # as many as there are vectors
     assert made.tables[0].loss < 1e-12
     after = list(translator.stream(SENTENCES))
     assert [best[0].text for best in after] == [best[0].text for best in before]
@@ -98,7 +101,7 @@ def test_many_codes_translate_as_before(saved: Path) -> None:
 
 
 def test_logits_are_those_of_the_rebuilt_vectors(saved: Path) -> None:
-    translator, _ = compressed(saved, n_components=5, n_codes=3, n_exact=7)
+    translator, _ = compressed(saved, method=ByCodes(5, 3), n_exact=7)
     table, dense = translator.model.output_table, Translator.load(saved).model.output_weight
     ids = torch.arange(len(dense))
     vectors = table(ids)
@@ -108,15 +111,38 @@ def test_logits_are_those_of_the_rebuilt_vectors(saved: Path) -> None:
     torch.testing.assert_close(table.logits(hidden), hidden @ vectors[:-1].T)
 
 
+@pytest.mark.parametrize("method", [CodesWithin, NumbersWithin])
+@pytest.mark.parametrize("n_exact", [0, 3])
+def test_a_ratio_that_is_asked_for_is_kept_exact_vectors_counted(
+    saved: Path, method: Any, n_exact: int
+) -> None:
+    table = compressed(saved, method=method(Budget(ratio=1.7)), n_exact=n_exact)[1].tables[0]
+    assert 1.7 <= table.ratio < 2.4
+
+
+@pytest.mark.parametrize("saved", ["three-way", "none"], indirect=True)
+def test_whole_numbers_translate_as_the_vectors_that_they_stand_for(saved: Path) -> None:
+    translator, made = compressed(saved, method=ByNumbers(0.1), n_exact=4, int8=True)
+    table = translator.model.output_table
+    assert isinstance(table, NumberTable) and table.numbers.dtype == torch.int8
+    hidden = torch.randn(6, 16, generator=torch.Generator().manual_seed(1))
+    expected = hidden @ table(torch.arange(47)).T
+    assert (table.logits(hidden) - expected).abs().max() < 0.02 * expected.abs().max()
+    again = Translator.load(saved.parent / "small")
+    assert torch.equal(again.model.output_table.logits(hidden), table.logits(hidden))
+    assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))
+    assert f"{made.tables[0].plan.n_components} whole numbers" in str(made.tables[0])
+
+
 def test_one_by_one_or_together_the_same_translations(saved: Path) -> None:
-    translator, _ = compressed(saved, n_codes=4, n_exact=8)
+    translator, _ = compressed(saved, method=ByCodes(n_codes=4), n_exact=8)
     together = list(translator.stream(SENTENCES, batch=64))
     assert list(translator.stream(SENTENCES, batch=1)) == together
 
 
 def test_the_same_bytes_every_time(saved: Path) -> None:
     for name in ("one", "two"):
-        yakusu.compress_translator(saved, saved.parent / name, n_codes=4, int8=True)
+        yakusu.compress_translator(saved, saved.parent / name, method=ByCodes(n_codes=4), int8=True)
     for path in (saved.parent / "one").iterdir():
         assert path.read_bytes() == (saved.parent / "two" / path.name).read_bytes()
 
@@ -134,7 +160,7 @@ def test_int8_keeps_every_matrix_to_half_a_step_of_its_row(saved: Path) -> None:
 
 def test_int8_leaves_coded_tables_and_exact_vectors_as_they_are(saved: Path) -> None:
     dense = Translator.load(saved).model.output_weight
-    translator, made = compressed(saved, n_codes=47, n_exact=5, int8=True)
+    translator, made = compressed(saved, method=ByCodes(n_codes=47), n_exact=5, int8=True)
     vectors = translator.model.src_table(torch.arange(48))
     assert (vectors[:5] == dense[:5]).all()
     torch.testing.assert_close(vectors, dense.detach(), atol=1e-6, rtol=1e-5)
@@ -142,11 +168,12 @@ def test_int8_leaves_coded_tables_and_exact_vectors_as_they_are(saved: Path) -> 
 
 
 def test_vectors_that_stay_exact_lose_nothing(saved: Path) -> None:
-    assert compressed(saved, n_codes=2, n_exact=47)[1].tables[0].loss == 0
+    table = compressed(saved, method=ByCodes(1, 2), n_exact=45)[1].tables[0]
+    assert table.loss < 1e-12 and table.ratio < 1.1  # a line goes through the two others
 
 
 def test_logits_follow_weights_that_change(saved: Path) -> None:
-    table = compressed(saved, n_codes=4)[0].model.output_table
+    table = compressed(saved, method=ByCodes(n_codes=4))[0].model.output_table
     hidden = torch.ones(3, 16)
     table.logits(hidden)
     assert isinstance(table, CodedTable)
@@ -159,7 +186,7 @@ def test_bleu_is_that_of_evaluate_and_of_the_language_of_the_file(
 ) -> None:
     references = tmp_path / "truth.ja"
     references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
-    _, made = compressed(saved, n_codes=4, src=SENTENCES[:5], references=references)
+    _, made = compressed(saved, method=ByCodes(n_codes=4), src=SENTENCES[:5], references=references)
     expected = yakusu.evaluate(saved, references, src=SENTENCES[:5])[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
@@ -167,12 +194,12 @@ def test_bleu_is_that_of_evaluate_and_of_the_language_of_the_file(
 def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
     lines = Translator.load(saved).translate(SENTENCES[:5])
     _, made = compressed(
-        saved, n_components=8, n_codes=4, n_exact=2, src=SENTENCES[:5], references=lines
+        saved, method=ByCodes(8, 4), n_exact=2, src=SENTENCES[:5], references=lines
     )
     dense = 32 * 47 * 16
     table = made.tables[0]
-    assert (table.n_words, table.width, table.codes.n_exact) == (47, 16, 2)
-    assert table.ratio == pytest.approx(dense / (47 * 8 * 2 + 32 * (8 * (16 + 4) + 2 * 16)))
+    assert (table.n_words, table.width, table.plan.n_exact) == (47, 16, 2)
+    assert table.ratio == pytest.approx(dense / (45 * 8 * 2 + 32 * (8 * (16 + 4) + 2 * 16)))
     assert made.file_bytes[1] < made.file_bytes[0]
     assert isinstance(made.scores[0], Score) and made.scores[0].value == pytest.approx(100)
     assert made.scores[1].value < 100
@@ -181,7 +208,7 @@ def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
 
 
 def test_card_and_receipt_tell_of_it(saved: Path) -> None:
-    compressed(saved, n_codes=4, int8=True)
+    compressed(saved, method=ByCodes(n_codes=4), int8=True)
     facts = read_json(saved.parent / "small" / "receipt.json")
     assert facts["seed"] == 1 and facts["compressed"]["int8"] is True
     manifest = read_json(saved / "manifest.json")
@@ -195,13 +222,19 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_components": 17}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
-        ({"n_codes": 1}, DataError, "K = 1 codes tell nothing apart"),
-        ({"n_exact": 48}, DataError, "48 exact ids are more than the 47 that there are"),
+        ({"method": ByCodes(17)}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
+        ({"method": ByCodes(n_codes=1)}, DataError, "K = 1 codes tell nothing apart"),
+        ({"n_exact": 46}, DataError, "46 exact ids leave none of the 47: leave 2 or more"),
+        ({"method": ByNumbers(1e-3)}, DataError, "do not fit into 8 bits: take a step at least"),
+        (
+            {"method": NumbersWithin(Budget(ratio=5)), "n_exact": 10},
+            DataError,
+            "a ratio of 5 cannot be reached with 10 of 47 vectors as they are",
+        ),
         ({"src": ["a"], "references": ["b", "c"]}, DataError, "1 sentences and 2 references"),
         ({"sides": ()}, DataError, "name a side, and 0 or more"),
         ({"n_exact": -1}, DataError, "name a side, and 0 or more"),
-        ({"n_codes": 65537}, DataError, "K = 65537 codes are too many"),
+        ({"method": ByCodes(n_codes=65537)}, DataError, "K = 65537 codes are too many"),
         ({"src": ["a"]}, DataError, "sentences and references go together"),
         ({"src": Path("nowhere"), "references": ["a"]}, DataError, "nowhere does not exist"),
     ],
@@ -215,7 +248,7 @@ def test_what_does_not_suit_is_refused_and_nothing_is_written(
 
 
 def test_a_compressed_model_or_a_folder_that_is_there_is_refused(saved: Path) -> None:
-    compressed(saved, n_codes=4)
+    compressed(saved, method=ByCodes(n_codes=4))
     with pytest.raises(RunError, match="small is there already"):
         compressed(saved)
     with pytest.raises(ModelError, match="small is compressed already"):
@@ -223,7 +256,7 @@ def test_a_compressed_model_or_a_folder_that_is_there_is_refused(saved: Path) ->
 
 
 def test_a_compressed_translator_needs_nothing_of_what_compressed_it(saved: Path) -> None:
-    translator, _ = compressed(saved, n_codes=4)
+    translator, _ = compressed(saved, method=ByCodes(n_codes=4))
     program = (
         "import sys\n"
         "for name in ('numba', 'scipy', 'sklearn', 'constriction', 'matplotlib'):\n"
@@ -242,7 +275,7 @@ def test_a_compressed_translator_needs_nothing_of_what_compressed_it(saved: Path
 
 
 def test_a_coded_table_lies_in_as_few_bytes_as_it_says(saved: Path) -> None:
-    translator, _ = compressed(saved, n_components=10, n_codes=8)
+    translator, _ = compressed(saved, method=ByCodes(10, 8))
     table = translator.model.src_table
     assert isinstance(table, CodedTable)
     assert table.packed.shape == (47, 4)  # 30 bits

@@ -1,15 +1,16 @@
 """yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
 
 The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `verify`, `demo`, and `compress_translator` for `compress`, which names a room here.
-`vectors` has verbs of its own. Each loads what it needs when it is first used.
+`evaluate`, `verify`, `demo`, and `compress_translator` for `compress`, which names a room here;
+`view` is a room too, and `vectors` has verbs of its own. Each loads what it needs when it is first
+used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yakusu import compress, vectors
+    from yakusu import compress, vectors, view
     from yakusu.compression import compress_translator
     from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
@@ -30,7 +31,7 @@ _HOMES = {
     "demo": "demonstration",
     "evaluate": "evaluation",
 }
-_ROOMS = ("compress", "vectors")  # `yakusu.compress.kmeans1d`, `yakusu.vectors.compress`
+_ROOMS = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
 __all__ = [
     "DataError",
     "ModelError",
@@ -50,6 +51,7 @@ __all__ = [
     "translate",
     "vectors",
     "verify",
+    "view",
 ]
 
 

@@ -2,22 +2,29 @@
 
 import multiprocessing
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from torch import Tensor
 
-from yakusu.compress.codebook import Codebook, compress, ratio
-from yakusu.compress.codes import Codes, Floats
+from yakusu.compress.budget import Budget
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.compressed import CompressedVectors, Vectors
+from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.method import ByCodes, CodesWithin, Method, NumbersWithin
+from yakusu.compress.number_table import NumberTable
+from yakusu.compress.packing import PackedCodes
 from yakusu.compress.rows import from_int8, has_int8, to_int8
-from yakusu.compress.table import CodedTable, TableCodes, TableName
+from yakusu.compress.streams import from_streams, to_streams
+from yakusu.compress.table import CodedTable, TableName, TablePlan
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.evaluation import Text, translated
 from yakusu.folder import json_text, read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import ModelConfig, Seq2Seq
-from yakusu.model.table import DenseTable
+from yakusu.model.table import DenseTable, Table
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import compression_story, table_story
 from yakusu.text import language_of, read_lines
@@ -35,23 +42,25 @@ _TABLES: dict[Side, tuple[TableName, ...]] = {
 class CompressedTable:
     """What became of a table, or of several that were one.
 
-    codes: Which, and how.
+    plan: Which, and how.
     n_words, width: V, without pad, and D.
+    bits: Of a vector that is not exact.
     loss: Squared error over the variance of its vectors.
-    ratio: By the paper's formula, and exact vectors.
+    ratio: Of its bits before and after, exact vectors and codebook counted.
     """
 
-    codes: TableCodes
+    plan: TablePlan
     n_words: int
     width: int
+    bits: float
     loss: float
     ratio: float
 
     @property
     def facts(self) -> dict[str, Any]:
         """For the receipt."""
-        own = {"n_words": self.n_words, "width": self.width, "loss": self.loss, "ratio": self.ratio}
-        return self.codes.model_dump() | own
+        sizes = {"n_words": self.n_words, "width": self.width, "bits": self.bits}
+        return self.plan.model_dump() | sizes | {"loss": self.loss, "ratio": self.ratio}
 
     def __str__(self) -> str:
         return table_story(self.facts)
@@ -76,8 +85,7 @@ def compress_translator(
     out: str | Path,
     *,
     sides: tuple[Side, ...] = ("encoder", "decoder"),
-    n_components: int = 0,
-    n_codes: int = 16,
+    method: Method | None = None,
     n_exact: int = 0,
     int8: bool = False,
     src: Text | None = None,
@@ -92,8 +100,8 @@ def compress_translator(
         out: The new model folder.
         sides: Whose tables: the source embedding; the target embedding and the output matrix. Tied
             ones stay one where both are compressed, and become two where one is.
-        n_components: M; 0 for the width of the model.
-        n_codes: K.
+        method: The paper's codes, or whole numbers, of given sizes or within a budget; `ByCodes()`
+            where it is not given.
         n_exact: The vectors of so many ids stay as they are: the first, which are the most frequent
             pieces, eos among them. The paper has none.
         int8: All other matrices in 8 bits a number.
@@ -119,15 +127,14 @@ def compress_translator(
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
     before = test.bleu(translator, progress) if test else None
-    sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": n_exact}
     tables = [
-        _compress(learnt, TableCodes(tables=names, **sizes), progress)
+        _compress(learnt, names, method or ByCodes(), n_exact, progress)
         for names in _groups(learnt, sides)
     ]
-    weights = learnt.weights()
+    weights = to_streams(learnt.weights())
     if int8:
-        weights = to_int8(weights, keep=_of_coded_tables(learnt))
-        learnt.load_weights(from_int8(weights))
+        weights = to_int8(weights, keep=_of_compressed_tables(learnt))
+        learnt.load_weights(from_streams(from_int8(weights)))
     after = test.bleu(translator, progress) if test else None
     scores = (before, after) if before and after else None
     _write(out, folder, translator, learnt.config, weights, tables, scores)
@@ -149,37 +156,68 @@ def _groups(model: Seq2Seq, sides: tuple[Side, ...]) -> list[tuple[TableName, ..
     return list(groups.values())
 
 
-def _of_coded_tables(model: Seq2Seq) -> set[str]:
+def _of_compressed_tables(model: Seq2Seq) -> set[str]:
     """Names of weights that are as small as they can be."""
-    coded = [name for name, module in model.named_modules() if isinstance(module, CodedTable)]
-    return {name for name in model.weights() if name.startswith(tuple(f"{t}." for t in coded))}
+    small = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, Table) and not isinstance(module, DenseTable)
+    ]
+    return {name for name in model.weights() if name.startswith(tuple(f"{t}." for t in small))}
 
 
-def _compress(model: Seq2Seq, codes: TableCodes, progress: Progress) -> CompressedTable:
-    dense = getattr(model, codes.tables[0])
+def _compress(
+    model: Seq2Seq, names: tuple[TableName, ...], method: Method, n_exact: int, progress: Progress
+) -> CompressedTable:
+    dense = getattr(model, names[0])
     assert isinstance(dense, DenseTable)
     weight = dense.weight.detach()[:-1]  # (V - 1, D): without pad
-    if codes.n_exact > len(weight):
-        raise DataError(f"{codes.n_exact} exact ids are more than the {len(weight)} that there are")
-    vectors = weight.double().numpy()
-    codes = codes.model_copy(update={"n_components": codes.n_components or vectors.shape[1]})
-    found, book = compress(
-        vectors, n_components=codes.n_components, n_codes=codes.n_codes, progress=progress
-    )
-    codes = codes.model_copy(update={"n_codes": book.weights.shape[1]})
-    codes.put(model, CodedTable.of(weight, found.codes, book, codes.n_exact))
+    if n_exact > len(weight) - 2:
+        raise DataError(f"{n_exact} exact ids leave none of the {len(weight)}: leave 2 or more")
+    exact, rest = weight[:n_exact], weight[n_exact:].numpy()
+    ids = [str(i) for i in range(n_exact, len(weight))]
+    made = _besides(method, len(weight), n_exact)(ids, rest, progress)
+    table = table_of(exact, made)
+    plan = table.plan(names)
+    plan.put(model, table)
     return CompressedTable(
-        codes,
-        vectors.shape[0],
-        vectors.shape[1],
-        loss=_share_lost(vectors, book, found.codes, codes.n_exact),
-        ratio=ratio(vectors.shape, codes.n_components, codes.n_codes, codes.n_exact),
+        plan,
+        n_words=len(weight),
+        width=weight.shape[1],
+        bits=8 * made.codes.n_bytes / len(rest),
+        loss=_share_lost(weight.numpy(), rest - made.dense()),
+        ratio=len(weight) / (n_exact + len(rest) / made.ratio),
     )
 
 
-def _share_lost(vectors: Floats, book: Codebook, codes: Codes, n_exact: int) -> float:
-    error = np.square(vectors - book.rebuild(codes))[n_exact:].sum()
-    return float(error / np.square(vectors - book.mean).sum())
+def _share_lost(vectors: Vectors, errors: Vectors) -> float:
+    return float(np.square(errors).sum() / np.square(vectors - vectors.mean(axis=0)).sum())
+
+
+def _besides(method: Method, n_words: int, n_exact: int) -> Method:
+    """The method whose ratio, beside exact vectors, is the one that is wanted."""
+    if not isinstance(method, CodesWithin | NumbersWithin) or not method.budget.ratio:
+        return method
+    left = n_words / method.budget.ratio - n_exact  # vectors of float32
+    if left <= 0:
+        raise DataError(
+            f"{method.budget} cannot be reached with {n_exact} of {n_words:,} vectors as they "
+            "are: keep fewer by --exact"
+        )
+    return replace(method, budget=Budget(ratio=(n_words - n_exact) / left))
+
+
+def table_of(exact: Tensor, made: CompressedVectors) -> CodedTable | NumberTable:
+    """The table of exact vectors (N, D) and, after them, compressed ones.
+
+    Raises:
+        DataError: Whole numbers of more than 8 bits.
+    """
+    if isinstance(made.book, Codebook):
+        assert isinstance(made.codes, PackedCodes)
+        return CodedTable.of(exact, made.codes, made.book)
+    assert isinstance(made.codes, EntropyCodes)
+    return NumberTable.of(exact, made.codes.rows(np.arange(len(made))), made.book)
 
 
 @dataclass(frozen=True)
@@ -242,7 +280,7 @@ def _write(
         model=config,
         languages=translator.languages,
         search=translator.search,
-        compressed=[table.codes for table in tables],
+        compressed=[table.plan for table in tables],
         documents={
             "receipt.json": json_text(facts),
             "README.md": f"{card}## How to use it{how}",

@@ -110,10 +110,12 @@ def compression_story(facts: dict[str, Any] | None) -> list[str]:
 
 def table_story(facts: dict[str, Any]) -> str:
     """What became of a table, in a line."""
+    kind = f"codes of {facts['n_codes']}" if "n_codes" in facts else "whole numbers"
     return (
         f"{' = '.join(facts['tables'])}: {facts['n_words']:,} x {facts['width']} numbers as "
-        f"{facts['n_components']} codes of {facts['n_codes']}, {facts['n_exact']:,} vectors as "
-        f"they were: {facts['ratio']:.1f} times smaller, {facts['loss']:.2%} of the variance lost"
+        f"{facts['n_components']} {kind} ({facts['bits']:.0f} bits a vector), "
+        f"{facts['n_exact']:,} vectors as they were: {facts['ratio']:.1f} times smaller, "
+        f"{facts['loss']:.2%} of the variance lost"
     )
 
 

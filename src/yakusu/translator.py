@@ -14,21 +14,25 @@ from pathlib import Path
 from types import MappingProxyType
 
 import torch
+from pydantic import TypeAdapter
 
 from yakusu.batches import pad
+from yakusu.compress.number_table import TableNumbers
 from yakusu.compress.rows import from_int8
-from yakusu.compress.table import TableCodes
+from yakusu.compress.streams import from_streams
+from yakusu.compress.table import TableCodes, TablePlan
 from yakusu.errors import ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
 from yakusu.model.architectures import build, config_of
 from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
+from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import Tensors, load_tensors, save_tensors
 from yakusu.training.device import pick_device
 
+_plans: TypeAdapter[list[TableCodes | TableNumbers]] = TypeAdapter(list[TableCodes | TableNumbers])
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches that are read ahead and sorted by length
 
@@ -144,10 +148,17 @@ class Translator:
         )
         return [*ids[: self.max_source_tokens - 1], ids[-1]]
 
-    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
+    def hypotheses(self, ids: list[list[int]]) -> list[list[Hypothesis]]:
+        """The best translations of sentences of source ids, in ids; what `stream` makes text of.
+
+        Args:
+            ids: Of each sentence, eos last, at most `max_source_tokens`.
+        """
         src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
         src = src[:, : self.model.max_length].to(self.device)  # (B, S)
-        found = beam_search(self.model, src, self.search)
+        return beam_search(self.model, src, self.search)
+
+    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
         return [
             [
                 Translation(text, hypothesis.score, len(hypothesis.tokens) + 1)
@@ -155,7 +166,7 @@ class Translator:
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )
             ]
-            for best in found
+            for best in self.hypotheses(ids)
         ]
 
 
@@ -183,11 +194,10 @@ class _Opened:
             )
             search = SearchConfig(**config["search"])
             languages = (config["source_language"], config["target_language"])
-            for codes in map(
-                TableCodes.model_validate_json, map(json_text, config.get("compressed", []))
-            ):
-                codes.put(model, codes.empty(model))
-            model.load_weights(from_int8(load_tensors(folder / "model.safetensors")))
+            for plan in _plans.validate_json(json_text(config.get("compressed", []))):
+                plan.put(model, plan.empty(model))
+            weights = load_tensors(folder / "model.safetensors")
+            model.load_weights(from_streams(from_int8(weights)))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ModelError(f"{folder} does not fit together: {error}") from error
         return cls(folder, model, Tokenizer.load(folder), languages, search)
@@ -201,7 +211,7 @@ def save_translator(
     model: ModelConfig,
     languages: tuple[str, str],
     search: SearchConfig,
-    compressed: Sequence[TableCodes] = (),
+    compressed: Sequence[TablePlan] = (),
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write a model folder, whole or not at all.

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from yakusu.compress.codebook import Codebook, compress
+from yakusu.compress.packing import PackedCodes
 from yakusu.compress.table import CodedTable, TableCodes
 from yakusu.errors import ModelError
 from yakusu.model.base import Seq2Seq
@@ -22,18 +23,23 @@ def dense_vectors(v: int = V, d: int = D) -> Tensor:
     return torch.from_numpy(mixed.astype(np.float32))
 
 
+def coded(vectors: Tensor, n_exact: int, m: int, k: int) -> tuple[CodedTable, Tensor]:
+    """A table of vectors (V - 1, D), and all its vectors (V, D) by numpy."""
+    rest = vectors[n_exact:].double().numpy()
+    found, book = compress(rest, n_components=m, n_codes=k, rounds=0)
+    rebuilt = torch.from_numpy(book.rebuild(found.codes)).float()
+    table = CodedTable.of(
+        vectors[:n_exact], PackedCodes.of(found.codes, len(book.weights[0])), book
+    )
+    return table, torch.cat([vectors[:n_exact], rebuilt, torch.zeros(1, vectors.shape[1])])
+
+
 def made(k: int, n_exact: int = N) -> tuple[CodedTable, Tensor]:
-    """A table, and all its vectors (V, D) by numpy."""
-    vectors = dense_vectors()
-    coded, book = compress(vectors.double().numpy(), n_components=M, n_codes=k, rounds=0)
-    rebuilt = torch.from_numpy(book.rebuild(coded.codes)).float()
-    rebuilt[:n_exact] = vectors[:n_exact]
-    table = CodedTable.of(vectors, coded.codes, book, n_exact)
-    return table, torch.cat([rebuilt, torch.zeros(1, D)])
+    return coded(dense_vectors(), n_exact, M, k)
 
 
 @pytest.mark.parametrize("k", [2, 3, 16, 256, 300])
-@pytest.mark.parametrize("n_exact", [0, N, V - 1])
+@pytest.mark.parametrize("n_exact", [0, N, V - 3])
 def test_vectors_and_logits_are_those_of_the_rebuilt_matrix(k: int, n_exact: int) -> None:
     table, expected = made(k, n_exact)
     ids = torch.randperm(V, generator=torch.Generator().manual_seed(k))
@@ -56,7 +62,7 @@ def test_codes_of_up_to_17_bits_are_cut_out_whole(k: int) -> None:
     codes = rng.integers(0, k, (40, 5), dtype=np.uint32)
     codes[0] = k - 1
     book = Codebook(np.zeros(2), np.zeros((5, 2)), np.zeros((5, k)))
-    table = CodedTable.of(torch.zeros(40, 2), codes, book)
+    table = CodedTable.of(torch.zeros(0, 2), PackedCodes.of(codes, k), book)
     assert (table._codes(torch.arange(40)).numpy() == codes).all()
 
 
@@ -101,9 +107,7 @@ CODES = TableCodes(
 
 
 def compressed(model: Seq2Seq) -> Seq2Seq:
-    vectors = dense_vectors(model.src_vocab_size, 16)
-    coded, book = compress(vectors.double().numpy(), n_components=6, n_codes=9)
-    CODES.put(model, CodedTable.of(vectors, coded.codes, book, 2))
+    CODES.put(model, coded(dense_vectors(model.src_vocab_size, 16), 2, 6, 9)[0])
     return model
 
 

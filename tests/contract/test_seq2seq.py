@@ -11,6 +11,7 @@ from torch import Tensor
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.compress.codebook import compress
+from yakusu.compress.packing import PackedCodes
 from yakusu.compress.table import CodedTable, TableCodes, TableName
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
 from yakusu.tokenizer import EOS
@@ -31,8 +32,8 @@ def coded(model: Seq2Seq) -> Seq2Seq:
     """The same model with a coded table, one of its own, for each of its tables."""
     for name in typing.get_args(TableName):
         vectors = getattr(model, name).weight.detach()[:-1]
-        found, book = compress(vectors.double().numpy(), n_components=9, n_codes=5)
-        table = CodedTable.of(vectors, found.codes, book, n_exact=2)
+        found, book = compress(vectors[2:].double().numpy(), n_components=9, n_codes=5)
+        table = CodedTable.of(vectors[:2], PackedCodes.of(found.codes, 5), book)
         TableCodes(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
     return model
 

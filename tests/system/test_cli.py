@@ -850,3 +850,73 @@ def test_a_file_without_vectors_or_a_word_that_is_not_there(
     assert fails(run_yakusu("vectors", "neighbours", tmp_path / "v", "King")) == (
         f"{tmp_path / 'v'}: 'King' has no vector: did you mean 'king'?"
     )
+
+
+# ---- view
+
+
+def test_view_writes_a_picture_and_a_page_and_says_the_translation(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    out, numbers = tmp_path / "new" / "folder", tmp_path / "maps.json"
+    said = run_yakusu(
+        "view", model, "--src", "the old ferry", "--out", out, "--json", numbers, "--layer", 1
+    )
+    assert said.code == 0, said.err
+    files = [out / "attention.svg", out / "attention.html", numbers]
+    translation = json.loads(numbers.read_text())["tgt"]
+    assert said.out.splitlines() == [translation, *map(str, files)]
+    assert translation == run_yakusu("translate", model, stdin=b"the old ferry\n").out.strip()
+    assert "cross-attention, layer 1 of 1" in files[0].read_text()
+    assert translation in files[1].read_text()
+
+
+def test_view_writes_the_one_file_that_is_named(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    for name in ("own.svg", "own.html"):
+        said = run_yakusu(
+            "view", model, "--src", "the ferry", "--tgt", "die fähre", "--out", tmp_path / name
+        )
+        assert said.out.splitlines() == ["die fähre", str(tmp_path / name)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.html", "own.svg"]
+
+
+def test_view_of_a_corpus_prints_a_row_for_each_head(
+    run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
+) -> None:
+    files = ["--src-file", work / "a.en", "--tgt-file", work / "a.de"]
+    said = run_yakusu("view", model, *files, "--json", tmp_path / "heads.json")
+    lines = said.out.splitlines()
+    names = "role layer head entropy maximum distance previous itself eos start"
+    assert lines[0].split() == names.split()
+    assert [line.split()[:3] for line in lines[1:7]] == [
+        [role, "1", head] for role in ("encoder", "decoder", "cross") for head in "12"
+    ]
+    found = json.loads((tmp_path / "heads.json").read_text())
+    for line, head in zip(lines[1:7], found["heads"], strict=True):
+        numbers = [None if word == "-" else float(word) for word in line.split()[3:]]
+        values = [head[name] for name in names.split()[3:]]
+        assert numbers == pytest.approx(values, abs=0.000501)
+    n = len((work / "a.en").read_text().splitlines())
+    assert f"{n} pairs; 0 left out" in said.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and"),
+        (["--src-file", "a.en"], "view shows one sentence or a corpus"),
+        (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view shows one sentence or"),
+        (["--src", " "], "the source sentence is empty"),
+        (["--src", "the", "--layer", "7"], "there is no layer 7 of cross attention: choose from"),
+        (["--src", "the", "--heads", "1,5"], "there is no head 5: choose from 1 to 2"),
+        (["--src", "the", "--heads", "x"], "--heads x: give numbers with commas between, as 1,4"),
+        (["--src-file", "/no.en", "--tgt-file", "/no.de"], "/no.en does not exist"),
+    ],
+    ids=str,
+)
+def test_view_refuses_what_it_cannot_show(
+    run_yakusu: Yakusu, model: Path, args: list[str], message: str
+) -> None:
+    assert fails(run_yakusu("view", model, *args)).startswith(message)

@@ -15,7 +15,7 @@ import typer
 from rich.logging import RichHandler
 
 import yakusu
-from yakusu.cli import compression
+from yakusu.cli import compression, view
 from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
 from yakusu.text import Arriving, count_lines, decode_lines, read_lines
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 
 compression.add_to(app)
+view.add_to(app)
 
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A TOML file, or demo, tiny, small, base, big.")

@@ -30,6 +30,17 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed 
 Words = Annotated[str, typer.Option(help="The words of a matrix without them, one a line.")]
 M = Annotated[int, typer.Option("--m", min=0, help="Components, M; 0: as below.")]
 K = Annotated[int, typer.Option("--k", min=0, help="Codes a component, K; 0 for 16.")]
+Uniform = Annotated[
+    bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
+]
+Step = Annotated[float, typer.Option(min=0, help="Of --uniform, for a fixed step.")]
+Whitening = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="Of --uniform: 0 keeps, 1 evens out; 0.5 by default."),
+]
+Bits = Annotated[float, typer.Option(min=0, help="At most so many bits of codes a word.")]
+Ratio = Annotated[float, typer.Option(min=0, help="At least so many times smaller.")]
+MaxLoss = Annotated[float, typer.Option(min=0, help="At most this share of the variance lost.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,6 +61,12 @@ def compress(
     ] = False,
     m: M = 0,
     k: K = 0,
+    uniform: Uniform = False,
+    step: Step = 0,
+    whitening: Whitening = None,
+    bits: Bits = 0,
+    ratio: Ratio = 0,
+    max_loss: MaxLoss = 0,
     exact: Annotated[
         int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")
     ] = 128,
@@ -60,19 +77,20 @@ def compress(
 ) -> None:
     """Compress the embeddings of a translator, without training; both sides where none is named.
 
-    M is the width of the model where it is not given; --exact 0 is the paper's method.
+    M is the width of the model where it is not given, or --bits, --ratio or --max-loss choose M
+    and K, or the step. --exact 0 is the paper's method.
 
     Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
     """
     from yakusu.compression import memory_of
 
+    method = _method((bits, ratio, max_loss), (m, k), uniform, (step, whitening, ""))
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
         out,
         sides=tuple(side for side, chosen in sides.items() if chosen or encoder == decoder),
-        n_components=m,
-        n_codes=k or 16,
+        method=method,
         n_exact=exact,
         int8=int8,
         src=Path(src) if src else None,
@@ -106,22 +124,15 @@ def compress_vectors(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write.")],
     m: M = 0,
     k: K = 0,
-    uniform: Annotated[
-        bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
-    ] = False,
-    step: Annotated[float, typer.Option(min=0, help="Of --uniform, for a fixed step.")] = 0,
-    whitening: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Of --uniform: 0 keeps, 1 evens out; 0.5 by default."),
-    ] = None,
+    uniform: Uniform = False,
+    step: Step = 0,
+    whitening: Whitening = None,
     tiers: Annotated[
         str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
     ] = "",
-    bits: Annotated[float, typer.Option(min=0, help="At most so many bits of codes a word.")] = 0,
-    ratio: Annotated[float, typer.Option(min=0, help="At least so many times smaller.")] = 0,
-    max_loss: Annotated[
-        float, typer.Option(min=0, help="At most this share of the variance lost.")
-    ] = 0,
+    bits: Bits = 0,
+    ratio: Ratio = 0,
+    max_loss: MaxLoss = 0,
     words: Words = "",
     weights: Annotated[
         str, typer.Option(help="Frequencies of the words, one a line; else the first is the first.")
@@ -135,11 +146,7 @@ def compress_vectors(
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --k 16`
     """
-    budget = yakusu.compress.Budget(bits, ratio, max_loss) if bits or ratio or max_loss else None
-    if uniform:
-        method = _by_numbers(budget, (m, k), step, 0.5 if whitening is None else whitening, tiers)
-    else:
-        method = _by_codes(budget, m, k, (step, tiers, whitening is not None))
+    method = _method((bits, ratio, max_loss), (m, k), uniform, (step, whitening, tiers))
     report = yakusu.vectors.compress(
         source,
         out,
@@ -160,6 +167,20 @@ def compress_vectors(
         table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
     Console().print(table)
     print(f"the file: {out}\nthe report: {out}.json, {out}.png")
+
+
+def _method(
+    wishes: tuple[float, float, float],
+    sizes: tuple[int, int],
+    uniform: bool,
+    of_uniform: tuple[float, float | None, str],
+) -> "Method":
+    """The method that --bits, --ratio, --max-loss; --m, --k; --uniform and its options describe."""
+    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
+    step, whitening, tiers = of_uniform
+    if uniform:
+        return _by_numbers(budget, sizes, step, 0.5 if whitening is None else whitening, tiers)
+    return _by_codes(budget, *sizes, (step, tiers, whitening is not None))
 
 
 def _by_codes(budget: "Budget | None", m: int, k: int, others: tuple[float | str, ...]) -> "Method":

@@ -162,15 +162,14 @@ def compress(
     return coded, book
 
 
-def ratio(shape: tuple[int, ...], n_components: int, n_codes: int, n_exact: int = 0) -> float:
+def ratio(shape: tuple[int, ...], n_components: int, n_codes: int) -> float:
     """Bits of vectors of `shape` (V, H) over those of codes and codebook, as the paper counts them.
 
     V H 32 / (V M log2 K + (M H + M K) 32): without the mean vector, and with fractions of bits.
-    Words that stay exact beside their codes, which the paper has not, cost H 32 more each.
     """
     n_words, n_columns = shape
     codes = n_words * n_components * np.log2(n_codes)
-    book = 32 * (n_components * (n_columns + n_codes) + n_exact * n_columns)
+    book = 32 * n_components * (n_columns + n_codes)
     return float(32 * n_words * n_columns / (codes + book))
 
 

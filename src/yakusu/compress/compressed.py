@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.codebook import Codebook
+from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.uniform import Ints, Lattice
@@ -55,6 +55,15 @@ class CompressedVectors(Mapping[str, Vectors]):
     def width(self) -> int:
         """H."""
         return len(self.book.mean)
+
+    @property
+    def ratio(self) -> float:
+        """Bits of V x H float32 over those of codes and codebook: the paper's formula for codes."""
+        shape = (len(self), self.width)
+        if isinstance(self.book, Codebook):
+            return ratio(shape, *self.book.weights.shape)
+        book = 32 * self.width * (self.codes.n_components + 1)
+        return 32 * len(self) * self.width / (8 * self.codes.n_bytes + book)
 
     def rows(self, words: Ints) -> Vectors:
         """The rebuilt vectors (n, H) of the words with these numbers (n,)."""

@@ -5,7 +5,7 @@ Each component of each tier has its own frequencies. Words are coded in blocks, 
 V words, M components, T tiers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,6 +105,29 @@ class EntropyCodes:
         own = (self.stream, self.offsets)
         known = (self.frequencies.lowest, self.frequencies.sizes, self.frequencies.counts)
         return sum(array.nbytes for array in (*own, *known))
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All that `from_arrays` needs beside V."""
+        return {
+            "lowest": self.frequencies.lowest,
+            "sizes": self.frequencies.sizes,
+            "counts": self.frequencies.counts,
+            "tiers": np.array([(t.begin, t.factor) for t in self.tiers], dtype=np.uint32),
+            "offsets": self.offsets,
+            "stream": self.stream,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_words: int) -> "EntropyCodes":
+        """The numbers of V words, as they were before `arrays`."""
+        return cls(
+            stream=arrays["stream"],
+            offsets=arrays["offsets"],
+            frequencies=Frequencies(arrays["lowest"], arrays["sizes"], arrays["counts"]),
+            tiers=tuple(Tier(int(begin), int(factor)) for begin, factor in arrays["tiers"]),
+            n_words=n_words,
+        )
 
     def rows(self, words: Ints) -> Numbers:
         """The numbers (n, M) of words (n,)."""

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressed import CompressedVectors
-from yakusu.compress.entropy import EntropyCodes, Frequencies
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes, bits_of
-from yakusu.compress.uniform import Lattice, Tier
+from yakusu.compress.uniform import Lattice
 from yakusu.compress.words import Words
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
@@ -92,7 +92,8 @@ def open_compressed(path: str | Path) -> CompressedVectors:
     words = Words(arrays["text"], arrays["lengths"], arrays["order"])
     mean, basis = (arrays[name].astype(np.float64) for name in ("mean", "basis"))
     if flags & _ENTROPY:
-        return CompressedVectors(words, Lattice(mean, basis), _entropy_codes(arrays, n_words))
+        codes = EntropyCodes.from_arrays(arrays, n_words)
+        return CompressedVectors(words, Lattice(mean, basis), codes)
     book = Codebook(mean, basis, arrays["weights"].astype(np.float64))
     packed = PackedCodes(arrays["packed"], n_components, bits_of(n_codes))
     return CompressedVectors(words, book, packed)
@@ -105,27 +106,7 @@ def _arrays(vectors: CompressedVectors, floats: "np.dtype[Any]") -> Arrays:
         if isinstance(book, Codebook):
             arrays["weights"] = book.weights.astype(floats)
     arrays |= {"text": words.text, "lengths": words.lengths, "order": words.order}
-    if isinstance(codes, PackedCodes):
-        return arrays | {"packed": codes.packed}
-    frequencies = codes.frequencies
-    return arrays | {
-        "lowest": frequencies.lowest,
-        "sizes": frequencies.sizes,
-        "counts": frequencies.counts,
-        "tiers": np.array([(tier.begin, tier.factor) for tier in codes.tiers], dtype=np.uint32),
-        "offsets": codes.offsets,
-        "stream": codes.stream,
-    }
-
-
-def _entropy_codes(arrays: Arrays, n_words: int) -> EntropyCodes:
-    return EntropyCodes(
-        stream=arrays["stream"],
-        offsets=arrays["offsets"],
-        frequencies=Frequencies(arrays["lowest"], arrays["sizes"], arrays["counts"]),
-        tiers=tuple(Tier(int(begin), int(factor)) for begin, factor in arrays["tiers"]),
-        n_words=n_words,
-    )
+    return arrays | ({"packed": codes.packed} if isinstance(codes, PackedCodes) else codes.arrays)
 
 
 def _write(file: BinaryIO, header: bytes, arrays: Arrays) -> None:

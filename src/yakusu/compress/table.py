@@ -1,49 +1,66 @@
 """A table of a translator, read from packed codes: Eq. 1 within a model.
 
 V vocabulary, D width, M components, K codes a component; C = M + 1, rounded up to a multiple of 8;
-the first N ids, the most frequent ones, may stay exact.
+the first N ids, the most frequent ones, may stay exact, and have no codes.
 
 The vector of an id is c B: C coefficients times C rows. The first M are the codes' weights and the
-basis; the next is 1 times the mean vector; the rest is zero. Every coefficient of pad is zero.
+basis; the next is 1 times the mean vector; the rest is zero. Every coefficient of an exact id and
+of pad is zero.
 """
 
-from typing import TYPE_CHECKING, Any, Literal
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from yakusu.compress.packing import PackedCodes, bits_of, bytes_of_word
+from yakusu.compress.packing import bits_of, bytes_of_word
 from yakusu.config import Config
 from yakusu.model.base import Seq2Seq
 from yakusu.model.product import Product
-from yakusu.model.table import Table
+from yakusu.model.table import DenseTable, Table
 
 if TYPE_CHECKING:  # a compressed translator is used without what compressed it
     from yakusu.compress.codebook import Codebook
+    from yakusu.compress.packing import PackedCodes
 
 TableName = Literal["src_table", "tgt_table", "output_table"]
 _ROWS = 512  # ids whose coefficients are made at a time
 
 
-class TableCodes(Config):
-    """Which tables of a model are one coded table, and its M and K."""
+class TablePlan(Config, ABC):
+    """Which tables of a model are one compressed table."""
 
     tables: tuple[TableName, ...]
-    n_components: int
-    n_codes: int
-    n_exact: int = 0
 
     def put(self, model: Seq2Seq, table: Table) -> None:
         """Let `table` take the place of these tables."""
         for name in self.tables:
             setattr(model, name, table)
 
+    @abstractmethod
+    def empty(self, model: Seq2Seq) -> Table:
+        """A compressed table for these tables of `model`, whose weights are yet to be loaded."""
+
+    def shape_in(self, model: Seq2Seq) -> tuple[int, int]:
+        """V and D of these tables."""
+        dense = getattr(model, self.tables[0])
+        assert isinstance(dense, DenseTable), "a table is compressed once"
+        vocab_size, width = dense.weight.shape
+        return vocab_size, width
+
+
+class TableCodes(TablePlan):
+    """Which tables of a model are one coded table, and its M and K."""
+
+    n_components: int
+    n_codes: int
+    n_exact: int = 0
+
     def empty(self, model: Seq2Seq) -> "CodedTable":
         """A coded table for these tables of `model`, whose weights are yet to be loaded."""
-        dense = getattr(model, self.tables[0])
         return CodedTable(
-            *dense.weight.shape,
+            *self.shape_in(model),
             n_components=self.n_components,
             n_codes=self.n_codes,
             n_exact=self.n_exact,
@@ -64,31 +81,32 @@ class CodedTable(Table):
         self.n_components, self.n_codes = n_components, n_codes
         n_bits, n_coefficients = bits_of(n_codes), -(-(n_components + 1) // 8) * 8
         n_bytes = bytes_of_word(n_components, n_bits)
-        self.packed = _fixed(torch.zeros(vocab_size - 1, n_bytes, dtype=torch.uint8))
-        self.weights = _fixed(torch.zeros(n_components, n_codes))  # alpha
-        self.basis = _fixed(torch.zeros(width, n_coefficients))  # B, transposed: (D, C)
-        self.exact = _fixed(torch.zeros(n_exact, width))
+        self.packed = fixed(torch.zeros(vocab_size - 1 - n_exact, n_bytes, dtype=torch.uint8))
+        self.weights = fixed(torch.zeros(n_components, n_codes))  # alpha
+        self.basis = fixed(torch.zeros(width, n_coefficients))  # B, transposed: (D, C)
+        self.exact = fixed(torch.zeros(n_exact, width))
         self._to_vector, self._to_coefficient = Product(), Product()
         self._to_logit, self._to_exact = Product(), Product()
         self._all: Tensor | None = None  # (V, C)
         self._all_of: tuple[object, ...] = ()  # of which codes and weights
 
     @classmethod
-    def of(
-        cls, vectors: Tensor, codes: "np.ndarray[Any, Any]", book: "Codebook", n_exact: int = 0
-    ) -> "CodedTable":
-        """Codes (V - 1, M) and the codebook of vectors (V - 1, D), N of which stay as they are."""
+    def of(cls, exact: Tensor, codes: "PackedCodes", book: "Codebook") -> "CodedTable":
+        """N exact vectors (N, D), and the codes (V - 1 - N, M) and codebook of the others."""
         n_components, n_codes = book.weights.shape
-        width, packed = len(book.mean), PackedCodes.of(codes, n_codes)
-        table = cls(
-            len(codes) + 1, width, n_components=n_components, n_codes=n_codes, n_exact=n_exact
-        )
-        table.exact.copy_(vectors[:n_exact])
-        table.packed.copy_(torch.from_numpy(packed.packed))
+        sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": len(exact)}
+        table = cls(len(exact) + len(codes) + 1, len(book.mean), **sizes)
+        table.exact.copy_(exact)
+        table.packed.copy_(torch.from_numpy(codes.packed))
         table.weights.copy_(torch.from_numpy(book.weights))
         table.basis[:, :n_components] = torch.from_numpy(book.basis.T)
         table.basis[:, n_components] = torch.from_numpy(book.mean)
         return table
+
+    def plan(self, tables: tuple[TableName, ...]) -> TableCodes:
+        """How it is found again in the place of these tables."""
+        m, k, n = self.n_components, self.n_codes, len(self.exact)
+        return TableCodes(tables=tables, n_components=m, n_codes=k, n_exact=n)
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors (..., D) of ids (...)."""
@@ -109,19 +127,20 @@ class CodedTable(Table):
 
     def coefficients(self, ids: Tensor) -> Tensor:
         """(..., C) of ids (...), from their packed codes."""
-        pad = len(self.packed)
-        codes = self._codes(ids.clamp(max=pad - 1))  # (..., M)
+        place = ids - len(self.exact)
+        has_codes = (place >= 0) & (place < len(self.packed))
+        codes = self._codes(place.clamp(0, len(self.packed) - 1))  # (..., M)
         first = torch.arange(self.n_components, device=ids.device) * self.n_codes
         chosen = self.weights.flatten()[codes + first]
-        real = (ids != pad)[..., None].to(chosen.dtype)
+        real = has_codes[..., None].to(chosen.dtype)
         filling = chosen.new_zeros(*ids.shape, self.basis.shape[1] - self.n_components - 1)
         return torch.cat([chosen * real, real, filling], dim=-1)
 
-    def _codes(self, ids: Tensor) -> Tensor:
+    def _codes(self, place: Tensor) -> Tensor:
         """A code is cut out of the three bytes in which it may lie."""
-        n_bits, row = bits_of(self.n_codes), self.packed[ids].long()  # (..., bytes)
-        bit = torch.arange(self.n_components, device=ids.device) * n_bits
-        three = torch.zeros(*ids.shape, self.n_components, dtype=torch.long, device=ids.device)
+        n_bits, row = bits_of(self.n_codes), self.packed[place].long()  # (..., bytes)
+        bit = torch.arange(self.n_components, device=place.device) * n_bits
+        three = torch.zeros(*place.shape, self.n_components, dtype=torch.long, device=place.device)
         for i in range(3):
             byte = (bit // 8 + i).clamp(max=row.shape[-1] - 1)
             three |= row[..., byte] << (8 * i)
@@ -131,7 +150,7 @@ class CodedTable(Table):
     @torch.inference_mode(False)
     @torch.no_grad()
     def _every_coefficient(self) -> Tensor:
-        n_ids, device = len(self.packed) + 1, self.packed.device
+        n_ids, device = len(self.exact) + len(self.packed) + 1, self.packed.device
         every = torch.empty(n_ids, self.basis.shape[1], device=device, dtype=self.weights.dtype)
         for ids in torch.arange(n_ids, device=device).split(_ROWS):
             every[ids] = self.coefficients(ids)
@@ -143,6 +162,6 @@ def _version(tensor: Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def _fixed(tensor: Tensor) -> nn.Parameter:
+def fixed(tensor: Tensor) -> nn.Parameter:
     """A weight of the model that nothing trains; of whole numbers too."""
     return nn.Parameter(tensor, requires_grad=False)

@@ -1,0 +1,44 @@
+"""A translator of nonsense, to look at."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.search import SearchConfig
+from yakusu.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.translator import Translator
+
+WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
+
+
+def _make(**sizes: Any) -> Translator:
+    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
+    tokenizer = Tokenizer.train(corpus, corpus, TokenizerConfig(vocab_size=48), seed=1)
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        **{"n_layers": 2, "d_model": 32, "d_ff": 64, "n_heads": 4, "tied": "none", **sizes}
+    )
+    model = Transformer(
+        config, src_vocab_size=tokenizer.src_vocab_size, tgt_vocab_size=tokenizer.tgt_vocab_size
+    )
+    with torch.no_grad():  # sharper, so that heads differ
+        model.output_weight.data.mul_(3.0)
+        for layers in model.attention_layers().values():
+            for layer in layers:
+                layer.w_qkv.mul_(3.0)
+    return Translator(model, tokenizer, languages=("en", "xx"), search=SearchConfig(max_extra=5))
+
+
+@pytest.fixture
+def make_translator() -> Callable[..., Translator]:
+    """Makes a translator with random weights: make_translator(n_layers=..., ...)."""
+    return _make
+
+
+@pytest.fixture
+def translator() -> Translator:
+    return _make()

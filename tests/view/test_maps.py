@@ -1,0 +1,208 @@
+"""Maps hold what the model attends to and say of which tokens; what cannot be shown is refused."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from yakusu.errors import DataError, ModelError
+from yakusu.model.ensemble import Ensemble
+from yakusu.model.transformer import Transformer
+from yakusu.tokenizer import EOS, UNK
+from yakusu.translator import Translator
+from yakusu.view import AttentionMaps, Token, attention_maps
+from yakusu.view.maps import MAX_TOKENS, START, _token
+
+SRC, TGT = "the red boat", "two small clouds sails"
+
+
+def texts(tokens: tuple[Token, ...]) -> list[str]:
+    return [token.text for token in tokens]
+
+
+def spoken(tokens: tuple[Token, ...]) -> str:
+    return "".join(" " * token.spaced + token.text for token in tokens).strip()
+
+
+@pytest.fixture
+def maps(translator: Translator) -> AttentionMaps:
+    return attention_maps(translator, SRC, TGT)
+
+
+def test_maps_are_the_models_own_attention(translator: Translator, maps: AttentionMaps) -> None:
+    src, tgt = (torch.tensor(translator.tokenizer.encode_source([text])) for text in (SRC, TGT))
+    seen = translator.model.attentions(src, tgt)
+    assert seen.keys() == maps.weights.keys() == {"encoder", "decoder", "cross"}
+    for role, weights in seen.items():
+        np.testing.assert_array_equal(maps.weights[role], weights[0].detach().numpy())
+
+
+def test_tokens_read_as_the_sentence_and_end_in_eos(maps: AttentionMaps) -> None:
+    for tokens, sentence in ((maps.source, SRC), (maps.target, TGT)):
+        assert spoken(tokens) == f"{sentence}</s>"
+        assert [token.special for token in tokens] == [False] * (len(tokens) - 1) + [True]
+
+
+def test_decoder_rows_are_predictions_and_its_columns_what_was_read_before(
+    translator: Translator, maps: AttentionMaps
+) -> None:
+    rows, columns = maps.axes("decoder")
+    assert (rows.what, columns.what) == ("predicted", "read")
+    assert columns.tokens == (START, *rows.tokens[:-1])
+    assert texts(rows.tokens)[-1] == "</s>"
+    assert not np.triu(maps.weights["decoder"], 1).any()
+    # The last prediction is made before its own token is read: another token there moves nothing.
+    tgt = translator.tokenizer.encode_target([TGT])
+    other = torch.tensor(tgt)
+    other[0, -1] = 5
+    src = torch.tensor(translator.tokenizer.encode_source([SRC]))
+    moved = translator.model.attentions(src, other)["decoder"][0].detach().numpy()
+    np.testing.assert_array_equal(moved, maps.weights["decoder"])
+
+
+def test_cross_rows_are_predictions_and_its_columns_the_source(maps: AttentionMaps) -> None:
+    assert [axis.what for axis in maps.axes("cross")] == ["predicted", "source"]
+    assert [axis.what for axis in maps.axes("encoder")] == ["source", "source"]
+    for role, weights in maps.weights.items():
+        assert weights.shape == (2, 4, *(len(axis.tokens) for axis in maps.axes(role)))
+
+
+def test_without_a_target_the_translators_own_is_shown(translator: Translator) -> None:
+    maps = attention_maps(translator, SRC)
+    assert maps.tgt == translator.translate([SRC])[0]
+    found = translator.hypotheses(translator.tokenizer.encode_source([SRC]))[0][0].tokens
+    assert len(maps.target) == len(found) + 1
+
+
+def test_space_around_a_sentence_means_nothing(translator: Translator, maps: AttentionMaps) -> None:
+    other = attention_maps(translator, f"  {SRC}\n", f"\t{TGT} ")
+    assert other.as_json() == maps.as_json()
+
+
+@pytest.mark.parametrize(
+    ("number", "piece", "token"),
+    [
+        (7, "▁red", Token("red", spaced=True)),
+        (7, "day", Token("day")),
+        (7, "電車", Token("電車")),
+        (7, "▁", Token("␣", spaced=True, special=True)),
+        (EOS, "</s>", Token("</s>", special=True)),
+        (UNK, "<unk>", Token("<unk>", special=True)),
+        (7, "a\x00\x1b", Token("a\ufffd\ufffd")),
+        (7, "a▁b", Token("a b")),
+    ],
+)
+def test_a_piece_is_shown_as_text_has_it(number: int, piece: str, token: Token) -> None:
+    assert _token(number, piece) == token
+
+
+def test_json_holds_tokens_and_weights_to_four_decimals(maps: AttentionMaps) -> None:
+    read = json.loads(json.dumps(maps.as_json()))
+    assert (read["format"], read["src"], read["tgt"]) == (1, SRC, TGT)
+    assert read["roles"]["decoder"]["columns"]["what"] == "read"
+    assert read["roles"]["cross"]["rows"]["tokens"][0] == {
+        "text": maps.target[0].text,
+        "spaced": True,
+        "special": False,
+    }
+    for role, weights in maps.weights.items():
+        written = np.array(read["roles"][role]["weights"])
+        np.testing.assert_allclose(written, weights, atol=0.5001e-4, rtol=0)
+        assert all(len(repr(value)) <= 6 for value in written.ravel().tolist())
+
+
+def test_for_bertviz_has_the_shapes_that_its_documentation_asks_for(maps: AttentionMaps) -> None:
+    given = maps.for_bertviz()
+    n_src, n_tgt = len(maps.source), len(maps.target)
+    shapes = {
+        "encoder_attention": (1, 4, n_src, n_src),
+        "decoder_attention": (1, 4, n_tgt, n_tgt),
+        "cross_attention": (1, 4, n_tgt, n_src),
+    }
+    for name, shape in shapes.items():
+        assert [tuple(layer.shape) for layer in given[name]] == [shape] * 2
+    assert given["encoder_tokens"] == texts(maps.source)
+    assert given["decoder_tokens"] == ["(start)", *texts(maps.target[:-1])]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_bertviz_accepts_them(maps: AttentionMaps) -> None:
+    bertviz = pytest.importorskip("bertviz")
+    for view in (bertviz.head_view, bertviz.model_view):
+        assert "(start)" in view(**maps.for_bertviz(), html_action="return").data
+
+
+# ---- what cannot be shown ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt", "side"), [("", TGT, "source"), (" \n", None, "source"), (SRC, " ", "target")]
+)
+def test_an_empty_sentence_is_refused(
+    translator: Translator, src: str, tgt: str | None, side: str
+) -> None:
+    with pytest.raises(DataError, match=f"the {side} sentence is empty"):
+        attention_maps(translator, src, tgt)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_sentence_too_long_is_refused_and_not_cut(translator: Translator, side: str) -> None:
+    long = "boat " * MAX_TOKENS
+    src, tgt = (long, SRC) if side == "source" else (SRC, long)
+    n_tokens = len(translator.tokenizer.encode_source([long.strip()])[0])
+    with pytest.raises(
+        DataError, match=rf"the {side} 'boat .*' has {n_tokens} tokens and can have {MAX_TOKENS}: "
+    ):
+        attention_maps(translator, src, tgt)
+
+
+def test_the_models_own_limit_counts_where_it_is_shorter(
+    make_translator: Callable[..., Translator],
+) -> None:
+    short = make_translator(positions="learned", max_positions=5)
+    with pytest.raises(DataError, match=r"the source .* can have 5: view a part of it"):
+        attention_maps(short, "the red boat sails home slowly")
+
+
+def test_a_model_without_attention_says_so(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Transformer, "attention_layers", lambda model: {})
+    with pytest.raises(ModelError, match="this model has no attention to show"):
+        attention_maps(translator, SRC)
+
+
+def test_an_ensemble_is_refused_as_its_models_attend_each_for_itself(
+    translator: Translator,
+) -> None:
+    assert isinstance(translator.model, Transformer)
+    translator.model = Ensemble([translator.model, translator.model])
+    with pytest.raises(ModelError, match="view one model that attends"):
+        attention_maps(translator, SRC)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"layer": 3}, "there is no layer 3 of cross attention: choose from 1 to 2"),
+        ({"layer": -1}, "there is no layer -1"),
+        ({"role": "encoder", "layer": 9}, "no layer 9 of encoder attention"),
+    ],
+)
+def test_a_layer_that_is_not_there_is_refused(
+    maps: AttentionMaps, chosen: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        maps.one(**chosen)
+
+
+def test_a_role_that_the_model_lacks_is_refused_and_the_first_is_the_default(
+    maps: AttentionMaps,
+) -> None:
+    del maps.weights["cross"]
+    with pytest.raises(DataError, match="no cross attention: choose encoder or decoder"):
+        maps.one("cross")
+    assert maps.one()[:2] == ("encoder", 2)
