@@ -7,19 +7,17 @@ seen together. Every system has the same budget of counted FLOPs, as in table2.p
 """
 
 import argparse
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import torch
 from matplotlib.figure import Figure
 
 import yakusu
 from common import RESULTS, record
 from runs import prepared, records, slug, trained
-from table2 import SYSTEMS, recipe_of, within
+from table2 import SYSTEMS, arguments, recipe_of, within
 from yakusu.recipe import Recipe
 from yakusu.text import read_lines
 
@@ -120,21 +118,7 @@ def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
 
 def main() -> None:
     """Train what is missing, print, draw."""
-    corpus = Path(os.environ.get("YAKUSU_DATA", "")) / "multi30k"
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="example: python benchmarks/length.py --runs runs/length",
-    )
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
-    parser.add_argument("--systems", nargs="*", default=list(NAMES), choices=list(SYSTEMS))
-    parser.add_argument("--flops", type=float, default=4e13, help="the budget of a model")
-    parser.add_argument("--src", type=Path, default=corpus / "test2016.en")
-    parser.add_argument("--ref", type=Path, default=corpus / "test2016.de")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+    args = arguments(__doc__, "length", names=list(NAMES), flops=4e13)
     args.runs.mkdir(parents=True, exist_ok=True)
     results = {n: r for n, r in records("length").items() if r["budget"] == args.flops}
     data = prepared(joined_recipe(recipe_of(SYSTEMS[NAMES[0]]), args.runs), args.runs / "data")

@@ -166,23 +166,29 @@ def draw(path: Path, results: Mapping[str, dict[str, Any]]) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
-    """Train what is missing, print, draw."""
+def arguments(doc: str, script: str, *, names: list[str], flops: float) -> argparse.Namespace:
+    """The command line of a script that trains systems within a budget."""
     corpus = Path(os.environ.get("YAKUSU_DATA", "")) / "multi30k"
     parser = argparse.ArgumentParser(
-        description=__doc__,
+        description=doc,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="example: python benchmarks/table2.py --runs runs/table2",
+        epilog=f"example: python benchmarks/{script}.py --runs runs/{script}",
     )
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
-    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
-    parser.add_argument("--flops", type=float, default=3e13, help="the budget of a model")
+    parser.add_argument("--systems", nargs="*", default=names, choices=list(SYSTEMS))
+    parser.add_argument("--flops", type=float, default=flops, help="the budget of a model")
     parser.add_argument("--src", type=Path, default=corpus / "test2016.en")
     parser.add_argument("--ref", type=Path, default=corpus / "test2016.de")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-record", action="store_true", help="only print the result")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    return args
+
+
+def main() -> None:
+    """Train what is missing, print, draw."""
+    args = arguments(__doc__, "table2", names=list(SYSTEMS), flops=3e13)
     results = {n: r for n, r in records("table2").items() if r["budget"] == args.flops}
     data = prepared(recipe_of(SYSTEMS["Transformer"]), args.runs / "data")
     for name in args.systems:
