@@ -22,6 +22,7 @@ import numpy as np
 
 from common import Worker, record
 from yakusu.compress import read_vectors
+from yakusu.compress.blocks import Lost
 
 K = 16
 WANTED = {"seconds": 15, "peak": 3}  # on two cores that do nothing else
@@ -65,9 +66,8 @@ def measured(
     found = run(vectors)
     seconds = time.perf_counter() - began
     peak = (_memory("VmHWM") - before) / vectors.nbytes
-    error = np.square(vectors - rebuilt(found)).sum()
-    lost = error / np.square(vectors - vectors.mean(axis=0)).sum()
-    return {"seconds": seconds, "peak": peak, "share_lost": float(lost)}
+    lost = Lost.of(vectors, rebuilt(found).__getitem__)
+    return {"seconds": seconds, "peak": peak, "share_lost": lost.share}
 
 
 def _memory(what: str) -> int:

@@ -109,9 +109,3 @@ def peers(vectors: np.ndarray) -> Iterator[Compressed]:
             size = f"{width // part} parts of {n_bits} bits"
             times = 32 * width / made.bits
             yield Compressed("faiss PQ", "Real", "", size, times, made.vectors)
-
-
-def share_lost(vectors: np.ndarray, rebuilt: np.ndarray) -> float:
-    """The squared error over the variance, both centred."""
-    exact, near = centred(vectors), centred(rebuilt)
-    return float(np.square(exact - near).sum() / np.square(exact).sum())

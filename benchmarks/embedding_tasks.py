@@ -16,9 +16,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from common import RESULTS, record
-from embedding_systems import Compressed, controls, numbers, peers, proposed, share_lost, shu
+from embedding_systems import Compressed, controls, numbers, peers, proposed, shu
 from word_tasks import PAPER_FLOATS, SLACK, TASKS, Scores, WordTasks, paper_sets, shown
 from yakusu.compress import read_vectors
+from yakusu.compress.blocks import Lost
+from yakusu.compress.intrinsic import centred
 
 Point = dict[str, Any]
 PAPER = {
@@ -55,7 +57,8 @@ def measured(systems: Iterable[Compressed], tasks: WordTasks) -> list[Point]:
             **{"ratio": round(made.ratio, 3), "scores": scores},
         }
         if made.kind == "Real":
-            point["share_lost"] = round(share_lost(floats, made.vectors), 5)
+            lost = Lost.of(centred(floats), centred(made.vectors).__getitem__)
+            point["share_lost"] = round(lost.share, 5)
         points.append(point)
         print(f"{name_of(point):21} x{made.ratio:<6.2f} {shown(scores)}   {made.size}", flush=True)
     return points

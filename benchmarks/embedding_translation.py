@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from matplotlib.figure import Figure
 
@@ -20,7 +19,7 @@ from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
 from yakusu.compress.method import Method
-from yakusu.compression import table_of
+from yakusu.compression import share_lost, table_of
 from yakusu.model.table import DenseTable, Table
 from yakusu.progress import Silent
 from yakusu.text import read_lines
@@ -30,7 +29,7 @@ SIZES = (
     (1, 1024), (1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1, 2),
     (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
 )  # fmt: skip
-BITS = (1024, 640, 512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
+BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
     ("encoder", "proposed"): (27.3, 26.9, 13),
@@ -55,8 +54,7 @@ def made_by(method: Method, weight: torch.Tensor, n_exact: int) -> tuple[float, 
     exact, rest = weight[:n_exact], weight[n_exact:].numpy()
     made = method([str(i) for i in range(len(rest))], rest, Silent())
     times = len(weight) / (n_exact + len(rest) / made.ratio)
-    lost = np.square(rest - made.dense()).sum() / np.square(weight - weight.mean(0)).sum()
-    return times, float(lost), table_of(exact, made)
+    return times, share_lost(weight, made), table_of(exact, made)
 
 
 def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
@@ -75,13 +73,12 @@ def numbers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, fl
 def shu(weight: torch.Tensor, steps: int, seed: int) -> Iterator[tuple[str, float, float, Table]]:
     """The same by Shu & Nakayama."""
     vectors = weight.numpy()
-    variance = float(np.square(vectors - vectors.mean(axis=0)).sum() / len(vectors))
     for m, n_codes in SHU:
         learnt = learn(vectors, n_codebooks=m, n_codes=n_codes, seed=seed, steps=steps)
         table = DenseTable(len(vectors) + 1, vectors.shape[1])
         with torch.no_grad():
             table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
-        lost = learnt.loss(vectors, learnt.codes) / variance
+        lost = learnt.lost(vectors, learnt.codes).share
         yield f"M = {m}, K = {n_codes}", shu_ratio(*vectors.shape, m, n_codes), lost, table
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.batches import BatchConfig
 from yakusu.data import Pairs
 from yakusu.model.base import Seq2Seq, models
@@ -23,6 +24,7 @@ MakeTrainer = Callable[..., Trainer]
 
 # The smallest useful sizes of every registered model; a new architecture adds its own.
 TINY: dict[str, dict[str, Any]] = {
+    "convolutional": {"n_layers": 2, "d_model": 16, "d_conv": 24, "max_positions": 64},
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
 }
 

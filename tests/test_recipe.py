@@ -24,7 +24,7 @@ def fault(path: Path | str, *overrides: str) -> str:
 
 
 def test_the_packaged_recipes_are_these() -> None:
-    assert recipe_names() == ["base", "big", "demo", "small", "tiny"]
+    assert recipe_names() == ["base", "big", "conv", "demo", "small", "tiny"]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,20 @@ def test_base_is_the_papers() -> None:
     assert recipe.batches.step_tokens == 25_000
 
 
+def test_conv_is_gehrings_but_for_the_width_of_its_last_layers() -> None:
+    recipe = load_recipe("conv")
+    m = recipe.model
+    assert (m.n_layers, m.d_model, m.d_conv, m.encoder_kernel, m.decoder_kernel, m.dropout) == (
+        15,
+        768,
+        512,
+        3,
+        3,
+        0.2,
+    )
+    assert (recipe.tokenizer.vocab_size, recipe.training.clip_norm) == (40_000, 0.1)
+
+
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     assert load_recipe(recipe_file(tmp_path, "")) == Recipe()
 
@@ -70,7 +84,7 @@ def test_a_file_goes_before_a_packaged_recipe_of_that_name(
 
 def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
-    assert fault("zzz") == "there is no recipe 'zzz': known: base, big, demo, small, tiny"
+    assert fault("zzz") == "there is no recipe 'zzz': known: base, big, conv, demo, small, tiny"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 
@@ -273,7 +287,7 @@ def test_a_missing_environment_variable_is_named(
 # ---- save, load, compare
 
 
-@pytest.mark.parametrize("name", ["base", "big", "demo", "small", "tiny"])
+@pytest.mark.parametrize("name", ["base", "big", "conv", "demo", "small", "tiny"])
 def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(
         name,

@@ -280,6 +280,13 @@ MODELS: dict[str, dict[str, Any]] = {
     "copy": {},
     "random": {"vocab_size": 50, "d_model": 64, "d_ff": 96, "n_heads": 4},
     "packed weights": {"vocab_size": 1500, "d_model": 256, "d_ff": 1024, "n_heads": 4},
+    "convolutional": {
+        "name": "convolutional",
+        "vocab_size": 50,
+        "d_model": 64,
+        "d_conv": 208,
+        "dilations": (1, 3),
+    },
     "large vocabulary": {"vocab_size": 1500, "d_model": 32, "norm": "pre"},
     "uneven heads": {
         "vocab_size": 30,

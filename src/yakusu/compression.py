@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
+from yakusu.compress.blocks import Lost
 from yakusu.compress.budget import Budget
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.compressed import CompressedVectors, Vectors
+from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.method import ByCodes, CodesWithin, Method, NumbersWithin
 from yakusu.compress.number_table import NumberTable
@@ -185,13 +186,9 @@ def _compress(
         n_words=len(weight),
         width=weight.shape[1],
         bits=8 * made.codes.n_bytes / len(rest),
-        loss=_share_lost(weight.numpy(), rest - made.dense()),
+        loss=share_lost(weight, made),
         ratio=len(weight) / (n_exact + len(rest) / made.ratio),
     )
-
-
-def _share_lost(vectors: Vectors, errors: Vectors) -> float:
-    return float(np.square(errors).sum() / np.square(vectors - vectors.mean(axis=0)).sum())
 
 
 def _besides(method: Method, n_words: int, n_exact: int) -> Method:
@@ -205,6 +202,13 @@ def _besides(method: Method, n_words: int, n_exact: int) -> Method:
             "are: keep fewer by --exact"
         )
     return replace(method, budget=Budget(ratio=(n_words - n_exact) / left))
+
+
+def share_lost(vectors: Tensor, made: CompressedVectors) -> float:
+    """The squared error of vectors (V, D), the last of which were compressed, over their variance."""
+    whole = vectors.numpy().copy()
+    whole[len(whole) - len(made) :] = made.dense()
+    return Lost.of(vectors.numpy(), whole.__getitem__).share
 
 
 def table_of(exact: Tensor, made: CompressedVectors) -> CodedTable | NumberTable:

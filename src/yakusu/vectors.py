@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import Lost
 from yakusu.compress.budget import trade_off
-from yakusu.compress.codebook import Codebook, ratio
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Matrix
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.figure import draw_trade_off
@@ -31,7 +32,6 @@ from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
 
-_ROWS = 8192  # words whose vectors are rebuilt at a time
 _FIGURE = 8_000  # words on which the curve of the figure is measured
 
 
@@ -104,20 +104,23 @@ def compress(
     """
     out, progress = Path(out), progress or Silent()
     _refuse(out)
-    dense = source
-    if not isinstance(dense, WordVectors):
-        dense = read_vectors(dense, words=words, progress=progress)
+    dense = _read(source, words, progress)
     if (dense.vectors == dense.vectors[0]).all():
         raise DataError(f"all {len(dense.words)} vectors are equal: there is nothing to compress")
     if weights is not None:
         dense = _sorted(dense, Path(weights))
     made = write_compressed(out, method(dense.words, dense.vectors, progress), precision=precision)
     report = _report(out, made, dense.vectors, progress)
-    text, picture = _beside(out)
-    write_text(text, json_text(asdict(report)))
-    curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
-    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
+    _write_beside(out, report, dense.vectors, progress)
     return report
+
+
+def _read(
+    source: str | Path | WordVectors, words: str | Path | None, progress: Progress
+) -> WordVectors:
+    if isinstance(source, WordVectors):
+        return source
+    return read_vectors(source, words=words, progress=progress)
 
 
 def _refuse(out: Path) -> None:
@@ -135,6 +138,13 @@ def _beside(out: Path) -> tuple[Path, Path]:
     return out.with_name(f"{out.name}.json"), out.with_name(f"{out.name}.png")
 
 
+def _write_beside(out: Path, report: Report, dense: Matrix, progress: Progress) -> None:
+    text, picture = _beside(out)
+    write_text(text, json_text(asdict(report)))
+    curve = list(trade_off(dense, most=_FIGURE, progress=progress))
+    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
+
+
 def inspect(path: str | Path) -> Facts:
     """What a file of compressed vectors holds.
 
@@ -150,33 +160,28 @@ def _facts(path: Path, made: CompressedVectors) -> Facts:
     if isinstance(made.book, Codebook) and isinstance(made.codes, PackedCodes):
         n_codes = made.book.weights.shape[1]
         bits = float(made.codes.n_bits * n_components)
-        times = ratio((n_words, width), n_components, n_codes)
     else:
         n_codes, bits = 0, 8 * made.codes.n_bytes / n_words
-        times = 32 * width / (bits + 32 * width * (n_components + 1) / n_words)
     size = path.stat().st_size
-    return Facts(n_words, width, n_components, n_codes, bits, times, size, 4 * n_words * width)
+    return Facts(n_words, width, n_components, n_codes, bits, made.ratio, size, 4 * n_words * width)
 
 
 def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progress) -> Report:
-    mean = dense.mean(axis=0, dtype=np.float64)
-    error = variance = 0.0
-    for rows in np.split(np.arange(len(dense)), range(_ROWS, len(dense), _ROWS)):
-        part = dense[rows].astype(np.float64)
-        error += float(np.square(part - made.rows(rows)).sum())
-        variance += float(np.square(part - mean).sum())
+    lost = Lost.of(dense, lambda rows: made.rows(np.arange(rows.start, rows.stop)))
     recall: tuple[Band, ...] = ()
     if most := min(10, len(dense) - 1):
         recall = neighbours_by_band(
             dense.__getitem__, made.rows, len(dense), n=most, progress=progress
         )
-    return Report(_facts(path, made), error / len(dense), error / variance, recall)
+    return Report(_facts(path, made), lost.a_word, lost.share, recall)
 
 
 def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
     try:
         frequency = np.array(weights.read_text(encoding="utf-8").splitlines(), dtype=np.float64)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise DataError(f"{weights} cannot be read: {error.strerror}") from error
+    except ValueError as error:
         raise DataError(f"{weights} has no numbers, one a line: {error}") from error
     if len(frequency) != len(dense.words):
         raise DataError(
@@ -233,11 +238,8 @@ def evaluate(
     index = {word: number for number, word in enumerate(made.words)}
     scored = []
     if original is not None:
-        dense = original
-        if not isinstance(dense, WordVectors):
-            dense = read_vectors(dense, words=words, progress=progress)
-        rows = _in_order(dense.words, index)
-        floats = dense.vectors[rows]
+        dense = _read(original, words, progress)
+        floats = dense.vectors[_in_order(dense.words, index)]
         scored.append(_scored("floats", floats, sets, index, candidates, progress))
         control = whitened(floats)
         scored.append(_scored("whitened floats", control, sets, index, candidates, progress))

@@ -49,12 +49,12 @@ def test_the_first_step_goes_down_the_gradient_by_the_learning_rate(
 def test_it_nears_the_least_squares_and_does_not_pass_them(vectors: Floats, coded: Coded) -> None:
     closed = Codebook.closed(coded)
     statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
-    least = fit(closed, statistics, rounds=2000).loss(vectors, coded.codes)
-    begin = closed.loss(vectors, coded.codes)
+    least = fit(closed, statistics, rounds=2000).lost(vectors, coded.codes).a_word
+    begin = closed.lost(vectors, coded.codes).a_word
     by_epochs = [
-        fit_by_adam(closed, vectors, coded.codes, epochs=n, learning_rate=1e-3, batch=64).loss(
-            vectors, coded.codes
-        )
+        fit_by_adam(closed, vectors, coded.codes, epochs=n, learning_rate=1e-3, batch=64)
+        .lost(vectors, coded.codes)
+        .a_word
         for n in (5, 20, 60)
     ]
     assert begin > by_epochs[0] > by_epochs[1] > by_epochs[2] >= least * (1 - 1e-6)

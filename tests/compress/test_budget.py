@@ -39,7 +39,7 @@ def choices(vectors: Floats) -> list[Choice]:
     for k in ALL_CODES:
         for m in range(1, 5):
             coded = code(vectors, n_components=m, n_codes=k)
-            loss = Codebook.closed(coded).share_lost(vectors, coded.codes)
+            loss = Codebook.closed(coded).lost(vectors, coded.codes).share
             bits = m * (k - 1).bit_length()
             found.append(Choice(m, k, bits, ratio(vectors.shape, m, k), loss))
     return found
@@ -61,7 +61,7 @@ def test_losses_with_the_first_components_are_those_of_each_alone(vectors: Float
     losses = losses_by_components(vectors, code(vectors, n_components=4, n_codes=5))
     for m in range(1, 5):
         coded = code(vectors, n_components=m, n_codes=5)
-        expected = Codebook.closed(coded).share_lost(vectors, coded.codes)
+        expected = Codebook.closed(coded).lost(vectors, coded.codes).share
         assert losses[m - 1] == pytest.approx(expected, rel=1e-6)
 
 
@@ -86,7 +86,7 @@ def test_within_a_loss_none_is_smaller(vectors: Floats, choices: list[Choice], l
     chosen = choose_codes(vectors, Budget(max_loss=loss))
     assert as_chosen(chosen) == as_chosen(best)
     coded, book = compress(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
-    assert book.share_lost(vectors, coded.codes) <= chosen.loss <= loss
+    assert book.lost(vectors, coded.codes).share <= chosen.loss <= loss
 
 
 @pytest.mark.parametrize("loss", [0.1, 0.0005, 0.0001])
@@ -98,7 +98,7 @@ def test_a_sample_that_is_easier_than_all_words_does_not_break_the_wish(
     monkeypatch.setattr(budget_module, "trade_off", partial(trade_off, most=250))
     chosen = choose_codes(vectors, Budget(max_loss=loss))
     coded = code(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
-    measured = Codebook.closed(coded).share_lost(vectors, coded.codes)
+    measured = Codebook.closed(coded).lost(vectors, coded.codes).share
     assert measured == pytest.approx(chosen.loss, rel=1e-9) and measured <= loss
 
 
@@ -140,6 +140,19 @@ def test_a_step_honours_the_wish_on_all_words_and_hardly_more(
     for loss in (0.2, 0.003):
         found = made(vectors, choose_step(vectors, Budget(max_loss=loss), tiers=tiers), tiers)
         assert near * loss < found.loss <= loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.05, 0.01])
+def test_a_word_that_the_sample_lacks_costs_no_bits(
+    vectors: Floats, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    """It has as much of the variance as all others together, so the sample's step is too fine."""
+    monkeypatch.setattr(budget_module, "_SAMPLE", 300)
+    odd = vectors.copy()
+    odd[3] *= np.sqrt(np.square(vectors).sum() / np.square(vectors[3]).sum())
+    assert np.square(odd[3]).sum() > 0.4 * np.square(odd - odd.mean(axis=0)).sum()
+    found = made(odd, choose_step(odd, Budget(max_loss=share)))
+    assert 0.97 * share < found.loss <= share
 
 
 def test_choices_are_the_same_every_time(vectors: Floats) -> None:

@@ -123,7 +123,7 @@ def test_fitting_lowers_the_loss_and_its_statistics_know_it(vectors: Floats) -> 
     closed = Codebook.closed(coded)
     statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
     fitted = fit(closed, statistics)
-    before, after = (book.loss(vectors, coded.codes) for book in (closed, fitted))
+    before, after = (book.lost(vectors, coded.codes).a_word for book in (closed, fitted))
     assert after < before
     assert loss_by(statistics, fitted.basis, fitted.weights) == pytest.approx(after, rel=1e-9)
     assert loss_by(statistics, closed.basis, closed.weights) == pytest.approx(before, rel=1e-9)
@@ -165,7 +165,10 @@ def test_a_mean_that_is_folded_in_costs_nothing_but_what_lies_outside_the_basis(
         book = Codebook.closed(coded)
         folded = book.folded()
         assert (folded.mean == 0).all()
-        lost = folded.loss(vectors + 5, coded.codes) - book.loss(vectors + 5, coded.codes)
+        lost = (
+            folded.lost(vectors + 5, coded.codes).a_word
+            - book.lost(vectors + 5, coded.codes).a_word
+        )
         outside = book.mean - book.basis.T @ np.linalg.lstsq(book.basis.T, book.mean)[0]
         assert (lost < 1e-6) == same
         assert lost == pytest.approx(float(outside @ outside), rel=0.05, abs=1e-6)

@@ -61,7 +61,7 @@ def test_vectors_are_sums_of_one_vector_of_each_codebook() -> None:
 def test_the_loss_is_the_squared_error_of_a_word() -> None:
     codes = np.array([[0], [1], [1]], dtype=np.uint8)
     learnt = Gumbel(codes, np.array([[[0, 0], [1, 1]]], dtype=np.float32))
-    assert learnt.loss(np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 5.0]]), codes) == 25 / 3
+    assert learnt.lost(np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 5.0]]), codes).a_word == 25 / 3
 
 
 def test_words_of_eight_kinds_are_told_apart_by_their_codes() -> None:
@@ -77,7 +77,7 @@ def test_words_of_eight_kinds_are_told_apart_by_their_codes() -> None:
     assert learnt.codes.shape == (1500, 8) and learnt.codes.dtype == np.uint8
     words = [tuple(codes) for codes in learnt.codes.tolist()]
     assert len(set(words)) == len(set(zip(words, kinds.tolist(), strict=True)))
-    loss = learnt.loss(vectors, learnt.codes)
+    loss = learnt.lost(vectors, learnt.codes).a_word
     assert loss < np.square(vectors - vectors.mean(axis=0)).sum(axis=1).mean() / 200
     assert watch.done == 800 and watch.losses[-1] == pytest.approx(loss, abs=1e-5)
 

@@ -4,9 +4,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.budget import Budget, choose_codes, choose_step
-from yakusu.compress.codebook import compress
-from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Method, NumbersWithin
+from yakusu.compress.codebook import Codebook, compress
+from yakusu.compress.codes import code
+from yakusu.compress.method import (
+    ByCodes,
+    ByNumbers,
+    CodesWithin,
+    Fitting,
+    Method,
+    NumbersWithin,
+)
 from yakusu.compress.uniform import Rounding, tiers_from
 from yakusu.errors import DataError
 from yakusu.progress import Silent
@@ -29,6 +38,26 @@ def test_codes_are_those_of_the_paper_and_m_is_h_unless_given(vectors: Floats) -
         assert (made.dense_codes() == coded.codes).all()
         np.testing.assert_allclose(made.dense(), book.rebuild(coded.codes), atol=1e-6)
         assert list(made) == WORDS
+
+
+def test_a_codebook_is_fitted_as_it_is_named_and_its_mean_folded_if_wanted(
+    vectors: Floats,
+) -> None:
+    coded = code(vectors, n_components=3, n_codes=6)
+    closed = Codebook.closed(coded)
+    _, fitted = compress(vectors, n_components=3, n_codes=6)
+    by_adam = fit_by_adam(closed, vectors, coded.codes)
+    for fit, expected in (("closed", closed), ("least-squares", fitted), ("adam", by_adam)):
+        for mean, book in (("stored", expected), ("folded", expected.folded())):
+            made = ByCodes(3, 6, Fitting(fit, mean))(WORDS, vectors, Silent())
+            assert (made.book.mean == book.mean).all()
+            np.testing.assert_allclose(made.dense(), book.rebuild(coded.codes), atol=1e-6)
+
+
+@pytest.mark.parametrize("names", [("exact", "stored"), ("closed", "left out")])
+def test_a_codebook_cannot_be_fitted_otherwise(names: tuple[str, str]) -> None:
+    with pytest.raises(DataError, match=r"is no way to a codebook: choose (closed|stored) or "):
+        Fitting(*names)
 
 
 def test_numbers_are_those_of_rounding(vectors: Floats) -> None:

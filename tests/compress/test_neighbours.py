@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from yakusu.compress import neighbours
+from yakusu.compress import blocks
 from yakusu.compress.neighbours import nearest, neighbours_by_band
 from yakusu.errors import DataError
 from yakusu.progress import Silent
@@ -16,7 +16,7 @@ N = 60
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of seven candidates."""
-    monkeypatch.setattr(neighbours, "_ROWS", 7)
+    monkeypatch.setattr(blocks, "ROWS", 7)
 
 
 @pytest.fixture

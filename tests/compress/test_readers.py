@@ -238,7 +238,7 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, data: bytes, message: s
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none.txt").startswith("none.txt cannot be read (No such file")
+    assert refusal(tmp_path / "none.txt").startswith("none.txt cannot be read: No such file")
     assert "is no file: save the vectors in one" in refusal(tmp_path)
 
 

@@ -78,7 +78,7 @@ def test_the_share_lost_is_the_squared_error_over_the_variance(vectors: Floats) 
     numbers = rounding.numbers(1)
     error = np.square(vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
     variance = np.square(vectors - vectors.mean(axis=0)).sum()
-    assert rounding.share_lost(numbers) == pytest.approx(error / variance, rel=1e-9)
+    assert rounding.lost(numbers).share == pytest.approx(error / variance, rel=1e-9)
 
 
 def test_the_coarsest_step_leaves_nothing_and_a_finer_one_does(vectors: Floats) -> None:

@@ -18,6 +18,11 @@ from yakusu.tokenizer import EOS
 
 V, B, S = 12, 5, 9
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "convolutional": [
+        {},
+        {"encoder_kernel": 4, "decoder_kernel": 1, "tied": "none"},
+        {"n_layers": 3, "decoder_kernel": 2, "dilations": (1, 2, 4), "tied": "decoder"},
+    ],
     "transformer": [
         {},
         {"norm": "pre"},

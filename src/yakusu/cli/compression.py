@@ -1,5 +1,6 @@
 """The verbs of compression: `compress` for translators, `vectors ...` for word vectors."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +16,8 @@ from yakusu.errors import DataError
 if TYPE_CHECKING:
     from yakusu.compress.budget import Budget
     from yakusu.compress.method import Method
-    from yakusu.compression import Side
-    from yakusu.vectors import Facts
+    from yakusu.compression import CompressedTranslator, Side
+    from yakusu.vectors import Facts, Report, SystemScores
 
 LIBRARIES = ("constriction", "matplotlib", "numba", "scipy", "sklearn")  # yakusu[compress]
 _HARM = 0.02  # loss of a score that users are told of
@@ -27,9 +28,24 @@ vectors = typer.Typer(
     rich_markup_mode="markdown",
 )
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
-Words = Annotated[str, typer.Option(help="The words of a matrix without them, one a line.")]
+Words = Annotated[
+    str, typer.Option(help="The words of a matrix without them, one a line, in its order.")
+]
+Decoder = Annotated[
+    bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
+]
+Exact = Annotated[int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")]
 M = Annotated[int, typer.Option("--m", min=0, help="Components, M; 0: as below.")]
 K = Annotated[int, typer.Option("--k", min=0, help="Codes a component, K; 0 for 16.")]
+Fit = Annotated[
+    str,
+    typer.Option(
+        help="Of the codebook: least-squares, closed (none), or adam (the paper's; slow)."
+    ),
+]
+Mean = Annotated[
+    str, typer.Option(help="Of the vectors: stored, or folded into the weights (the paper's).")
+]
 Uniform = Annotated[
     bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
 ]
@@ -38,9 +54,16 @@ Whitening = Annotated[
     float | None,
     typer.Option(min=0, max=1, help="Of --uniform: 0 keeps, 1 evens out; 0.5 by default."),
 ]
+Tiers = Annotated[
+    str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
+]
 Bits = Annotated[float, typer.Option(min=0, help="At most so many bits of codes a word.")]
 Ratio = Annotated[float, typer.Option(min=0, help="At least so many times smaller.")]
 MaxLoss = Annotated[float, typer.Option(min=0, help="At most this share of the variance lost.")]
+Weights = Annotated[
+    str, typer.Option(help="Frequencies of the words, one a line; else the first is the first.")
+]
+Half = Annotated[bool, typer.Option("--half", help="The codebook in float16.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,9 +79,7 @@ def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")],
     encoder: Annotated[bool, typer.Option("--encoder", help="The source embedding.")] = False,
-    decoder: Annotated[
-        bool, typer.Option("--decoder", help="The target embedding and the output matrix.")
-    ] = False,
+    decoder: Decoder = False,
     m: M = 0,
     k: K = 0,
     uniform: Uniform = False,
@@ -67,9 +88,7 @@ def compress(
     bits: Bits = 0,
     ratio: Ratio = 0,
     max_loss: MaxLoss = 0,
-    exact: Annotated[
-        int, typer.Option(min=0, help="Most frequent pieces that stay as they are.")
-    ] = 128,
+    exact: Exact = 128,
     int8: Annotated[bool, typer.Option("--int8", help="All else in 8 bits a number.")] = False,
     src: Annotated[str, typer.Option(help="Sentences, for BLEU before and after.")] = "",
     ref: Annotated[str, typer.Option(help="Their translations.")] = "",
@@ -82,9 +101,8 @@ def compress(
 
     Example: `yakusu compress runs/en-de/model small --k 8 --int8 --src test.en --ref test.de`
     """
-    from yakusu.compression import memory_of
-
-    method = _method((bits, ratio, max_loss), (m, k), uniform, (step, whitening, ""))
+    codes, numbers = _Codes(m, k), _Numbers(step, whitening)
+    method = _method(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
@@ -98,12 +116,18 @@ def compress(
         lowercase=lowercase,
         progress=Shown(),
     )
+    _print_translator(model, made)
+
+
+def _print_translator(model: str, made: "CompressedTranslator") -> None:
+    from yakusu.compression import memory_of
+
     for table in made.tables:
         print(table)
     print(f"weights on disk: {_from_to(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
         print("that is larger: compress both sides of tied tables, or take smaller --m or --k")
-    memory = memory_of(model), memory_of(out)
+    memory = memory_of(model), memory_of(made.folder)
     print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
         print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
@@ -124,20 +148,18 @@ def compress_vectors(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write.")],
     m: M = 0,
     k: K = 0,
+    fit: Fit = "least-squares",
+    mean: Mean = "stored",
     uniform: Uniform = False,
     step: Step = 0,
     whitening: Whitening = None,
-    tiers: Annotated[
-        str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
-    ] = "",
+    tiers: Tiers = "",
     bits: Bits = 0,
     ratio: Ratio = 0,
     max_loss: MaxLoss = 0,
     words: Words = "",
-    weights: Annotated[
-        str, typer.Option(help="Frequencies of the words, one a line; else the first is the first.")
-    ] = "",
-    half: Annotated[bool, typer.Option("--half", help="The codebook in float16.")] = False,
+    weights: Weights = "",
+    half: Half = False,
 ) -> None:
     """Compress word vectors into one file; the report goes beside it, as .json and .png.
 
@@ -146,16 +168,20 @@ def compress_vectors(
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --k 16`
     """
-    method = _method((bits, ratio, max_loss), (m, k), uniform, (step, whitening, tiers))
+    codes, numbers = _Codes(m, k, fit, mean), _Numbers(step, whitening, tiers)
     report = yakusu.vectors.compress(
         source,
         out,
-        method=method,
+        method=_method(uniform, codes, numbers, wishes=(bits, ratio, max_loss)),
         words=words or None,
         weights=weights or None,
         precision="float16" if half else "float32",
         progress=Shown(),
     )
+    _print_report(out, report)
+
+
+def _print_report(out: str, report: "Report") -> None:
     _print_facts(report.facts)
     if report.facts.ratio < 1:
         print("that is larger than the vectors were: take smaller --m or --k, or a larger --step")
@@ -169,49 +195,61 @@ def compress_vectors(
     print(f"the file: {out}\nthe report: {out}.json, {out}.png")
 
 
+@dataclass(frozen=True)
+class _Codes:
+    """The options of the paper's codes."""
+
+    m: int = 0
+    k: int = 0
+    fit: str = "least-squares"
+    mean: str = "stored"
+
+    def method(self, budget: "Budget | None") -> "Method":
+        fitting = yakusu.compress.Fitting(self.fit, self.mean)
+        if not budget:
+            return yakusu.compress.ByCodes(self.m, self.k or 16, fitting)
+        if self.m or self.k:
+            raise DataError("--bits, --ratio and --max-loss choose M and K: leave out --m and --k")
+        return yakusu.compress.CodesWithin(budget, fitting)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The options of whole numbers."""
+
+    step: float = 0
+    whitening: float | None = None
+    tiers: str = ""
+
+    def method(self, budget: "Budget | None") -> "Method":
+        try:
+            boundaries = tuple(int(rank) for rank in self.tiers.split(",") if rank)
+        except ValueError as error:
+            raise DataError(
+                f"--tiers {self.tiers}: give ranks with commas between, as 10000,50000"
+            ) from error
+        whitening = 0.5 if self.whitening is None else self.whitening
+        if not self.step:
+            budget = budget or yakusu.compress.Budget(max_loss=0.05)
+            return yakusu.compress.NumbersWithin(budget, whitening, boundaries)
+        if budget:
+            raise DataError("--bits, --ratio and --max-loss choose the step: leave out --step")
+        return yakusu.compress.ByNumbers(self.step, whitening, boundaries)
+
+
 def _method(
-    wishes: tuple[float, float, float],
-    sizes: tuple[int, int],
-    uniform: bool,
-    of_uniform: tuple[float, float | None, str],
+    uniform: bool, codes: _Codes, numbers: _Numbers, *, wishes: tuple[float, float, float]
 ) -> "Method":
-    """The method that --bits, --ratio, --max-loss; --m, --k; --uniform and its options describe."""
-    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
-    step, whitening, tiers = of_uniform
-    if uniform:
-        return _by_numbers(budget, sizes, step, 0.5 if whitening is None else whitening, tiers)
-    return _by_codes(budget, *sizes, (step, tiers, whitening is not None))
-
-
-def _by_codes(budget: "Budget | None", m: int, k: int, others: tuple[float | str, ...]) -> "Method":
-    if any(others):
+    """What the options ask for; wishes are --bits, --ratio and --max-loss, 0 if not given."""
+    if uniform and codes != _Codes():
+        named = "--m and --k" if codes.m or codes.k else "--fit and --mean"
+        raise DataError(f"{named} belong to the paper's codes: leave them or --uniform out")
+    if not uniform and numbers != _Numbers():
         raise DataError(
             "--step, --tiers and --whitening belong to --uniform: add it, or leave them out"
         )
-    if not budget:
-        return yakusu.compress.ByCodes(m, k or 16)
-    if m or k:
-        raise DataError("--bits, --ratio and --max-loss choose M and K: leave out --m and --k")
-    return yakusu.compress.CodesWithin(budget)
-
-
-def _by_numbers(
-    budget: "Budget | None", others: tuple[int, ...], step: float, whitening: float, tiers: str
-) -> "Method":
-    if any(others):
-        raise DataError("--m and --k belong to the paper's codes: leave them or --uniform out")
-    try:
-        boundaries = tuple(int(rank) for rank in tiers.split(",") if rank)
-    except ValueError as error:
-        raise DataError(
-            f"--tiers {tiers}: give ranks with commas between, as 10000,50000"
-        ) from error
-    if not step:
-        budget = budget or yakusu.compress.Budget(max_loss=0.05)
-        return yakusu.compress.NumbersWithin(budget, whitening, boundaries)
-    if budget:
-        raise DataError("--bits, --ratio and --max-loss choose the step: leave out --step")
-    return yakusu.compress.ByNumbers(step, whitening, boundaries)
+    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
+    return (numbers if uniform else codes).method(budget)
 
 
 @vectors.command()
@@ -252,6 +290,17 @@ def evaluate(
         candidates=candidates,
         progress=Shown(),
     )
+    _print_scores(systems)
+    if original:
+        _print_control(systems)
+    else:
+        print(
+            "no control: it is whitened floats, and these are in the vectors before: give them by "
+            "--original"
+        )
+
+
+def _print_scores(systems: "list[SystemScores]") -> None:
     table = Table(
         "task", *(system.system for system in systems), "items", "left out", box=box.SIMPLE
     )
@@ -261,9 +310,9 @@ def evaluate(
         table.add_row(escape(first.name), *scores, f"{first.used:,}", f"{first.left_out:,}")
     Console().print(table)
     print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
-    if not original:
-        print("add --original to see the floats, and whitened ones as a control of Code")
-        return
+
+
+def _print_control(systems: "list[SystemScores]") -> None:
     print(
         "Code is of whitened vectors: compare it with the whitened floats, and Real with the floats"
     )

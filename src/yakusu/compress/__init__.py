@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yakusu.compress.compressor import CodebookCompressor, UniformCompressor
     from yakusu.compress.fileformat import open_compressed, write_compressed
     from yakusu.compress.kmeans import Clusters, kmeans1d
-    from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, NumbersWithin
+    from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Fitting, NumbersWithin
     from yakusu.compress.readers import WordVectors, read_vectors
     from yakusu.compress.table import CodedTable
     from yakusu.compress.uniform import Lattice, Rounding
@@ -22,7 +22,7 @@ _HOMES = {
     **dict.fromkeys(("Coded", "PrincipalAxes", "code"), "codes"),
     **dict.fromkeys(("CodebookCompressor", "UniformCompressor"), "compressor"),
     **dict.fromkeys(("Clusters", "kmeans1d"), "kmeans"),
-    **dict.fromkeys(("ByCodes", "ByNumbers", "CodesWithin", "NumbersWithin"), "method"),
+    **dict.fromkeys(("ByCodes", "ByNumbers", "CodesWithin", "Fitting", "NumbersWithin"), "method"),
     **dict.fromkeys(("Lattice", "Rounding"), "uniform"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "readers"),
     **dict.fromkeys(("open_compressed", "write_compressed"), "fileformat"),
@@ -41,6 +41,7 @@ __all__ = [
     "CodedTable",
     "CodesWithin",
     "CompressedVectors",
+    "Fitting",
     "Lattice",
     "NumbersWithin",
     "PrincipalAxes",

@@ -47,25 +47,47 @@ def fit_by_adam(
         seed: Of the order of the words.
         progress: Watches; is told the loss of each epoch, while it changed.
     """
-    centred = torch.from_numpy(np.subtract(vectors, start.mean, dtype=np.float32))
-    places = torch.from_numpy(_places(codes, start.weights.shape[1]))
-    basis, weights = (
-        torch.from_numpy(begin.astype(np.float32)).requires_grad_()
-        for begin in (start.basis, start.weights)
-    )
-    adam = torch.optim.Adam([basis, weights], lr=learning_rate, fused=True)
+    descent = _Descent(start, vectors, codes, learning_rate)
     with (progress or Silent()).task("fitting the codebook by Adam", "epochs", epochs) as task:
         for epoch in range(epochs):
-            squares = torch.zeros(())
-            for words in _order(len(centred), seed, epoch).split(batch):
-                chosen = weights.take(places[words].long())  # (B, M)
-                error = (chosen @ basis - centred[words]).square().sum()
-                adam.zero_grad()
-                (error / len(words)).backward()
-                adam.step()
-                squares += error.detach()
-            task.advance(note=f"loss {squares.item() / len(centred):.5f}")
-    return Codebook(start.mean, *(part.detach().double().numpy() for part in (basis, weights)))
+            batches = _order(len(vectors), seed, epoch).split(batch)
+            squares = sum(descent.step(words) for words in batches)
+            task.advance(note=f"loss {float(squares) / len(vectors):.5f}")
+    return Codebook(start.mean, descent.basis.numpy(), descent.weights.numpy())
+
+
+class _Descent:
+    """Basis and weights on their way down."""
+
+    def __init__(
+        self, start: Codebook, vectors: Matrix, codes: Codes, learning_rate: float
+    ) -> None:
+        self._centred = torch.from_numpy(np.subtract(vectors, start.mean, dtype=np.float32))
+        self._places = torch.from_numpy(_places(codes, start.weights.shape[1]))
+        self._basis, self._weights = (
+            torch.from_numpy(begin.astype(np.float32)).requires_grad_()
+            for begin in (start.basis, start.weights)
+        )
+        self._adam = torch.optim.Adam([self._basis, self._weights], lr=learning_rate, fused=True)
+
+    @property
+    def basis(self) -> Tensor:
+        """A, (M, H), in float64."""
+        return self._basis.detach().double()
+
+    @property
+    def weights(self) -> Tensor:
+        """alpha, (M, K), in float64."""
+        return self._weights.detach().double()
+
+    def step(self, words: Tensor) -> Tensor:
+        """Go down for some words; what their squared errors were."""
+        chosen = self._weights.take(self._places[words].long())  # (B, M)
+        squares = (chosen @ self._basis - self._centred[words]).square().sum()
+        self._adam.zero_grad()
+        (squares / len(words)).backward()
+        self._adam.step()
+        return squares.detach()
 
 
 def _places(codes: Codes, n_codes: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:

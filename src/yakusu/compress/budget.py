@@ -14,13 +14,17 @@ from yakusu.compress.codes import Coded, Floats, Matrix, code
 from yakusu.compress.entropy import stored_bits
 from yakusu.compress.packing import bits_of
 from yakusu.compress.uniform import ONE_TIER, Numbers, Rounding, Tier, entropy
+from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 Bits = Callable[[Numbers, Sequence[Tier]], float]  # of a word
+Within = Callable[[float], bool]  # whether a step honours a wish
 _SAMPLE = 40_000  # words
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # K whose bits are all used
-_HALVINGS = 14  # of the range of steps, which is 2^14 wide
+_RANGE = 2**14  # of steps
+_CLOSE = 1.005  # to the step that just honours the wish on all words
+_HALVINGS = 11  # of the whole range, until it is as narrow as that
 
 
 @dataclass(frozen=True)
@@ -103,30 +107,56 @@ def choose_step(
     Raises:
         DataError: No step satisfies the budget.
     """
-    most_bits = _most_bits(budget, vectors.shape)
     rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
     sample = rounding.sampled(_SAMPLE)
 
     def within(step: float, rounding: Rounding, bits_of_word: Bits) -> bool:
         numbers = rounding.numbers(step)
         if budget.max_loss:
-            return rounding.share_lost(numbers) <= budget.max_loss
-        return bits_of_word(numbers, rounding.tiers) <= most_bits
+            return rounding.lost(numbers).share <= budget.max_loss
+        bits = bits_of_word(numbers, rounding.tiers)
+        if budget.bits:
+            return bits <= budget.bits
+        return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) >= budget.ratio
 
+    coarse = 1.001 * rounding.coarsest()
+    fine = coarse / _RANGE
+    good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
+    if not within(good, rounding, stored_bits):
+        raise _unreachable(budget)
     with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
-        coarse = 1.001 * rounding.coarsest()
-        fine = coarse / 2**_HALVINGS
-        good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-        if not within(good, rounding, stored_bits):
-            raise _unreachable(budget)
-        for _ in range(_HALVINGS):
-            middle = float(np.sqrt(good * bad))
-            good, bad = (middle, bad) if within(middle, sample, entropy) else (good, middle)
+
+        def on_sample(step: float) -> bool:
             task.advance()
-    # The sample knows a little less than all words, and entropy less than a file.
-    while not within(good, rounding, stored_bits):
-        good *= 0.99 if budget.max_loss else 1.01
+            return within(step, sample, entropy)
+
+        found = _halved(good, bad, on_sample)
+    return _finished(found, good, bad, lambda step: within(step, rounding, stored_bits))
+
+
+def _halved(good: float, bad: float, within: Within) -> float:
+    """A step that honours the wish and is close to one that does not, from steps of which one does
+    and one is taken not to."""
+    while max(good, bad) > _CLOSE * min(good, bad):
+        middle = float(np.sqrt(good * bad))
+        good, bad = (middle, bad) if within(middle) else (good, middle)
     return good
+
+
+def _finished(found: float, good: float, bad: float, within: Within) -> float:
+    """The same on all words, beginning at what was found on a sample of them.
+
+    A sample may lack the word that has most of the variance, and entropy knows less than a file.
+    Strides that double lead from `found` to where the answer changes, mostly in one or two.
+    """
+    near, inside, stride = found, within(found), _CLOSE
+    end = bad if inside else good
+    while True:
+        further = min(near * stride, end) if end > found else max(near / stride, end)
+        if further == end or within(further) != inside:
+            break
+        near, stride = further, stride**2
+    return _halved(near, further, within) if inside else _halved(further, near, within)
 
 
 def trade_off(
@@ -157,19 +187,11 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     return losses
 
 
-def _most_bits(budget: Budget, shape: tuple[int, ...]) -> float:
-    """Of whole numbers a word, beside mean and basis."""
-    n_words, width = shape
-    if budget.ratio:
-        return 32 * width * (1 / budget.ratio - (width + 1) / n_words)
-    return budget.bits
-
-
 def _on_all_words(choice: Choice, vectors: Matrix) -> Choice:
     if len(vectors) <= _SAMPLE:
         return choice
     coded = code(vectors, n_components=choice.n_components, n_codes=choice.n_codes)
-    return replace(choice, loss=Codebook.closed(coded).share_lost(vectors, coded.codes))
+    return replace(choice, loss=Codebook.closed(coded).lost(vectors, coded.codes).share)
 
 
 def _unreachable(budget: Budget) -> DataError:

@@ -3,7 +3,6 @@
 V words, H dimensions, M components, K codes a component.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from yakusu.compress.blocks import Lost, blocks
 from yakusu.compress.codes import Coded, Codes, Floats, Matrix, code
 from yakusu.progress import Progress, Silent
 
-_ROWS = 8192  # words that are in float64 at a time
 _PASSES = 3  # over the components, for the weights of a round
 MOST_WEIGHTS = 10_000  # M K up to which the codebook is fitted; above, it stays in closed form
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Codebook:
     """Rebuilds vectors: e_w = mean + sum_m weights[m, c_m(w)] basis[m] (Eq. 1).
 
@@ -56,20 +55,12 @@ class Codebook:
         vectors += self.mean
         return vectors
 
-    def loss(self, vectors: Matrix, codes: Codes) -> float:
-        """Eq. 2: the squared error of a word, averaged over words."""
-        squares = (
-            np.square(vectors[rows] - self.rebuild(codes[rows])).sum() for rows in _blocks(vectors)
-        )
-        return float(sum(squares) / len(vectors))
-
-    def share_lost(self, vectors: Matrix, codes: Codes) -> float:
-        """The loss over the variance of the vectors."""
-        variance = sum(np.square(vectors[rows] - self.mean).sum() for rows in _blocks(vectors))
-        return self.loss(vectors, codes) * len(vectors) / float(variance)
+    def lost(self, vectors: Matrix, codes: Codes) -> Lost:
+        """Eq. 2, and its share of the variance, for vectors (V, H) and their codes (V, M)."""
+        return Lost.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statistics:
     """All that fitting needs of the words: its cost no longer depends on V.
 
@@ -92,7 +83,7 @@ class Statistics:
         n_words, n_components = codes.shape
         size = n_components * n_codes
         sums, squares = np.zeros((size, vectors.shape[1])), 0.0
-        for rows in _blocks(vectors):
+        for rows in blocks(n_words):
             centred = vectors[rows] - mean
             squares += float(np.square(centred).sum())
             _add_by_code(sums, centred, codes[rows], n_codes)
@@ -155,11 +146,28 @@ def compress(
         vectors, n_components=n_components, n_codes=n_codes, threads=threads, progress=progress
     )
     book = Codebook.closed(coded)
-    if rounds and book.weights.size <= MOST_WEIGHTS:
-        n_codes = book.weights.shape[1]  # no more than there are words
-        statistics = Statistics.of(vectors, coded.codes, book.mean, n_codes, threads)
-        book = fit(book, statistics, rounds=rounds, progress=progress)
+    if rounds:
+        book = fit_by_least_squares(
+            book, vectors, coded.codes, rounds=rounds, threads=threads, progress=progress
+        )
     return coded, book
+
+
+def fit_by_least_squares(
+    start: Codebook,
+    vectors: Matrix,
+    codes: Codes,
+    *,
+    rounds: int = 30,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> Codebook:
+    """`fit` to vectors (V, H) with codes (V, M); above `MOST_WEIGHTS` weights `start` stays."""
+    n_codes = start.weights.shape[1]
+    if start.weights.size > MOST_WEIGHTS:
+        return start
+    statistics = Statistics.of(vectors, codes, start.mean, n_codes, threads)
+    return fit(start, statistics, rounds=rounds, progress=progress)
 
 
 def ratio(shape: tuple[int, ...], n_components: int, n_codes: int) -> float:
@@ -220,17 +228,12 @@ def _by_component(sums: Floats, weights: Floats) -> Floats:
 
 
 def _solved(normal: Floats, target: Floats) -> Floats:
-    """Least squares of normal equations; codes that no word has, or that follow from others, get
-    the least weights."""
+    """Least squares of normal equations, (M, H): of directions that nothing tells apart, or that no
+    word needs, the shortest."""
     ridge = 1e-10 * np.trace(normal) / len(normal)
     normal.flat[:: len(normal) + 1] += max(ridge, np.finfo(np.float64).tiny)
     solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)
     return solution
-
-
-def _blocks(vectors: Matrix) -> Iterator[slice]:
-    for begin in range(0, len(vectors), _ROWS):
-        yield slice(begin, begin + _ROWS)
 
 
 @njit(cache=True, nogil=True)

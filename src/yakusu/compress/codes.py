@@ -3,14 +3,14 @@
 V words, H dimensions, M components, K codes a component. All in float64; no seed, no random number.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.kmeans import kmeans1d
+from yakusu.compress.blocks import blocks
+from yakusu.compress.kmeans import Clusters, kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -18,11 +18,10 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 Matrix = npt.NDArray[np.floating]
 MOST_CODES = 2**16  # K
-_ROWS = 8192  # words that are in float64 at a time
 _COLUMNS = 10  # components whose scores are there at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrincipalAxes:
     """Normalisation and rotation of Algorithm 1.
 
@@ -48,12 +47,13 @@ class PrincipalAxes:
         """Of some components, (m, V)."""
         axes = self.loadings[:, columns] / self.scale[:, None]  # (H, m)
         scores = np.empty((axes.shape[1], len(vectors)))
-        for begin, part in zip(range(0, len(vectors), _ROWS), _parts(vectors), strict=True):
-            scores[:, begin : begin + len(part)] = ((part - self.mean) @ axes).T
+        for rows in blocks(len(vectors)):
+            part = vectors[rows].astype(np.float64)
+            scores[:, rows] = ((part - self.mean) @ axes).T
         return scores
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coded:
     """What Algorithm 1 gives.
 
@@ -68,6 +68,27 @@ class Coded:
     centroids: Floats
     borders: Floats
     axes: PrincipalAxes
+
+    @classmethod
+    def empty(cls, axes: PrincipalAxes, n_words: int, n_codes: int) -> "Coded":
+        """Without clusters yet; K is no more than what V words have a use for."""
+        n_components, most = axes.loadings.shape[1], min(n_codes, max(2, n_words))
+        return cls(
+            np.empty((n_words, n_components), dtype=np.min_scalar_type(most - 1)),
+            np.full((n_components, most), np.nan),
+            np.full((n_components, most - 1), np.inf),
+            axes,
+        )
+
+    def clusters(self, score: Floats) -> Clusters:
+        """The best ones of a component with these scores (V,)."""
+        return kmeans1d(score, self.centroids.shape[1])
+
+    def put(self, m: int, found: Clusters) -> None:
+        """Let component m have these clusters."""
+        self.codes[:, m] = found.codes
+        self.centroids[m, : found.n_codes] = found.centroids
+        self.borders[m, : found.n_codes - 1] = found.borders
 
     @property
     def n_codes(self) -> npt.NDArray[np.int64]:
@@ -106,27 +127,18 @@ def code(
         DataError: M or K does not suit the vectors, or these are not finite.
     """
     refuse_unfit(vectors, n_components)
-    if n_codes < 2:
-        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
-    if n_codes > MOST_CODES:
-        raise DataError(f"K = {n_codes} codes are too many: choose K of at most {MOST_CODES:,}")
-    progress, most = progress or Silent(), min(n_codes, max(2, len(vectors)))  # K with a use
-    axes = PrincipalAxes.of(vectors, n_components)
-    codes = np.empty((len(vectors), n_components), dtype=np.min_scalar_type(most - 1))
-    centroids = np.full((n_components, most), np.nan)
-    borders = np.full((n_components, most - 1), np.inf)
+    _refuse_codes(n_codes)
+    progress, axes = progress or Silent(), PrincipalAxes.of(vectors, n_components)
+    coded = Coded.empty(axes, len(vectors), n_codes)
     with (
         progress.task("coding", "components", n_components) as task,
         ThreadPoolExecutor(threads) as pool,
     ):
         for begin in range(0, n_components, _COLUMNS):
             scores = axes.scores(vectors, slice(begin, begin + _COLUMNS))
-            for m, found in enumerate(pool.map(lambda x: kmeans1d(x, most), scores), begin):
-                codes[:, m] = found.codes
-                centroids[m, : found.n_codes] = found.centroids
-                borders[m, : found.n_codes - 1] = found.borders
+            for m, found in enumerate(pool.map(coded.clusters, scores), begin):
+                coded.put(m, found)
                 task.advance()
-    coded = Coded(codes, centroids, borders, axes)
     if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
         progress.say(
             f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "
@@ -138,10 +150,10 @@ def code(
 def moments(vectors: Matrix) -> tuple[Floats, Floats]:
     """Mean (H,) and covariance (H, H), with ddof 1, of vectors (V, H)."""
     n_words, n_columns = vectors.shape
-    mean = sum(part.sum(axis=0) for part in _parts(vectors)) / n_words
+    mean = sum(vectors[rows].astype(np.float64).sum(axis=0) for rows in blocks(n_words)) / n_words
     squares = np.zeros((n_columns, n_columns))
-    for part in _parts(vectors):
-        part -= mean
+    for rows in blocks(n_words):
+        part = vectors[rows] - mean
         squares += part.T @ part
     return mean, squares / max(1, n_words - 1)
 
@@ -158,23 +170,30 @@ def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
 
 
 def refuse_unfit(vectors: Matrix, n_components: int) -> None:
-    """Raise a DataError where vectors have no M components or are not finite."""
-    if vectors.ndim != 2 or not vectors.size:
-        raise DataError(
-            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
-        )
+    """Raise a DataError where vectors are no finite matrix, or have no M components."""
+    refuse_no_matrix(vectors)
     if not 1 <= n_components <= vectors.shape[1]:
         raise DataError(
             f"M = {n_components} components cannot be taken of {vectors.shape[1]} dimensions: "
             f"choose M from 1 to {vectors.shape[1]}"
         )
-    for begin in range(0, len(vectors), _ROWS):
-        bad = ~np.isfinite(vectors[begin : begin + _ROWS]).all(axis=1)
+
+
+def _refuse_codes(n_codes: int) -> None:
+    if n_codes < 2:
+        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
+    if n_codes > MOST_CODES:
+        raise DataError(f"K = {n_codes} codes are too many: choose K of at most {MOST_CODES:,}")
+
+
+def refuse_no_matrix(vectors: Matrix) -> None:
+    """Raise a DataError where vectors are no matrix, or not finite."""
+    if vectors.ndim != 2 or not vectors.size:
+        raise DataError(
+            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
+        )
+    for rows in blocks(len(vectors)):
+        bad = ~np.isfinite(vectors[rows]).all(axis=1)
         if bad.any():
-            row = begin + int(bad.argmax())
+            row = rows.start + int(bad.argmax())
             raise DataError(f"row {row} is not finite: remove NaN and infinity")
-
-
-def _parts(vectors: Matrix) -> Iterator[Floats]:
-    for begin in range(0, len(vectors), _ROWS):
-        yield vectors[begin : begin + _ROWS].astype(np.float64)

@@ -11,15 +11,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import numbered
 from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.entropy import EntropyCodes
+from yakusu.compress.neighbours import unit
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.uniform import Ints, Lattice
+from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.compress.words import Words
 from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
-_ROWS = 8192  # words whose vectors are rebuilt at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +64,8 @@ class CompressedVectors(Mapping[str, Vectors]):
         shape = (len(self), self.width)
         if isinstance(self.book, Codebook):
             return ratio(shape, *self.book.weights.shape)
-        book = 32 * self.width * (self.codes.n_components + 1)
-        return 32 * len(self) * self.width / (8 * self.codes.n_bytes + book)
+        bits = 8 * self.codes.n_bytes / len(self)
+        return ratio_of_numbers(shape, self.codes.n_components, bits)
 
     def rows(self, words: Ints) -> Vectors:
         """The rebuilt vectors (n, H) of the words with these numbers (n,)."""
@@ -117,15 +119,11 @@ class CompressedVectors(Mapping[str, Vectors]):
 
     @cached_property
     def _unit(self) -> Vectors:
-        vectors = self.dense()
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors /= np.maximum(lengths, np.finfo(np.float32).tiny)
-        return vectors
+        return unit(self.dense())
 
     def _all(self, part: Callable[[Ints], Vectors], width: int) -> Vectors:
         whole = np.empty((len(self), width), dtype=np.float32)
-        for begin in range(0, len(self), _ROWS):
-            rows = np.arange(begin, min(begin + _ROWS, len(self)))
+        for rows in numbered(len(self)):
             whole[rows] = part(rows)
         return whole
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from yakusu.compress.codebook import compress, ratio
 from yakusu.compress.codes import Codes, Floats
 from yakusu.compress.uniform import Numbers, Rounding, entropy, rounded
+from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.errors import DataError
 
 
@@ -72,7 +73,7 @@ class CodebookCompressor(_Coder):
             rounds=self.rounds,
             threads=self.n_jobs,
         )
-        self.loss_ = self.codebook_.loss(vectors, self.coded_.codes)
+        self.loss_ = self.codebook_.lost(vectors, self.coded_.codes).a_word
         self.ratio_ = ratio(vectors.shape, *self.codebook_.weights.shape)
         return self
 
@@ -123,18 +124,16 @@ class UniformCompressor(_Coder):
             ValueError: They are no finite matrix.
         """
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        n_words, width = vectors.shape
         rounding = Rounding(
             vectors,
-            n_components=width if self.n_components is None else self.n_components,
+            n_components=vectors.shape[1] if self.n_components is None else self.n_components,
             whitening=self.whitening,
         )
         numbers = rounding.numbers(self.step)
         self.mean_, self.axes_ = rounding.mean, rounding.axes
         self.lattice_, self.bits_ = rounding.lattice(numbers), entropy(numbers)
-        self.loss_ = float(np.square(vectors - self.lattice_.rebuild(numbers)).sum() / n_words)
-        book = 32 * (self.lattice_.basis.size + width)
-        self.ratio_ = 32 * width * n_words / (self.bits_ * n_words + book)
+        self.loss_ = rounding.lost(numbers).a_word
+        self.ratio_ = ratio_of_numbers(vectors.shape, numbers.shape[1], self.bits_)
         return self
 
     def transform(self, X: npt.ArrayLike) -> Numbers:  # noqa: N803

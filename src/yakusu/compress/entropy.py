@@ -21,7 +21,7 @@ _BLOCK = 256  # words
 _WHOLE = 2**15  # what the frequencies of a component are scaled to, at least 1 each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frequencies:
     """How often each number is in each component of each tier.
 
@@ -63,7 +63,7 @@ class Frequencies:
         return [models[i : i + n_components] for i in range(0, len(models), n_components)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EntropyCodes:
     """Numbers of V words.
 

@@ -77,8 +77,10 @@ def open_compressed(path: str | Path) -> CompressedVectors:
     """
     try:
         data: Any = np.memmap(path, dtype=np.uint8, mode="r")
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read: {error}") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError:  # an empty file cannot be mapped
+        data = np.empty(0, dtype=np.uint8)
     if len(data) < _HEADER.size + _DIGEST or data[: len(MAGIC)].tobytes() != MAGIC:
         raise ModelError(f"{path} holds no compressed vectors: make it by yakusu vectors compress")
     _, version, flags, n_words, _, n_components, n_codes, n_arrays = _HEADER.unpack_from(data)

@@ -30,17 +30,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from yakusu.compress.codes import Codes, Floats, Matrix
+from yakusu.compress.blocks import ROWS, Lost
+from yakusu.compress.codes import Codes, Floats, Matrix, refuse_no_matrix
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Task
 
 _LEAST = 1e-8  # of a, so that no A is 0 / 0
-_ROWS = 8192  # words that are rebuilt at a time
 _SAMPLE = 2048  # words whose loss is shown
 _EVERY = 500  # steps between two showings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gumbel:
     """What was learnt; it rebuilds vectors: e_w = sum_m codebooks[m, c_m(w)].
 
@@ -58,11 +58,9 @@ class Gumbel:
             vectors += codebook[chosen]
         return vectors
 
-    def loss(self, vectors: Matrix, codes: Codes) -> float:
-        """Eq. 2: the squared error of a word, averaged over words."""
-        blocks = (slice(begin, begin + _ROWS) for begin in range(0, len(vectors), _ROWS))
-        squares = (np.square(vectors[rows] - self.rebuild(codes[rows])).sum() for rows in blocks)
-        return float(sum(squares) / len(vectors))
+    def lost(self, vectors: Matrix, codes: Codes) -> Lost:
+        """Eq. 2, and its share of the variance, for vectors (V, H) and their codes (V, M)."""
+        return Lost.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
 def ratio(n_words: int, n_columns: int, n_components: int, n_codes: int) -> float:
@@ -105,7 +103,8 @@ def learn(
     Raises:
         DataError: M or K does not suit, or the vectors are not finite.
     """
-    _refuse(vectors, n_codebooks, n_codes)
+    refuse_no_matrix(vectors)
+    _refuse_sizes(n_codebooks, n_codes)
     generator = torch.Generator(device).manual_seed(seed)
     words = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(device)
     network = _Network(words.shape[1], n_codebooks, n_codes, generator)
@@ -153,7 +152,7 @@ class _Network:
     @torch.no_grad()
     def encode(self, words: Tensor) -> Gumbel:
         """The codes that words have now, and the codebooks."""
-        codes = [self.meant(part).argmax(-1).cpu().numpy() for part in words.split(_ROWS)]
+        codes = [self.meant(part).argmax(-1).cpu().numpy() for part in words.split(ROWS)]
         smallest = np.min_scalar_type(self.shape[1] - 1)
         codebooks = self.codebooks.view(*self.shape, -1).cpu().numpy()
         return Gumbel(np.concatenate(codes).astype(smallest), codebooks)
@@ -184,7 +183,7 @@ def _train(
         adam.step()
         if step % _EVERY == 0 or step == steps:
             now = network.encode(sample)
-            task.advance((step - 1) % _EVERY + 1, f"loss {now.loss(vectors, now.codes):.5f}")
+            task.advance((step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}")
 
 
 def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -196,16 +195,9 @@ def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[
             yield words[rows]  # (B, H)
 
 
-def _refuse(vectors: Matrix, n_codebooks: int, n_codes: int) -> None:
-    if vectors.ndim != 2 or not vectors.size:
-        raise DataError(
-            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
-        )
+def _refuse_sizes(n_codebooks: int, n_codes: int) -> None:
     if n_codebooks < 1 or n_codes < 2:
         raise DataError(
             f"M = {n_codebooks} codebooks of K = {n_codes} vectors tell nothing apart: "
             f"choose M of 1 or more and K of 2 or more"
         )
-    bad = ~np.isfinite(vectors).all(axis=1)
-    if bad.any():
-        raise DataError(f"row {int(bad.argmax())} is not finite: remove NaN and infinity")

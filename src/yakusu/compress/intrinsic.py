@@ -27,6 +27,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from yakusu.compress.codes import Codes, Floats, Matrix, PrincipalAxes
+from yakusu.compress.neighbours import unit
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -75,7 +76,7 @@ class Similarity:
         with (progress or Silent()).task(self.name, "pairs", len(self.pairs)) as task:
             rows = np.array([_rows(index, pair) for pair in self.pairs])  # (pairs, 2)
             known = (rows >= 0).all(axis=1)
-            x, y = (_unit(vectors[side], np.float64) for side in rows[known].T)
+            x, y = (unit(vectors[side].astype(np.float64)) for side in rows[known].T)
             cosines = np.einsum("qh,qh->q", x, y).round(12)  # else pairs of one word do not tie
             rho = _spearman(np.array(self.scores)[known], cosines)
             task.advance(len(self.pairs))
@@ -117,13 +118,9 @@ class Analogy:
         known: Booleans = np.all((rows >= 0) & (rows < n), axis=1)
         right = np.zeros(len(rows), dtype=bool)
         with (progress or Silent()).task(self.name, "questions", int(known.sum())) as task:
-            unit = _unit(vectors[:n], np.float32)
+            near = unit(vectors[:n].astype(np.float32))
             for block in _blocks(np.flatnonzero(known), n):
-                given, answers = rows[block, :3], rows[block, 3]
-                a, b, c = given.T
-                cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # (Q, N), times |b - a + c|
-                np.put_along_axis(cosines, given, -np.inf, axis=1)
-                right[block] = cosines.argmax(axis=1) == answers
+                right[block] = _answers(near, rows[block, :3]) == rows[block, 3]
                 task.advance(len(block))
         which = "all words" if n == len(vectors) else f"the {n:,} most frequent words"
         how = (
@@ -180,7 +177,8 @@ class Completion:
                 known[i] = words.size > 0 and candidates[question.answer] >= 0
                 if known[i]:
                     mean = vectors[words].mean(axis=0, dtype=np.float64)  # (H,)
-                    cosines = _unit(vectors[candidates], np.float64) @ mean  # (5,), times |mean|
+                    near = unit(vectors[candidates].astype(np.float64))  # (5, H)
+                    cosines = near @ mean  # (5,), times |mean|
                     chosen = np.where(candidates >= 0, cosines, -np.inf).argmax()
                     right[i] = chosen == question.answer
                 task.advance()
@@ -233,12 +231,13 @@ def _rows(index: Mapping[str, int], words: Sequence[str]) -> Rows:
     return np.array([index.get(word, index.get(word.lower(), -1)) for word in words], np.int64)
 
 
-def _unit(vectors: Matrix, dtype: type[np.floating]) -> Matrix:
-    """Of length 1; zeros stay zeros."""
-    unit: Matrix = vectors.astype(dtype)
-    length = np.sqrt(np.einsum("vh,vh->v", unit, unit))
-    unit /= np.where(length > 0, length, 1)[:, None]
-    return unit
+def _answers(unit: npt.NDArray[np.float32], given: Rows) -> Rows:
+    """The words nearest to b - a + c but a, b and c, (Q,), for given a, b and c, (Q, 3)."""
+    a, b, c = given.T
+    cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # (Q, N), times |b - a + c|
+    np.put_along_axis(cosines, given, -np.inf, axis=1)
+    answers: Rows = cosines.argmax(axis=1)
+    return answers
 
 
 def _blocks(rows: Rows, n_candidates: int) -> Iterator[Rows]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.radix import ordered
 from yakusu.compress.twofold import add_pairs, compiled, running_moments, running_sums, square_over
 from yakusu.errors import DataError
 
@@ -22,10 +23,11 @@ Ints = npt.NDArray[np.int64]
 _COARSE = 4096  # groups on which the price is looked for first, and 16 more for each interval
 _DOUBTFUL = 1e-10  # share of all squares up to which errors of rounding could decide
 _FAR = 200  # exponent of 2 from which on values are scaled
+_NEAR = 3  # counts of intervals between which the chord is tried
 _TRIES = 200  # of which each fourth halves the distance at the worst
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clusters:
     """What `kmeans1d` found.
 
@@ -64,18 +66,19 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
         raise DataError("the values are not all finite: remove NaN and infinity")
     if exponent := _far_exponent(values):
         values = np.ldexp(values, -exponent)
-    ordered = np.sort(values)
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    distinct = ordered[first]
-    counts = np.diff(np.append(first, len(ordered)))
+    every = ordered(values)
+    first = np.flatnonzero(np.concatenate([[True], every[1:] != every[:-1]]))
+    distinct = every[first]
+    counts = np.diff(np.append(first, len(every))).astype(np.float64)
     sums = _Sums.of(distinct, counts)
     starts = _best_starts(sums, min(k, len(distinct)), distinct, counts)
     centroids = sums.means(starts)
     # Best clusters are split halfway, but for rounding.
     after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
     borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
-    codes = np.searchsorted(borders, values, side="right")
-    return Clusters(codes, np.ldexp(centroids, exponent), np.ldexp(borders, exponent))
+    return Clusters(
+        _codes(borders, values), np.ldexp(centroids, exponent), np.ldexp(borders, exponent)
+    )
 
 
 def _far_exponent(values: Floats) -> int:
@@ -91,7 +94,7 @@ class _Sums(NamedTuple):
     origin: float
 
     @classmethod
-    def of(cls, distinct: Floats, counts: Ints) -> "_Sums":
+    def of(cls, distinct: Floats, counts: Floats) -> "_Sums":
         mean = float(distinct @ counts) / float(counts.sum())
         above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
         origin = float(distinct[above])  # near the mean, and a value: integers stay exact
@@ -127,7 +130,7 @@ class _Sums(NamedTuple):
         return means
 
 
-def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Ints) -> Ints:
+def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Floats) -> Ints:
     """Where each of the best k intervals begins."""
     if k in (1, sums.n):
         return np.arange(sums.n)[:: sums.n if k == 1 else 1]
@@ -142,15 +145,31 @@ def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Ints) -> Ints:
 
 
 def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
-    """The price of k intervals of groups: of even ones first, then of even parts of intervals."""
+    """The price of k intervals of groups: of even ones first, then of even parts of intervals.
+
+    It is the slope of D, taken far enough around k for errors of the groups to matter little.
+    """
     n, parts = sums.n, max(32, 2 * _COARSE // k)
     ends = np.linspace(0, n, n_groups + 1).astype(np.int64)
     path, price = _Search(sums.at(ends), k).run()
     borders = np.append(ends[path], n)
     inner = np.diff(borders)[:, None] * np.arange(parts) // parts
     rough = sums.at(np.unique(np.append(borders[:-1, None] + inner, n)))
-    low, high = (rough.cost(_Search(rough, k + d).run(price)[0]) for d in (-1, 1))
-    return (low - high) / 2
+    _, price = _Search(rough, k).run(price)
+    apart = max(1, int(k**0.5) // 4)
+    few, many = (rough.sweep(_dearer(price, k, k + d)) for d in (-apart, apart))
+    if len(few) == len(many):
+        return price
+    slope = (rough.cost(few) - rough.cost(many)) / (len(many) - len(few))
+    return _dearer(slope, (len(few) + len(many)) / 2, k)
+
+
+def _dearer(price: float, k: float, wanted: float) -> float:
+    """The price of `wanted` intervals, by that of k.
+
+    Errors of smooth data fall with the square of k, so prices with the cube.
+    """
+    return price * float(k / wanted) ** 3
 
 
 class _Search:
@@ -165,12 +184,12 @@ class _Search:
     def run(self, price: float = 0.0) -> tuple[Ints, float]:
         """The path of k intervals and its price, tried first at `price`."""
         for attempt in range(1, _TRIES):
-            chord = self._chord()
-            price = price or chord
+            on_chord = not price
+            price = price or self._chord()
             path = self.sums.sweep(price)
             if len(path) == self.k:
                 return path, price
-            if price == chord and not len(self.few) < len(path) < len(self.many):
+            if on_chord and not len(self.few) < len(path) < len(self.many):
                 break  # D is straight from few to many
             self._close_in(path, price)
             price = self._guess(price, len(path)) if attempt % 4 else 0.0
@@ -188,9 +207,11 @@ class _Search:
         return saved / (len(self.many) - len(self.few))
 
     def _guess(self, price: float, found: int) -> float:
-        """Errors of smooth data fall with the square of k, so prices with the cube."""
+        """The next price to try; 0 for the chord, which hits or ends the search if few are left."""
         if not self.price_few > 0 < self.price_many:
-            return price * float(found / self.k) ** 3
+            return _dearer(price, found, self.k)
+        if len(self.many) - len(self.few) <= _NEAR:
+            return 0.0
         few, many = np.log([len(self.few), len(self.many)])
         share = (np.log(self.k) - few) / (many - few)
         return float(self.price_few ** (1 - share) * self.price_many**share)
@@ -208,6 +229,18 @@ def _splice(few: Ints, many: Ints, k: int) -> Ints:
     )
     i = int(nested.argmax())
     return np.concatenate([many[: i + shift + 1], few[i + 1 :]])
+
+
+@compiled
+def _codes(borders: Any, values: Any) -> Any:
+    """How many borders are no greater than each value: a bisection of all values side by side."""
+    codes, left = np.zeros(len(values), dtype=np.int64), len(borders)
+    while left > 0:
+        half = (left + 1) // 2
+        for i in range(len(values)):
+            codes[i] += half * (borders[codes[i] + half - 1] <= values[i])
+        left -= half
+    return codes
 
 
 @compiled
@@ -254,9 +287,9 @@ def _move_left(sums: Any, ends: Any) -> bool:
 @compiled
 def _sweep(sums: Any, price: float) -> Any:
     n = sums.shape[1] - 1
-    best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int64)
+    best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int32)
     # Candidates for the last interval's begin; each is the best one from its place on.
-    candidate, place = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    candidate, place = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     best[0], candidate[0], place[0] = 0.0, 0, 1
     head, tail = 0, 0
     for j in range(1, n + 1):

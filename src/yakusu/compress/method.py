@@ -1,17 +1,19 @@
 """The ways in which vectors become a file: codes of one size, or entropy-coded whole numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.budget import Budget, choose_codes, choose_step
-from yakusu.compress.codebook import compress
-from yakusu.compress.codes import Matrix
+from yakusu.compress.codebook import Codebook, fit_by_least_squares
+from yakusu.compress.codes import Coded, Codes, Matrix, code
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.uniform import Rounding, tiers_from
 from yakusu.compress.words import Words
+from yakusu.errors import DataError
 from yakusu.progress import Progress
 
 
@@ -25,24 +27,73 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
+class Fitting:
+    """What becomes of the closed form of a codebook.
+
+    fit: "least-squares"; "closed", which leaves it; or "adam", the paper's way.
+    mean: "stored" beside basis and weights; or "folded" into the weights, the paper's form.
+
+    Raises:
+        DataError: They are called something else.
+    """
+
+    fit: str = "least-squares"
+    mean: str = "stored"
+
+    def __post_init__(self) -> None:
+        for name, known in ((self.fit, _FITS), (self.mean, _MEANS)):
+            if name not in known:
+                raise DataError(f"'{name}' is no way to a codebook: choose {' or '.join(known)}")
+
+    def __call__(self, vectors: Matrix, coded: Coded, progress: Progress) -> Codebook:
+        """The codebook of vectors (V, H) and their codes."""
+        closed = Codebook.closed(coded)
+        return _MEANS[self.mean](_FITS[self.fit](closed, vectors, coded.codes, progress=progress))
+
+
+def _unfitted(
+    start: Codebook, vectors: Matrix, codes: Codes, *, progress: Progress | None = None
+) -> Codebook:
+    return start
+
+
+class _Fit(Protocol):
+    def __call__(
+        self, start: Codebook, vectors: Matrix, codes: Codes, *, progress: Progress | None = None
+    ) -> Codebook: ...
+
+
+_FITS: dict[str, _Fit] = {
+    "closed": _unfitted,
+    "least-squares": fit_by_least_squares,
+    "adam": fit_by_adam,
+}
+_MEANS: dict[str, Callable[[Codebook], Codebook]] = {
+    "stored": lambda book: book,
+    "folded": Codebook.folded,
+}
+
+
+@dataclass(frozen=True)
 class ByCodes:
     """The paper's: M codes of K kinds a word.
 
     n_components: M; 0 for H.
     n_codes: K.
+    fitting: Of the codebook.
     """
 
     n_components: int = 0
     n_codes: int = 16
+    fitting: Fitting = Fitting()
 
     def __call__(
         self, words: Sequence[str], vectors: Matrix, progress: Progress
     ) -> CompressedVectors:
         """Of V words, the vectors (V, H)."""
         n_components = self.n_components or vectors.shape[1]
-        coded, book = compress(
-            vectors, n_components=n_components, n_codes=self.n_codes, progress=progress
-        )
+        coded = code(vectors, n_components=n_components, n_codes=self.n_codes, progress=progress)
+        book = self.fitting(vectors, coded, progress)
         packed = PackedCodes.of(coded.codes, book.weights.shape[1])
         return CompressedVectors(Words.of(words), book, packed)
 
@@ -75,16 +126,18 @@ class ByNumbers:
 
 @dataclass(frozen=True)
 class CodesWithin:
-    """The paper's, with M and K chosen for a budget."""
+    """The paper's, with M and K chosen for a budget, by the loss of the closed form."""
 
     budget: Budget
+    fitting: Fitting = Fitting()
 
     def __call__(
         self, words: Sequence[str], vectors: Matrix, progress: Progress
     ) -> CompressedVectors:
         """Of V words, the vectors (V, H)."""
         choice = choose_codes(vectors, self.budget, progress)
-        return ByCodes(choice.n_components, choice.n_codes)(words, vectors, progress)
+        by_codes = ByCodes(choice.n_components, choice.n_codes, self.fitting)
+        return by_codes(words, vectors, progress)
 
 
 @dataclass(frozen=True)

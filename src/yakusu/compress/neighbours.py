@@ -3,20 +3,20 @@
 Other tasks ask for frequent words alone, and coarse codes of rare words look lossless there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import numbered
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Task
 
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.integer]
 Lookup = Callable[[Rows], Matrix]  # the vectors (n, H) of the words with numbers (n,)
-_ROWS = 4096  # candidates at a time
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,28 @@ def neighbours_by_band(
     if not 1 <= n < n_words:
         raise DataError(f"{n} neighbours cannot be had of {n_words} words: ask for fewer")
     ends = [0, *(end for end in bands if end < n_words), n_words]
-    samples = [
-        np.linspace(begin, end - 1, min(sample, end - begin)).round().astype(np.int64)
-        for begin, end in pairwise(ends)
-    ]
+    samples = [_evenly(begin, end, sample) for begin, end in pairwise(ends)]
     rows = np.concatenate(samples)
     with (progress or Silent()).task("finding neighbours", "words", 2 * n_words) as task:
-        mean = sum(original(part).sum(axis=0, dtype=np.float64) for part in _parts(n_words))
-        before, after = (
-            nearest(of, mean / n_words, n_words, rows, n, task) for of in (original, rebuilt)
-        )
+        mean = _mean(original, n_words)
+        before, after = (nearest(of, mean, n_words, rows, n, task) for of in (original, rebuilt))
     kept = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
-    parts = np.split(kept, np.cumsum([len(part) for part in samples])[:-1])
+    parts = np.split(kept, np.cumsum([*map(len, samples)])[:-1])
     return tuple(
         Band(begin + 1, end, len(part), float(part.mean()))
         for (begin, end), part in zip(pairwise(ends), parts, strict=True)
     )
+
+
+def _mean(vectors: Lookup, n_words: int) -> Matrix:
+    total = sum(vectors(part).sum(axis=0, dtype=np.float64) for part in numbered(n_words))
+    mean: Matrix = total / n_words
+    return mean
+
+
+def _evenly(begin: int, end: int, most: int) -> Rows:
+    """At most so many of the numbers from `begin` to before `end`."""
+    return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 
 def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, task: Task) -> Rows:
@@ -84,11 +90,11 @@ def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tas
 
     Of equally near ones those of lower numbers.
     """
-    queries = _unit(vectors(rows) - mean)
+    queries = unit(vectors(rows) - mean).astype(np.float32)
     found = np.full((len(rows), n), -1, dtype=np.int64)
     cosines = np.full((len(rows), n), -np.inf, dtype=np.float32)
-    for part in _parts(n_words):
-        near = queries @ _unit(vectors(part) - mean).T  # (R, candidates)
+    for part in numbered(n_words):
+        near = queries @ unit(vectors(part) - mean).astype(np.float32).T  # (R, candidates)
         near[rows[:, None] == part] = -np.inf
         at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates
         for row in np.unique(at):
@@ -101,13 +107,8 @@ def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tas
     return found
 
 
-def _parts(n_words: int) -> Iterator[Rows]:
-    for begin in range(0, n_words, _ROWS):
-        yield np.arange(begin, min(begin + _ROWS, n_words))
-
-
-def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
-    """Of length 1; zeros stay zeros."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: npt.NDArray[np.float32] = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return unit
+def unit(vectors: Matrix) -> Matrix:
+    """The same vectors (n, H) with a length of 1; zeros stay zeros."""
+    lengths = np.sqrt(np.einsum("nh,nh->n", vectors, vectors))
+    made: Matrix = vectors / np.where(lengths > 0, lengths, 1)[:, None]
+    return made

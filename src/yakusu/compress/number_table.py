@@ -93,7 +93,9 @@ class NumberTable(Table):
         inner = self._to_inner(hidden, self.basis).flatten(0, -2)  # (n, M)
         logits = _product(inner, self.numbers).unflatten(0, hidden.shape[:-1])
         logits += (hidden * self.mean).sum(dim=-1, keepdim=True)
-        return torch.cat([self._to_exact(hidden, self.exact), logits], dim=-1)
+        if not len(self.exact):
+            return logits  # (..., V - 1)
+        return torch.cat([self._to_exact(hidden, self.exact), logits], dim=-1)  # (..., V - 1)
 
 
 def _product(x: Tensor, numbers: Tensor) -> Tensor:
@@ -102,4 +104,4 @@ def _product(x: Tensor, numbers: Tensor) -> Tensor:
         return x @ numbers.to(x.dtype).T
     scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / _GREATEST
     whole = torch._int_mm((x / scale).round().to(torch.int8), numbers.T)
-    return whole * scale
+    return whole.float().mul_(scale)

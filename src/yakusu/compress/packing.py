@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import blocks
+
 Codes = npt.NDArray[np.unsignedinteger]
 Rows = npt.NDArray[np.integer]
-_ROWS = 8192  # words that are taken apart into bits at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PackedCodes:
     """Codes of V words, the least significant bit of the first component first.
 
@@ -31,10 +32,10 @@ class PackedCodes:
         """Pack codes (V, M), each less than K = `n_codes`."""
         n_bits = bits_of(n_codes)
         packed = np.empty((len(codes), bytes_of_word(codes.shape[1], n_bits)), dtype=np.uint8)
-        for begin in range(0, len(codes), _ROWS):
-            part = codes[begin : begin + _ROWS]
+        for rows in blocks(len(codes)):
+            part = codes[rows]
             bits = (part[:, :, None] >> np.arange(n_bits, dtype=part.dtype)) & part.dtype.type(1)
-            packed[begin : begin + len(part)] = np.packbits(
+            packed[rows] = np.packbits(
                 bits.astype(np.uint8).reshape(len(part), -1), axis=1, bitorder="little"
             )
         return cls(packed, codes.shape[1], n_bits)

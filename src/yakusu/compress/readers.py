@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
+from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
@@ -36,7 +37,6 @@ Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
 Row = tuple[bytes, bytes | memoryview]  # a word and its numbers
 _NUMBER = np.dtype("<f4")
-_ROWS = 8192  # that are checked, or told to the progress, at a time
 _BYTES = 1 << 20  # of a binary file that are read at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
 _WIDEST = 1 << 20  # H: a header that says more would have as many bytes read for one row
@@ -50,7 +50,7 @@ _BROKEN_ARRAYS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordVectors:
     """Words and their vectors; gensim's are `WordVectors(kv.index_to_key, kv.vectors)`.
 
@@ -78,10 +78,10 @@ class WordVectors:
                 raise DataError(
                     f"{place(row)}: the word {word!r} is at {place(before)} already: keep one"
                 )
-        for begin in range(0, len(self.words), _ROWS):
-            finite = np.isfinite(self.vectors[begin : begin + _ROWS]).all(axis=1)
+        for rows in blocks(len(self.words)):
+            finite = np.isfinite(self.vectors[rows]).all(axis=1)
             if not finite.all():
-                row = begin + int(finite.argmin())
+                row = rows.start + int(finite.argmin())
                 raise DataError(
                     f"{place(row)}: the vector of {self.words[row]!r} has a value that is NaN, "
                     "infinite or too large for float32: mend or remove it"
@@ -126,7 +126,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             head = file.read(16)
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check the path") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
     if not head:
         raise DataError(f"{path} is empty: name a file that is whole")
     for magic, what in _NOT_READ.items():
@@ -231,7 +231,7 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
             for row, (word, values) in enumerate(rows):
                 words.append(_decoded(word, row, place))
                 numbers += values
-                if row % _ROWS == 0:
+                if row % ROWS == 0:
                     task.advance(raw.tell() - done)
                     done = raw.tell()
         except _BROKEN_GZIP as error:

@@ -54,15 +54,20 @@ def square_over(a: float, a_low: float, by: float) -> tuple[float, float]:
 
 @compiled
 def running_moments(values: Any, counts: Any, origin: float) -> Any:
-    """Of counts, and of distances from the origin, rounded once: (2, n + 1)."""
+    """Of counts, and of distances from the origin, rounded once: (2, n + 1).
+
+    Errors are summed beside the sum (Sum2 of Ogita, Rump and Oishi 2005), which does not wait for
+    them.
+    """
     sums = np.zeros((2, len(values) + 1))
-    moment, moment_low = 0.0, 0.0
+    moment, errors = 0.0, 0.0
     for i in range(len(values)):
-        count = float(counts[i])
+        count = counts[i]
         distance, low = add(values[i], -origin)
         part, part_low = multiply(distance, count)
-        moment, moment_low = add_pairs(moment, moment_low, part, part_low + low * count)
-        sums[0, i + 1], sums[1, i + 1] = sums[0, i] + count, moment
+        moment, error = add(moment, part)
+        errors += error + (part_low + low * count)
+        sums[0, i + 1], sums[1, i + 1] = sums[0, i] + count, moment + errors
     return sums
 
 
@@ -71,7 +76,7 @@ def running_sums(values: Any, counts: Any, origin: float) -> Any:
     """Of counts, and as pairs of distances from the origin and of their squares: (5, n + 1)."""
     sums = np.zeros((5, len(values) + 1))
     for i in range(len(values)):
-        count = float(counts[i])
+        count = counts[i]
         distance, low = add(values[i], -origin)
         moment, moment_low = multiply(distance, count)
         square, square_low = square_over(distance, low, 1.0)

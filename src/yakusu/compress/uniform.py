@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import Lost, blocks
 from yakusu.compress.codes import Floats, Matrix, eigenvectors, moments, refuse_unfit
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 Numbers = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.integer]
-_ROWS = 8192  # words that are in float64 at a time
 _GREATEST = 2**15 - 1
 
 
@@ -37,7 +37,7 @@ class Tier:
 ONE_TIER = (Tier(0, 1),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lattice:
     """Rebuilds vectors: e_w = mean + q(w) B.
 
@@ -112,8 +112,8 @@ class Rounding:
     def coarsest(self) -> float:
         """The least step by which every number is 0."""
         return max(
-            2 * float(np.abs((self.vectors[begin:end] - self.mean) @ self.axes).max())
-            for begin, end, _ in _blocks(self.tiers, len(self.vectors))
+            2 * float(np.abs((self.vectors[rows] - self.mean) @ self.axes).max())
+            for rows in blocks(len(self.vectors))
         )
 
     def numbers(self, step: float, progress: Progress | None = None) -> Numbers:
@@ -124,30 +124,27 @@ class Rounding:
         """
         numbers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
         with (progress or Silent()).task("rounding", "words", len(numbers)) as task:
-            for begin, end, factor in _blocks(self.tiers, len(numbers)):
-                part = self.vectors[begin:end].astype(np.float64)
-                numbers[begin:end] = rounded((part - self.mean) @ self.axes, step, factor)
-                task.advance(end - begin)
+            for begin, end, factor in spans(self.tiers, len(numbers)):
+                for rows in blocks(end, begin):
+                    part = self.vectors[rows].astype(np.float64)
+                    numbers[rows] = rounded((part - self.mean) @ self.axes, step, factor)
+                    task.advance(rows.stop - rows.start)
         return numbers
 
-    def share_lost(self, numbers: Numbers) -> float:
-        """The squared error over the variance of the vectors."""
-        lattice, error, variance = self.lattice(numbers), 0.0, 0.0
-        for begin, end, _ in _blocks(ONE_TIER, len(numbers)):
-            part = self.vectors[begin:end].astype(np.float64)
-            error += float(np.square(part - lattice.rebuild(numbers[begin:end])).sum())
-            variance += float(np.square(part - self.mean).sum())
-        return error / variance if variance else 0.0
+    def lost(self, numbers: Numbers) -> Lost:
+        """Eq. 2, and its share of the variance, for numbers (V, M) and their best basis."""
+        lattice = self.lattice(numbers)
+        return Lost.of(self.vectors, lambda rows: lattice.rebuild(numbers[rows]))
 
     def lattice(self, numbers: Numbers) -> Lattice:
         """The best basis for numbers, in least squares."""
         n_components = numbers.shape[1]
         normal = np.zeros((n_components, n_components))
         target = np.zeros((n_components, len(self.mean)))
-        for begin, end, _ in _blocks(ONE_TIER, len(numbers)):
-            part = numbers[begin:end].astype(np.float64)
+        for rows in blocks(len(numbers)):
+            part = numbers[rows].astype(np.float64)
             normal += part.T @ part
-            target += part.T @ (self.vectors[begin:end] - self.mean)
+            target += part.T @ (self.vectors[rows] - self.mean)
         ridge = 1e-12 * np.trace(normal) + np.finfo(np.float64).tiny
         basis = np.linalg.solve(normal + ridge * np.eye(n_components), target)
         return Lattice(self.mean, basis)
@@ -183,6 +180,18 @@ def spans(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]
         yield tier.begin, end, tier.factor
 
 
+def ratio(shape: tuple[int, ...], n_components: int, bits: float) -> float:
+    """Bits of vectors of `shape` (V, H) in float32 over those of numbers, mean and basis.
+
+    Args:
+        shape: (V, H).
+        n_components: M.
+        bits: Of numbers a word.
+    """
+    n_words, width = shape
+    return 32 * width / (bits + 32 * width * (n_components + 1) / n_words)
+
+
 def entropy(numbers: Numbers, tiers: Sequence[Tier] = ONE_TIER) -> float:
     """Bits a word of numbers (V, M), each component and tier coded by its own frequencies."""
     bits = 0.0
@@ -192,9 +201,3 @@ def entropy(numbers: Numbers, tiers: Sequence[Tier] = ONE_TIER) -> float:
             share = counts[counts > 0] / len(column)
             bits -= len(column) * float(share @ np.log2(share))
     return bits / len(numbers)
-
-
-def _blocks(tiers: Sequence[Tier], n_words: int) -> Iterator[tuple[int, int, int]]:
-    for begin, end, factor in spans(tiers, n_words):
-        for first in range(begin, end, _ROWS):
-            yield first, min(first + _ROWS, end), factor

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
-import yakusu.model.transformer  # noqa: F401  (registers itself)
+import yakusu.model.convolutional
+import yakusu.model.transformer  # noqa: F401  (all register themselves)
 from yakusu.model.base import ModelConfig, Seq2Seq, models
 
 DEFAULT = "transformer"

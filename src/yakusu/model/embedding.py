@@ -10,11 +10,16 @@ from torch import Tensor, nn
 
 
 class Embedding(nn.Module):
-    """Sections 3.4 and 3.5: vectors times sqrt(d_model), plus positions, then dropout."""
+    """Sections 3.4 and 3.5: vectors times sqrt(d_model), plus positions, then dropout.
 
-    def __init__(self, d_model: int, positions: "Positions", dropout: float) -> None:
+    Other architectures add positions to vectors as they are: `scaled = False`.
+    """
+
+    def __init__(
+        self, d_model: int, positions: "Positions", dropout: float, *, scaled: bool = True
+    ) -> None:
         super().__init__()
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
         self.positions = positions
         self.dropout = nn.Dropout(dropout)
 
@@ -52,10 +57,10 @@ def sinusoids(n_positions: int, d_model: int) -> Tensor:
 class LearnedPositions(nn.Module):
     """Table 3, row (E): a learned vector a position instead of sinusoids."""
 
-    def __init__(self, d_model: int, max_positions: int) -> None:
+    def __init__(self, d_model: int, max_positions: int, *, std: float = 0.02) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_positions, d_model))
-        nn.init.normal_(self.table, std=0.02)
+        nn.init.normal_(self.table, std=std)
 
     def forward(self, first: int, n: int) -> Tensor:
         """Rows `first` to `first + n - 1`: (n, d_model)."""

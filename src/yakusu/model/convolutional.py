@@ -1,0 +1,307 @@
+"""Convolutional sequence to sequence, Gehring et al. 2017 (arXiv:1705.03122); sections are theirs.
+
+Section 3.2, a block, where u are the k inputs that a kernel reads, side by side:
+
+    GLU(W u + b) = A * sigmoid(B), where [A; B] = W u + b
+
+Section 3.3, attention in every decoder layer, from its states h and the target's embeddings g to
+outputs z of the encoder and the source's embeddings e:
+
+    d_i = W h_i + b + g_i,  a_ij = softmax_j(d_i . z_j),  c_i = S sqrt(1 / S) sum_j a_ij (z_j + e_j)
+
+Section 3.4: every sum of two parts of the network is multiplied by sqrt(0.5).
+
+B batch, S source, T target, K beam, V vocabulary, C width of the blocks (d_conv), k taps of a
+kernel. What differs from the paper: docs/decisions/0023.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+
+from yakusu.model.attention import Attends
+from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
+from yakusu.model.embedding import Embedding, LearnedPositions
+from yakusu.model.product import Product
+
+
+class ConvolutionalConfig(ModelConfig):
+    """Sizes of both stacks; growing dilations are ByteNet's (Kalchbrenner et al. 2016)."""
+
+    name: Literal["convolutional"] = "convolutional"
+    n_layers: int = Field(15, ge=1)  # of the encoder, and of the decoder
+    d_conv: int = Field(512, ge=1)  # width of the blocks
+    encoder_kernel: int = Field(3, ge=1)  # k
+    decoder_kernel: int = Field(3, ge=1)
+    dilations: tuple[PositiveInt, ...] = Field((1,), min_length=1, strict=False)  # layer by layer
+    max_positions: int = Field(1024, ge=1)
+
+    @property
+    def max_length(self) -> int:
+        """Learned positions end."""
+        return self.max_positions
+
+    def dilation(self, layer: int) -> int:
+        """The distance between the taps of this layer, counted from 0."""
+        return self.dilations[layer % len(self.dilations)]
+
+
+@dataclass(frozen=True)
+class ConvolutionalMemory(Memory):
+    """Keys z and values z + e side by side (B, S, 2 d_model), and their mask (B, 1, 1, S)."""
+
+    states: Tensor
+    mask: Tensor
+
+
+@models.register("convolutional")
+class Convolutional(Seq2Seq):
+    """The model of Figure 1 there.
+
+    Args:
+        config: Its sizes.
+        src_vocab_size: V of the source side, pad included.
+        tgt_vocab_size: V of the target side, pad included.
+    """
+
+    Config = ConvolutionalConfig
+
+    def __init__(
+        self, config: ConvolutionalConfig, *, src_vocab_size: int, tgt_vocab_size: int
+    ) -> None:
+        super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+        d_model, d_conv = config.d_model, config.d_conv
+        self.src_embedding, self.tgt_embedding = _embedding(config), _embedding(config)
+        keep = 1 - config.dropout  # these two read what dropout leaves
+        self.encoder_in = Projection(d_model, d_conv, gain=keep)
+        self.decoder_in = Projection(d_model, d_conv, gain=keep)
+        self.encoder = nn.ModuleList(EncoderLayer(config, i) for i in range(config.n_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, i) for i in range(config.n_layers))
+        self.encoder_out = Projection(d_conv, d_model)
+        self.decoder_out = Projection(d_conv, d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def encode(self, src: Tensor) -> ConvolutionalMemory:
+        """The encoder stack; padding is as the zeros beyond the ends of a sentence."""
+        real = src != self.src_pad  # (B, S)
+        embedded = self.src_embedding(self.src_table(src))  # (B, S, d_model)
+        x = self.encoder_in(embedded)  # (B, S, C)
+        for layer in self.encoder:
+            x = layer(x, real[:, :, None])
+        # Two gradients from each decoder layer meet here, by keys and by values: section 3.4.
+        z = scale_gradient(self.encoder_out(x), 1 / (2 * len(self.decoder)))  # (B, S, d_model)
+        states = torch.cat([z, _sum(z, embedded)], dim=-1)  # (B, S, 2 d_model)
+        return ConvolutionalMemory(states, real[:, None, None, :])
+
+    def hidden(self, tgt_in: Tensor, memory: Memory) -> Tensor:
+        """The decoder stack; each position sees those before it."""
+        assert isinstance(memory, ConvolutionalMemory)
+        embedded = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
+        x = self.decoder_in(embedded)  # (B, T, C)
+        for layer in self.decoder:
+            x = layer(x, embedded, memory)
+        return self.dropout(self.decoder_out(x))  # type: ignore[no-any-return]  # (B, T, d_model)
+
+    def start(self, memory: Memory, n_beams: int) -> "ConvolutionalState":
+        """Nothing decoded yet."""
+        assert isinstance(memory, ConvolutionalMemory)
+        return ConvolutionalState(
+            memory=memory,
+            inputs=[deque(maxlen=layer.convolution.span) for layer in self._decoder_layers()],
+            ancestors=memory.mask.new_zeros(len(memory.mask), n_beams, 0, dtype=torch.long),
+        )
+
+    def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "ConvolutionalState"]:
+        """One position of the decoder stack for K hypotheses a sentence."""
+        assert isinstance(state, ConvolutionalState)
+        # (B, K, d_model): K hypotheses are K queries at one position
+        embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.n_steps)
+        x = self.decoder_in(embedded)  # (B, K, C)
+        for layer, inputs in zip(self._decoder_layers(), state.inputs, strict=True):
+            x = layer.step(x, inputs, embedded, state)
+        state.grow()
+        return self.logits(self.decoder_out(x)), state  # (B, K, V - 1)
+
+    def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
+        """The attention of each decoder layer, of one head."""
+        return {"cross": [layer.attention for layer in self._decoder_layers()]}
+
+    def _decoder_layers(self) -> Iterator["DecoderLayer"]:
+        for layer in self.decoder:
+            assert isinstance(layer, DecoderLayer)
+            yield layer
+
+
+@dataclass
+class ConvolutionalState(DecoderState):
+    """What the kernels look back on; as in docs/decisions/0010 nothing moves with the beams.
+
+    ancestors[b, k, t] is the place that hypothesis k of sentence b went through at position t.
+    """
+
+    memory: ConvolutionalMemory
+    inputs: list[deque[Tensor]]  # a layer: its latest inputs (B, K, C), as many as it looks back
+    ancestors: Tensor  # (B, K, T)
+
+    @property
+    def n_steps(self) -> int:
+        """T, the number of positions decoded."""
+        return self.ancestors.shape[2]
+
+    def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
+        """What each hypothesis gave a layer `distance` positions ago: (B, K, C)."""
+        past = inputs[-distance]  # (B, K, C)
+        n_batch, n_beams, _ = past.shape
+        first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
+        return past.flatten(0, 1)[first + self.ancestors[:, :, -distance]]  # (B, K, C)
+
+    def grow(self) -> None:
+        """Close the position: each hypothesis went through its own place."""
+        n_batch, n_beams, _ = self.ancestors.shape
+        own = torch.arange(n_beams, device=self.ancestors.device)[:, None]
+        self.ancestors = torch.cat([self.ancestors, own.expand(n_batch, -1, -1)], dim=2)
+
+    def reorder(self, beams: Tensor) -> None:
+        """Hypotheses inherit their ancestors; inputs stay where they are."""
+        self.ancestors = self.ancestors.gather(1, beams[:, :, None].expand_as(self.ancestors))
+
+    def keep(self, sentences: Tensor) -> None:
+        """Forget all sentences but these."""
+        self.memory = ConvolutionalMemory(
+            self.memory.states[sentences], self.memory.mask[sentences]
+        )
+        self.ancestors = self.ancestors[sentences]
+        self.inputs = [deque((x[sentences] for x in past), past.maxlen) for past in self.inputs]
+
+
+class EncoderLayer(nn.Module):
+    """Section 3.2: a convolution that sees as far ahead as back (or one more), and a residual."""
+
+    def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(
+            config, kernel=config.encoder_kernel, dilation=config.dilation(layer)
+        )
+
+    def forward(self, x: Tensor, real: Tensor) -> Tensor:
+        """(B, S, C) -> (B, S, C), where `real` (B, S, 1) is False at padding."""
+        back = self.convolution.span // 2
+        return _sum(self.convolution(x * real, back), x)
+
+
+class DecoderLayer(nn.Module):
+    """Sections 3.2 and 3.3: a convolution that sees back only, then attention; residuals."""
+
+    def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(
+            config, kernel=config.decoder_kernel, dilation=config.dilation(layer)
+        )
+        self.query = Projection(config.d_conv, config.d_model)
+        self.attention = DotAttention()
+        self.context = Projection(config.d_model, config.d_conv)
+
+    def forward(self, x: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
+        """(B, T, C) -> (B, T, C), all positions at once; `embedded` (B, T, d_model) is g."""
+        return self.attend(x, self.convolution(x, self.convolution.span), embedded, memory)
+
+    def step(
+        self, x: Tensor, inputs: deque[Tensor], embedded: Tensor, state: ConvolutionalState
+    ) -> Tensor:
+        """(B, K, C) -> (B, K, C): K hypotheses are K queries at one position."""
+        distances = range(self.convolution.span, 0, -self.convolution.dilation)
+        taps = [
+            state.look_back(inputs, n) if n <= len(inputs) else torch.zeros_like(x)
+            for n in distances
+        ]
+        inputs.append(x)
+        return self.attend(x, self.convolution.gate([*taps, x]), embedded, state.memory)
+
+    def attend(self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
+        """What follows the convolution h (B, T, C) of x (B, T, C)."""
+        query = _sum(self.query(h), embedded)  # (B, T, d_model)
+        context = self.attention(query, memory.states, memory.mask)  # (B, T, d_model)
+        return _sum(_sum(self.context(context), h), x)  # (B, T, C)
+
+
+class GatedConvolution(nn.Module):
+    """Section 3.2: GLU(W u + b).
+
+    A convolution is one product of its taps side by side, for whole sentences as for a step.
+    """
+
+    def __init__(self, config: ConvolutionalConfig, *, kernel: int, dilation: int) -> None:
+        super().__init__()
+        self.dilation = dilation
+        self.span = (kernel - 1) * dilation  # from the first tap to the last
+        self.dropout = nn.Dropout(config.dropout)
+        width = config.d_conv
+        self.taps = Projection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
+
+    def forward(self, x: Tensor, back: int) -> Tensor:
+        """(B, T, C) -> (B, T, C), with `back` of the span before a position and the rest after."""
+        n = x.shape[1]
+        x = F.pad(self.dropout(x), (0, 0, back, self.span - back))  # (B, T + span, C)
+        return self.gate([x[:, i : i + n] for i in range(0, self.span + 1, self.dilation)])
+
+    def gate(self, taps: list[Tensor]) -> Tensor:
+        """k taps (B, T, C), the earliest first -> (B, T, C)."""
+        return F.glu(self.taps(torch.cat(taps, dim=-1)), dim=-1)  # (B, T, k C) -> (B, T, C)
+
+
+class DotAttention(Attends):
+    """Section 3.3: the dot product, unscaled, of one head; the mean value times S sqrt(1 / S)."""
+
+    def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Attend from `query` (B, T, d_model) to `memory` (B, S, 2 d_model): (B, T, d_model)."""
+        _, value = memory.chunk(2, dim=-1)  # (B, S, d_model)
+        n_keys = mask.sum(dim=-1)  # (B, 1, 1), S without padding
+        context = self.weights(query, memory, mask)[:, 0] @ value  # (B, T, d_model)
+        return context * n_keys.sqrt()
+
+    def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """How much each position of `query` attends to each of `memory`: (B, 1, T, S)."""
+        key, _ = memory.chunk(2, dim=-1)  # (B, S, d_model)
+        scores = (query @ key.mT)[:, None]  # (B, 1, T, S)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(dim=-1)
+
+
+class Projection(nn.Module):
+    """x W^T + b, with W drawn so that the output varies `gain` times as much as x: section 3.5."""
+
+    def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(n_out, n_in))
+        self.bias = nn.Parameter(torch.zeros(n_out))
+        nn.init.normal_(self.weight, std=math.sqrt(gain / n_in))
+        self._product = Product()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., n_in) -> (..., n_out)."""
+        return self._product(x, self.weight, self.bias)  # type: ignore[no-any-return]
+
+
+def scale_gradient(x: Tensor, scale: float) -> Tensor:
+    """x itself, whose gradient is multiplied by `scale`."""
+    return x.detach() + scale * (x - x.detach())
+
+
+def _sum(one: Tensor, other: Tensor) -> Tensor:
+    """Section 3.4: a sum of equally varied summands that varies no more than they."""
+    return (one + other) * math.sqrt(0.5)
+
+
+def _embedding(config: ConvolutionalConfig) -> Embedding:
+    """Section 3.1: words and positions begin equally large."""
+    std = 1 / math.sqrt(config.d_model)
+    positions = LearnedPositions(config.d_model, config.max_positions, std=std)
+    return Embedding(config.d_model, positions, config.dropout, scaled=False)
