@@ -26,6 +26,7 @@ MakeTrainer = Callable[..., Trainer]
 TINY: dict[str, dict[str, Any]] = {
     "convolutional": {"n_layers": 2, "d_model": 16, "d_conv": 24, "max_positions": 64},
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
+    "recurrent": {"n_layers": 2, "d_model": 16},
 }
 
 

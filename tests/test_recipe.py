@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from yakusu.errors import RecipeError
-from yakusu.recipe import Recipe, differences, load_recipe, recipe_names, save_recipe
+from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
+from yakusu.recipes import recipe_names
+from yakusu.training.schedule import lrate
 
 
 def recipe_file(folder: Path, text: str) -> Path:
@@ -24,7 +26,7 @@ def fault(path: Path | str, *overrides: str) -> str:
 
 
 def test_the_packaged_recipes_are_these() -> None:
-    assert recipe_names() == ["base", "big", "conv", "demo", "small", "tiny"]
+    assert recipe_names() == ["base", "big", "conv", "demo", "lstm", "small", "tiny"]
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,16 @@ def test_packaged_recipes_have_the_sizes_of_their_names(
 ) -> None:
     m = load_recipe(name).model
     assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
+
+
+def test_lstm_is_luongs_with_the_second_papers_training() -> None:
+    recipe = load_recipe("lstm")
+    model, training = recipe.model, recipe.training
+    assert (model.name, model.n_layers, model.d_model, model.dropout) == ("recurrent", 4, 1024, 0.3)
+    assert training.clip_norm == 1.0
+    peak = lrate(4000, d_model=1024, warmup_steps=4000, scale=training.lr_scale)
+    assert peak == pytest.approx(0.001, rel=0.02)
+    assert not recipe.tokenizer.joint
 
 
 def test_base_is_the_papers() -> None:
@@ -84,7 +96,9 @@ def test_a_file_goes_before_a_packaged_recipe_of_that_name(
 
 def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
-    assert fault("zzz") == "there is no recipe 'zzz': known: base, big, conv, demo, small, tiny"
+    assert (
+        fault("zzz") == "there is no recipe 'zzz': known: base, big, conv, demo, lstm, small, tiny"
+    )
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 

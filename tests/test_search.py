@@ -296,6 +296,19 @@ MODELS: dict[str, dict[str, Any]] = {
         "d_k": 16,
         "d_v": 8,
     },
+    "recurrent": {"name": "recurrent", "vocab_size": 50, "d_model": 64},
+    "recurrent, wide": {
+        "name": "recurrent",
+        "vocab_size": 1500,
+        "d_model": 256,
+        "attention": "additive",
+    },
+    "recurrent, fixed vector": {
+        "name": "recurrent",
+        "vocab_size": 50,
+        "d_model": 48,
+        "attention": "none",
+    },
 }
 
 

@@ -205,7 +205,7 @@ def _besides(method: Method, n_words: int, n_exact: int) -> Method:
 
 
 def share_lost(vectors: Tensor, made: CompressedVectors) -> float:
-    """The squared error of vectors (V, D), the last of which were compressed, over their variance."""
+    """Squared error over variance of vectors (V, D), of which the last are compressed."""
     whole = vectors.numpy().copy()
     whole[len(whole) - len(made) :] = made.dense()
     return Lost.of(vectors.numpy(), whole.__getitem__).share

@@ -17,6 +17,7 @@ from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.architectures import DEFAULT, AnyConfig, config_of
 from yakusu.model.base import models
+from yakusu.recipes import recipe_names
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
 from yakusu.text import Corpus, FilterConfig, language_of
@@ -110,18 +111,12 @@ def differences(one: Recipe, other: Recipe) -> list[str]:
     ]
 
 
-def recipe_names() -> list[str]:
-    """The recipes that come with yakusu."""
-    folder = resources.files("yakusu") / "recipes"
-    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
-
-
 def _find(name: str | Path) -> Path:
     path = Path(name)
     if path.is_file():
         return path
     if str(name) in recipe_names():
-        return Path(str(resources.files("yakusu") / "recipes" / f"{name}.toml"))
+        return Path(str(resources.files("yakusu.recipes") / f"{name}.toml"))
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
     raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")

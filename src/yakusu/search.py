@@ -17,11 +17,10 @@ from torch import Tensor
 
 from yakusu.config import Config
 from yakusu.model.base import DecoderState, SearchModel
+from yakusu.model.product import MIN_ROWS
 from yakusu.tokenizer import EOS
 
-# Matrix kernels round few rows otherwise than many; from 12 rows on each row is the same whatever
-# stands beside it (MKL), and so is attention over a multiple of 16 keys. See docs/search.md.
-MIN_ROWS = 12
+# Attention over a multiple of 16 keys is the same whatever the padding. See docs/search.md.
 SOURCE_MULTIPLE = 16
 
 

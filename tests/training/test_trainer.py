@@ -18,6 +18,7 @@ from torch import Tensor
 from yakusu.batches import pad
 from yakusu.errors import ModelError, RunError, SignalError
 from yakusu.folder import read_json, save_folder
+from yakusu.model.base import models
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints, load_tensors
 from yakusu.training.trainer import Trainer, seed_step
@@ -370,14 +371,17 @@ def test_validation_is_done_without_dropout(make_trainer: MakeTrainer) -> None:
 # ---- frozen values -------------------------------------------------------------------------------
 
 
-def test_golden_losses_of_five_steps(make_trainer: MakeTrainer) -> None:
+@pytest.mark.parametrize("name", list(models))
+def test_golden_losses_of_five_steps(make_trainer: MakeTrainer, name: str) -> None:
     events: list[dict[str, Any]] = []
-    make_trainer(sizes={"dropout": 0.0}, max_steps=5, log_steps=1, record=events.append).run()
+    sizes = {"name": name, "dropout": 0.0}
+    make_trainer(sizes=sizes, max_steps=5, log_steps=1, record=events.append).run()
     losses = [event["loss"] for event in events if event["event"] == "train"]
     if os.environ.get("YAKUSU_RENEW_GOLDEN"):
-        golden = {**json.loads(GOLDEN.read_text()), "losses": losses}
+        golden = json.loads(GOLDEN.read_text())
+        golden["losses"][name] = losses
         GOLDEN.write_text(json.dumps(golden, indent=2) + "\n")
-    assert losses == pytest.approx(json.loads(GOLDEN.read_text())["losses"], rel=1e-5)
+    assert losses == pytest.approx(json.loads(GOLDEN.read_text())["losses"][name], rel=1e-5)
 
 
 # ---- trouble in the middle -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ import yakusu
 from yakusu.cli import compression, view
 from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
+from yakusu.recipes import recipe_names
 from yakusu.text import Arriving, count_lines, decode_lines, read_lines
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ compression.add_to(app)
 view.add_to(app)
 
 RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A TOML file, or demo, tiny, small, base, big.")
+    str, typer.Argument(metavar="RECIPE", help=f"A TOML file, or {', '.join(recipe_names())}.")
 ]
 Run = Annotated[str, typer.Option("--run", help="Folder of the run: all that is made goes there.")]
 Src = Annotated[str, typer.Option("--src", help="Source sentences, one a line (.gz too).")]

@@ -94,7 +94,7 @@ class NumberTable(Table):
         logits = _product(inner, self.numbers).unflatten(0, hidden.shape[:-1])
         logits += (hidden * self.mean).sum(dim=-1, keepdim=True)
         if not len(self.exact):
-            return logits  # (..., V - 1)
+            return logits  # type: ignore[no-any-return]  # (..., V - 1)
         return torch.cat([self._to_exact(hidden, self.exact), logits], dim=-1)  # (..., V - 1)
 
 
@@ -104,4 +104,5 @@ def _product(x: Tensor, numbers: Tensor) -> Tensor:
         return x @ numbers.to(x.dtype).T
     scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / _GREATEST
     whole = torch._int_mm((x / scale).round().to(torch.int8), numbers.T)
-    return whole.float().mul_(scale)
+    product: Tensor = whole.float().mul_(scale)
+    return product

@@ -9,7 +9,8 @@ from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
 import yakusu.model.convolutional
-import yakusu.model.transformer  # noqa: F401  (all register themselves)
+import yakusu.model.recurrent
+import yakusu.model.transformer  # noqa: F401  (each registers itself)
 from yakusu.model.base import ModelConfig, Seq2Seq, models
 
 DEFAULT = "transformer"

@@ -6,6 +6,7 @@ B batch, T queries, S keys, H heads. Masks are boolean, True = may attend, and b
 
 import math
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -54,8 +55,14 @@ class Attends(nn.Module, ABC):
     """A layer in which each query attends to keys."""
 
     @abstractmethod
-    def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """How much `forward` of the same tensors attends: (B, H, T, S); each row sums to one."""
+    def weights(self, query: Tensor, memory: Any, mask: Tensor | None) -> Tensor:
+        """How much `forward` of the same inputs attends: (B, H, T, S); each row sums to one.
+
+        Args:
+            query: (B, T, D).
+            memory: What it attends to, in whichever form the layer reads it.
+            mask: True where a query may attend; None: everywhere.
+        """
 
 
 class MultiHeadAttention(Attends):

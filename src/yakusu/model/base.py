@@ -121,6 +121,7 @@ class Seq2Seq(SearchModel):
     """
 
     Config: ClassVar[type[ModelConfig]]
+    compiles: ClassVar[bool] = True  # torch.compile takes its training as one graph of any length
     src_table: Table
     tgt_table: Table
     output_table: Table

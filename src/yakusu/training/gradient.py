@@ -31,7 +31,7 @@ class ModelLoss(nn.Module):
         super().__init__()
         self.model, self.epsilon, self.bf16 = model, epsilon, bf16
         self._hidden: Callable[..., Tensor] = (
-            torch.compile(model, dynamic=True) if compiled else model
+            torch.compile(model, dynamic=True) if compiled and model.compiles else model
         )
 
     def forward(self, src: Tensor, tgt: Tensor) -> Loss:
