@@ -61,7 +61,7 @@ class Watch(Silent):
         """Show nothing, and be told of each step."""
         return nullcontext(self)
 
-    def advance(self, n: int = 1, note: str = "") -> None:
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
         """A step is done."""
         assert self.trainer
         state = self.trainer.state

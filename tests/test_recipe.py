@@ -29,6 +29,46 @@ def test_the_packaged_recipes_are_these() -> None:
     assert recipe_names() == ["base", "big", "conv", "demo", "lstm", "small", "tiny"]
 
 
+# Table 3: what a row changes. Base and big have recipes of their own.
+TABLE_3 = {
+    "A-h1": ["model.d_k = 512, not 64", "model.d_v = 512, not 64", "model.n_heads = 1, not 8"],
+    "A-h4": ["model.d_k = 128, not 64", "model.d_v = 128, not 64", "model.n_heads = 4, not 8"],
+    "A-h16": ["model.d_k = 32, not 64", "model.d_v = 32, not 64", "model.n_heads = 16, not 8"],
+    "A-h32": ["model.d_k = 16, not 64", "model.d_v = 16, not 64", "model.n_heads = 32, not 8"],
+    "B-dk16": ["model.d_k = 16, not 64"],
+    "B-dk32": ["model.d_k = 32, not 64"],
+    "C-N2": ["model.n_layers = 2, not 6"],
+    "C-N4": ["model.n_layers = 4, not 6"],
+    "C-N8": ["model.n_layers = 8, not 6"],
+    "C-d256": [
+        "model.d_k = 32, not 64",
+        "model.d_model = 256, not 512",
+        "model.d_v = 32, not 64",
+    ],
+    "C-d1024": [
+        "model.d_k = 128, not 64",
+        "model.d_model = 1024, not 512",
+        "model.d_v = 128, not 64",
+    ],
+    "C-ff1024": ["model.d_ff = 1024, not 2048"],
+    "C-ff4096": ["model.d_ff = 4096, not 2048"],
+    "D-drop0.0": ["model.dropout = 0.0, not 0.1"],
+    "D-drop0.2": ["model.dropout = 0.2, not 0.1"],
+    "D-smooth0.0": ["training.label_smoothing = 0.0, not 0.1"],
+    "D-smooth0.2": ["training.label_smoothing = 0.2, not 0.1"],
+    "E-learned": ["model.positions = 'learned', not 'sinusoidal'"],
+}
+
+
+def test_every_row_of_table_3_has_a_recipe() -> None:
+    assert recipe_names("table3") == sorted(TABLE_3)
+
+
+@pytest.mark.parametrize("row", TABLE_3)
+def test_a_row_of_table_3_differs_from_base_by_what_the_table_says(row: str) -> None:
+    assert sorted(differences(load_recipe(f"table3/{row}"), load_recipe("base"))) == TABLE_3[row]
+
+
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [

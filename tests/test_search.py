@@ -310,10 +310,17 @@ MODELS: dict[str, dict[str, Any]] = {
         "attention": "none",
     },
 }
+VARIANTS: dict[str, dict[str, Any]] = {
+    "restricted, additive": {"mixing": "restricted", "neighbourhood": 7, "score": "additive"},
+    "convolution": {"mixing": "convolution"},
+    "recurrence": {"mixing": "recurrent"},
+    "experts": {"n_experts": 4},
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "beam"), [(name, beam) for name in MODELS for beam in (1, 3, 4, 5)]
+    ("name", "beam"),
+    [*((name, beam) for name in MODELS for beam in (1, 3, 4, 5)), *((v, 4) for v in VARIANTS)],
 )
 @settings(
     deadline=None,
@@ -337,7 +344,7 @@ def test_output_is_bit_for_bit_the_same_for_any_batch_size_and_order(
 ) -> None:
     config = SearchConfig(beam=beam, n_best=beam, max_extra=6)
     if (name, beam) not in searched:
-        sizes = MODELS[name]
+        sizes = {**MODELS, **VARIANTS}[name]
         model = sharpened(tiny(tied="none", **sizes), 3.0) if sizes else copy_task.model
         ids = mixed_sentences(sequences, model.src_vocab_size)
         alone = [beam_search(model, padded(model, [sentence]), config)[0] for sentence in ids]

@@ -115,8 +115,9 @@ def _find(name: str | Path) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    if str(name) in recipe_names():
-        return Path(str(resources.files("yakusu.recipes") / f"{name}.toml"))
+    packaged = resources.files("yakusu.recipes") / f"{name}.toml"
+    if packaged.is_file():
+        return Path(str(packaged))
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
     raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")

@@ -1,18 +1,22 @@
 """Eq. 1 by hand, against torch's kernel and torch's own multi-head attention."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from yakusu.model.attention import (
+    CrossAttention,
     MultiHeadAttention,
+    ScaledDotProduct,
     attention,
     attention_weights,
     causal_mask,
     fused_attention,
 )
+from yakusu.model.self_attention import CausalSelfAttention, SelfAttention
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
@@ -58,11 +62,10 @@ def test_causal_mask_lets_a_position_see_itself_and_those_before() -> None:
     ]
 
 
-@pytest.fixture
-def pair() -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
+def beside_torchs(kind: Any) -> tuple[Any, nn.MultiheadAttention]:
     """Ours, and torch's with the same weights."""
     torch.manual_seed(0)
-    ours = MultiHeadAttention(d_model=12, n_heads=3, d_k=4, d_v=4)
+    ours = kind(d_model=12, n_heads=3, d_k=4, d_v=4, score=ScaledDotProduct())
     oracle = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
     with torch.no_grad():
         oracle.in_proj_weight.copy_(ours.w_qkv)
@@ -70,34 +73,45 @@ def pair() -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
     return ours, oracle
 
 
-def test_self_attention_equals_torchs_module(
-    pair: tuple[MultiHeadAttention, nn.MultiheadAttention],
-) -> None:
-    ours, oracle = pair
+REAL = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])  # (B, S)
+
+
+def test_self_attention_equals_torchs_module() -> None:
+    ours, oracle = beside_torchs(SelfAttention)
+    x = randn(2, 7, 12)
+    expected, weights = oracle(x, x, x, key_padding_mask=~REAL, average_attn_weights=False)
+    torch.testing.assert_close(ours(x, REAL[:, None, None]), expected)
+    torch.testing.assert_close(ours.weights(x, REAL[:, None, None]), weights)
+
+
+def test_causal_self_attention_equals_torchs_module() -> None:
+    ours, oracle = beside_torchs(CausalSelfAttention)
     x, mask = randn(2, 5, 12), causal_mask(5, torch.device("cpu"))
-    expected, _ = oracle(x, x, x, attn_mask=~mask)
-    torch.testing.assert_close(ours(x, x, mask), expected)
+    expected, weights = oracle(x, x, x, attn_mask=~mask, average_attn_weights=False)
+    torch.testing.assert_close(ours(x, None), expected)
+    torch.testing.assert_close(ours.weights(x, None), weights)
 
 
-def test_cross_attention_equals_torchs_module(
-    pair: tuple[MultiHeadAttention, nn.MultiheadAttention],
-) -> None:
-    ours, oracle = pair
+def test_cross_attention_equals_torchs_module() -> None:
+    ours, oracle = beside_torchs(CrossAttention)
     x, memory = randn(2, 5, 12), randn(2, 7, 12, seed=1)
-    real = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
-    expected, _ = oracle(x, memory, memory, key_padding_mask=~real)
-    torch.testing.assert_close(ours(x, memory, real[:, None, None]), expected)
+    expected, weights = oracle(
+        x, memory, memory, key_padding_mask=~REAL, average_attn_weights=False
+    )
+    torch.testing.assert_close(ours(x, memory, REAL[:, None, None]), expected)
+    torch.testing.assert_close(ours.weights(x, memory, REAL[:, None, None]), weights)
 
 
 def test_self_attention_is_cross_attention_to_itself() -> None:
-    torch.manual_seed(0)
-    ours, x = MultiHeadAttention(d_model=12, n_heads=3, d_k=5, d_v=7), randn(2, 5, 12)
-    torch.testing.assert_close(ours(x, x, None), ours(x, x.clone(), None))
+    sizes = {"d_model": 12, "n_heads": 3, "d_k": 5, "d_v": 7, "score": ScaledDotProduct()}
+    ours, cross, x = SelfAttention(**sizes), CrossAttention(**sizes), randn(2, 5, 12)
+    cross.load_state_dict(ours.state_dict())
+    torch.testing.assert_close(ours(x, None), cross(x, x, None))
 
 
 def test_each_projection_of_all_heads_is_xavier_uniform() -> None:
     torch.manual_seed(0)
-    ours = MultiHeadAttention(d_model=64, n_heads=4, d_k=8, d_v=32)
+    ours = MultiHeadAttention(d_model=64, n_heads=4, d_k=8, d_v=32, score=ScaledDotProduct())
     for matrix in (*ours.w_qkv.split(ours.widths), ours.w_o):
         bound = math.sqrt(6 / sum(matrix.shape))
         assert 0.97 * bound < matrix.abs().max() <= bound

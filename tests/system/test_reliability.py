@@ -455,14 +455,19 @@ def losses(run: Path) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sharded", ["false", "true"])
-def test_two_processes_learn_what_one_does(corpus: Path, tmp_path: Path, sharded: str) -> None:
+@pytest.mark.parametrize(
+    ("sharded", "n_experts"), [("false", 0), ("true", 0), ("false", 4), ("true", 4)]
+)
+def test_two_processes_learn_what_one_does(
+    corpus: Path, tmp_path: Path, sharded: str, n_experts: int
+) -> None:
     options = (
         "model.dropout=0",
         "training.log_steps=1",
         "training.max_steps=8",
         "training.clip_norm=1.0",
         f"training.sharded={sharded}",
+        f"model.n_experts={n_experts}",  # some are chosen in one process alone
     )
     alone, together = tmp_path / "alone", tmp_path / "together"
     yakusu.train(recipe_for(corpus, alone, *options))

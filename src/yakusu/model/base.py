@@ -22,6 +22,7 @@ from yakusu.registry import Registry
 
 UNLIMITED = 2**31
 Role = Literal["encoder", "decoder", "cross"]  # what attends: source to source, and so on
+Side = Literal["source", "target"]
 
 
 class ModelConfig(Config):
@@ -36,6 +37,22 @@ class ModelConfig(Config):
     def max_length(self) -> int:
         """The longest sentence, in tokens, that the model can represent."""
         return UNLIMITED
+
+
+class Routes(nn.Module, ABC):
+    """A layer that chooses for each token by which of its parts it is computed."""
+
+    @abstractmethod
+    def imbalance(self, real: Tensor) -> Tensor:
+        """What training adds to the loss of a target token for the last pass; 0 in evaluation.
+
+        Args:
+            real: (B, n), True at positions that are no padding.
+        """
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Let go of the last pass."""
 
 
 class DecoderState(ABC):
@@ -121,7 +138,6 @@ class Seq2Seq(SearchModel):
     """
 
     Config: ClassVar[type[ModelConfig]]
-    compiles: ClassVar[bool] = True  # torch.compile takes its training as one graph of any length
     src_table: Table
     tgt_table: Table
     output_table: Table
@@ -150,6 +166,11 @@ class Seq2Seq(SearchModel):
         return self.config.max_length
 
     @property
+    def compiles(self) -> bool:
+        """Whether torch.compile takes its training as one graph of any length."""
+        return True
+
+    @property
     def output_weight(self) -> Tensor:
         """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
         assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"
@@ -169,6 +190,10 @@ class Seq2Seq(SearchModel):
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
         """Its layers of attention by role, the first layer first."""
+        return {}
+
+    def routing_layers(self) -> Mapping[Side, Sequence[Routes]]:
+        """Its layers that choose, by the side whose tokens they see."""
         return {}
 
     def attentions(self, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:

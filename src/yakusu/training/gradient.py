@@ -16,6 +16,7 @@ from yakusu.batches import Indices, collate
 from yakusu.data import Pairs
 from yakusu.errors import RunError
 from yakusu.model.base import Seq2Seq
+from yakusu.training.balance import balanced, forget
 from yakusu.training.device import out_of_memory
 from yakusu.training.loss import Loss, smoothed_loss
 from yakusu.training.parallel import Group
@@ -36,6 +37,13 @@ class ModelLoss(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Loss:
         """Of source ids (B, S) and target ids (B, T), both padded."""
+        try:
+            loss = self._of_tokens(src, tgt)
+            return loss._replace(smoothed=balanced(loss.smoothed, self.model, src, tgt))
+        finally:
+            forget(self.model)
+
+    def _of_tokens(self, src: Tensor, tgt: Tensor) -> Loss:
         real = tgt != self.model.tgt_pad  # (B, T)
         with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
             hidden = self._hidden(src, tgt)[real]  # (N, D)
