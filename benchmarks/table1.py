@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from common import RESULTS, record
+from runs import records
 from yakusu.model.feedforward import FeedForward
 from yakusu.model.parts import TransformerConfig, decoder_mixing, encoder_mixing
 from yakusu.model.self_attention import SelfAttention
@@ -300,9 +301,7 @@ def stated(layer: Layer) -> str:
 def show(name: str, result: dict[str, Any]) -> None:
     """Print a row."""
     layer = LAYERS[name]
-    print(
-        f"\n{name}: O({layer.complexity}), sequential O({layer.sequential}), path O({layer.path})"
-    )
+    print(f"\n{name}: stated {stated(layer)}")
     for by, found in result["exponents"].items():
         ours = ", ".join(f"{measure} {value:5.2f}" for measure, value in found.items())
         print(f"  exponent of {by}: stated {layer.stated[by]:g}; {ours}")
@@ -334,7 +333,8 @@ def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
         "operations between the farthest positions",
     )
     for each, title in zip(axes, titles, strict=True):
-        each.set(title=title, xlabel="n", xscale="log", yscale="log")
+        each.set(title=title, xlabel="n", yscale="log")
+        each.set_xscale("log", base=2)
     axes[0].legend(fontsize="small")
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
@@ -359,7 +359,6 @@ def main() -> None:
         show(name, results[name])
     if args.no_record:
         return
-    draw(RESULTS / "table1.png", results)
     for name, result in results.items():
         layer = LAYERS[name]
         powers = "; ".join(
@@ -372,6 +371,8 @@ def main() -> None:
             "paper": stated(layer),
         }
         record("table1", {**facts, **result}, seed=args.seed, threads=1)
+    known = records("table1")
+    draw(RESULTS / "table1.png", {name: known[name] for name in LAYERS if name in known})
 
 
 if __name__ == "__main__":
