@@ -13,6 +13,7 @@ import torch
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.batches import BatchConfig
 from yakusu.data import Pairs
+from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
 from yakusu.model.transformer import Transformer, TransformerConfig
 from yakusu.progress import Silent
@@ -110,7 +111,7 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             batches=BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens),
             seed=seed,
             folder=folder or tmp_path / "checkpoints",
-            bleu=bleu,
+            score=lambda model: Score("BLEU", bleu(model), "of a test"),
             record=record,
             progress=Silent(),
         )
@@ -152,7 +153,7 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
         batches=BatchConfig(step_tokens=1000, batch_tokens=1000),
         seed=1,
         folder=folder / "checkpoints",
-        bleu=lambda _: 0.0,
+        score=lambda _: Score("BLEU", 0.0, "of a test"),
         record=events.append,
         progress=Silent(),
     ).run()

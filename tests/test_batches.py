@@ -9,8 +9,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.batches import Batch, Indices, collate, cut_by_length, epoch_steps, fullness, pad
-from yakusu.data import Pairs
+from yakusu.batches import (
+    Batch,
+    Indices,
+    collate,
+    cut_by_length,
+    epoch_steps,
+    fullness,
+    pad,
+    seen_in_epoch,
+)
+from yakusu.data import Pairs, Part
 
 
 class Lengths:
@@ -35,6 +44,10 @@ def corpus(lengths: list[tuple[int, int]]) -> Pairs:
 
 
 class PairsOfLengths(SimpleNamespace):
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(len(self), 1.0),)
+
     def __len__(self) -> int:
         return len(self.src)
 
@@ -198,3 +211,35 @@ def test_collate_reads_the_pairs_named_and_pads_each_side_with_its_own() -> None
 def test_a_batch_moves_as_a_whole() -> None:
     batch = Batch(torch.ones(2, 3), torch.zeros(2, 2)).to(torch.device("meta"))
     assert batch.src.is_meta and batch.tgt.is_meta
+
+
+# ---- parts at their weights ----------------------------------------------------------------------
+
+
+def test_one_part_is_seen_once_an_epoch() -> None:
+    for epoch in (0, 7):
+        assert seen_in_epoch((Part(5, 1.0),), seed=1, epoch=epoch).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 1.0, 1.7, 3.0])
+def test_a_part_is_seen_by_its_weight_and_all_its_pairs_alike(weight: float) -> None:
+    parts = (Part(30, 1.0), Part(20, weight))
+    shown = [seen_in_epoch(parts, seed=3, epoch=epoch) for epoch in range(10)]
+    for numbers in shown:
+        assert len(numbers) == 30 + round(20 * weight)
+        assert numbers[:30].tolist() == list(range(30))
+    times = np.bincount(np.concatenate(shown), minlength=50)
+    assert len(times) == 50
+    assert times[30:].sum() == 10 * round(20 * weight)
+    assert times[30:].max() - times[30:].min() <= 1
+
+
+def test_what_an_epoch_shows_follows_from_seed_and_epoch() -> None:
+    parts = (Part(4, 1.0), Part(100, 0.5))
+
+    def seen(seed: int, epoch: int) -> list[int]:
+        return seen_in_epoch(parts, seed=seed, epoch=epoch).tolist()
+
+    assert seen(1, 2) == seen(1, 2)
+    assert seen(1, 2) != seen(2, 2)
+    assert not set(seen(1, 2)[4:]) & set(seen(1, 3)[4:])  # two halves of one permutation

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from yakusu.corpus import Corpus
 from yakusu.data import Pairs, binarise, chosen_pairs, dtype_for, sift
 from yakusu.errors import DataError, RunError
 from yakusu.folder import write_json
 from yakusu.progress import Silent
-from yakusu.text import Corpus, FilterConfig, FilterReport, Pair
+from yakusu.text import FilterConfig, FilterReport, Pair
 from yakusu.tokenizer import EOS, Tokenizer, TokenizerConfig
 
 EVERYTHING = FilterConfig(max_tokens=10**6, max_ratio=10**6)

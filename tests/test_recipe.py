@@ -9,6 +9,8 @@ from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate
 
+RECIPES = ["base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
+
 
 def recipe_file(folder: Path, text: str) -> Path:
     path = folder / "my.toml"
@@ -26,7 +28,7 @@ def fault(path: Path | str, *overrides: str) -> str:
 
 
 def test_the_packaged_recipes_are_these() -> None:
-    assert recipe_names() == ["base", "big", "conv", "demo", "lstm", "small", "tiny"]
+    assert recipe_names() == RECIPES
 
 
 # Table 3: what a row changes. Base and big have recipes of their own.
@@ -85,6 +87,14 @@ def test_packaged_recipes_have_the_sizes_of_their_names(
     assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
 
 
+def test_parse_is_the_papers() -> None:
+    recipe = load_recipe("parse")
+    assert (recipe.model.n_layers, recipe.model.d_model) == (4, 1024)
+    assert recipe.tokenizer.vocab_size == 16_000
+    search = recipe.search
+    assert (search.beam, search.alpha, search.max_extra) == (21, 0.3, 300)
+
+
 def test_lstm_is_luongs_with_the_second_papers_training() -> None:
     recipe = load_recipe("lstm")
     model, training = recipe.model, recipe.training
@@ -136,9 +146,7 @@ def test_a_file_goes_before_a_packaged_recipe_of_that_name(
 
 def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
-    assert (
-        fault("zzz") == "there is no recipe 'zzz': known: base, big, conv, demo, lstm, small, tiny"
-    )
+    assert fault("zzz") == f"there is no recipe 'zzz': known: {', '.join(RECIPES)}"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 
@@ -379,3 +387,24 @@ def test_learned_positions_must_reach_the_longest_sentence() -> None:
     with pytest.raises(RecipeError, match="max_positions = 256 is less than"):
         load_recipe("tiny", overrides)
     assert load_recipe("tiny", [*overrides, "filters.max_tokens=255"]).model.max_positions == 256
+
+
+# ---- the task ------------------------------------------------------------------------------------
+
+
+def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
+    trees, text = ("data.train.trees=a.mrg",), ("data.train.src=a.en", "data.train.tgt=a.de")
+    assert "only a parser is trained on trees: set task = 'parsing'" in fault("tiny", *trees)
+    assert "trained on trees: name them as data.train.trees" in fault("parse", *text)
+    assert "name them as data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")
+    assert load_recipe("parse", trees).task == "parsing"
+
+
+def test_a_parser_says_tokens_and_a_translator_text() -> None:
+    assert "begin with the recipe 'parse'" in fault("tiny", "task=parsing")
+    assert "begin with the recipe 'parse'" in fault("parse", "tokenizer.target=text")
+
+
+def test_trees_stand_alone() -> None:
+    message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
+    assert "a corpus of trees is nothing else: a.mrg stands alone" in message

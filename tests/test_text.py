@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.errors import DataError
 from yakusu.text import (
-    Corpus,
     FilterConfig,
     FilterReport,
     Repeats,
     decode_lines,
     length_fault,
     read_lines,
-    read_pairs,
     text_fault,
     windows,
 )

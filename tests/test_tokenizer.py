@@ -201,3 +201,33 @@ def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
 def test_no_text_to_learn_from_is_a_data_error(line: list[str]) -> None:
     with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learnt"):
         Tokenizer.train(line, line, TokenizerConfig(vocab_size=64), seed=1)
+
+
+# ---- a side of tokens ----------------------------------------------------------------------------
+
+
+def test_a_side_of_tokens_holds_each_as_it_is() -> None:
+    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    brackets = ["(S (NP XX )NP (VP XX )VP )S", "(ALONGERLABELTHANMOST XX )ALONGERLABELTHANMOST"]
+    tokenizer = Tokenizer.train(SRC, brackets * 2, config, seed=1)
+    ids = tokenizer.encode_target(brackets)
+    assert [len(sentence) for sentence in ids] == [9, 4]
+    assert tokenizer.decode_target([sentence[:-1] for sentence in ids]) == brackets
+    assert tokenizer.tgt_vocab_size == len({*" ".join(brackets).split()}) + 3  # eos, unk, pad
+    assert tokenizer.target_pieces([2]) == ["▁XX"]  # the most frequent comes first
+    assert tokenizer.encode_target(["(S (NEW XX )S"])[0][1] == UNK
+
+
+def test_of_tokens_that_are_too_many_the_rarest_are_unknown() -> None:
+    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
+    tokenizer = Tokenizer.train(SRC, words, config, seed=1)
+    assert tokenizer.tgt_vocab_size == SIDE_SIZE
+    the, other, end = tokenizer.encode_target(["the The"])[0]
+    assert the != other and end == EOS and UNK not in (the, other)
+    assert sum(ids[0] == UNK for ids in tokenizer.encode_target(words)) == 60 - (SIDE_SIZE - 5)
+
+
+def test_tokens_share_no_vocabulary_with_text() -> None:
+    with pytest.raises(ValueError, match=r"set tokenizer\.joint = false"):
+        TokenizerConfig(target="tokens")

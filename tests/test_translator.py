@@ -231,7 +231,9 @@ def test_a_window_is_sorted_by_length_into_batches(
     lengths: list[list[int]] = []
     batch = ours._batch
     monkeypatch.setattr(
-        ours, "_batch", lambda ids: (lengths.append([len(s) for s in ids]), batch(ids))[1]
+        ours,
+        "_batch",
+        lambda lines, ids: (lengths.append([len(s) for s in ids]), batch(lines, ids))[1],
     )
     mixed = [SENTENCES[i] for i in (100, 1, 90, 2, 80, 3, 20)]
     ours.translate(mixed)

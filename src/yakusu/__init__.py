@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from yakusu.compression import compress_translator
     from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
-    from yakusu.evaluation import evaluate
+    from yakusu.evaluation import evaluate, evaluate_trees
     from yakusu.pipeline import average, prepare, train, translate, verify
     from yakusu.recipe import Recipe, load_recipe
     from yakusu.translator import Translator
@@ -29,7 +29,7 @@ _HOMES = {
     "Translator": "translator",
     "compress_translator": "compression",
     "demo": "demonstration",
-    "evaluate": "evaluation",
+    **dict.fromkeys(("evaluate", "evaluate_trees"), "evaluation"),
 }
 _ROOMS = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "compress_translator",
     "demo",
     "evaluate",
+    "evaluate_trees",
     "load_recipe",
     "prepare",
     "train",

@@ -6,6 +6,7 @@ is several batches. The order is a pure function of (seed, epoch).
 B batch, S source, T target.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from pydantic import Field
 from torch import Tensor
 
 from yakusu.config import Config
-from yakusu.data import Ids, Pairs
+from yakusu.data import Ids, Pairs, Part
 
 Indices = npt.NDArray[np.int64]
 
@@ -73,12 +74,14 @@ def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indic
 def epoch_steps(
     pairs: Pairs, *, step_tokens: int, batch_tokens: int, seed: int, epoch: int
 ) -> list[list[Indices]]:
-    """The steps of one epoch, each a list of batches of pair numbers; every pair occurs once.
+    """The steps of one epoch, each a list of batches of pair numbers.
 
-    The epoch is shared out evenly, so that no step is a small remainder.
+    Every pair occurs once, or as often as the weight of its part of the corpus says. The epoch is
+    shared out evenly, so that no step is a small remainder.
     """
     rng = np.random.default_rng([seed, epoch])
-    batches = cut_by_length(rng.permutation(len(pairs)), pairs, batch_tokens)
+    seen = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))
+    batches = cut_by_length(seen, pairs, batch_tokens)
     batches = [batches[i] for i in rng.permutation(len(batches))]
     src, tgt = pairs.src.lengths, pairs.tgt.lengths
     sizes = np.array([max(src[batch].sum(), tgt[batch].sum()) for batch in batches])
@@ -87,6 +90,24 @@ def epoch_steps(
     cuts = np.searchsorted(ends - sizes / 2, ends[-1] * np.arange(1, n_steps) / n_steps)
     bounds = [0, *cuts.tolist(), len(batches)]
     return [batches[a:b] for a, b in pairwise(bounds) if a < b]
+
+
+def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
+    """The numbers of the pairs that an epoch shows, in order; a pair may occur more than once.
+
+    Of a part with n pairs and weight w each epoch shows the next round(n w) of an endless row of
+    permutations: over any number of epochs all its pairs are seen equally often, give or take one.
+    """
+    shown, first = [], 0
+    for number, part in enumerate(parts):
+        n = part.n_pairs
+        n_shown = round(n * part.weight)
+        places = np.arange(epoch * n_shown, (epoch + 1) * n_shown)
+        for lap in np.unique(places // n) if n else ():
+            order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
+            shown.append(first + order[places[places // n == lap] % n])
+        first += n
+    return np.sort(np.concatenate(shown)).astype(np.int64)
 
 
 def fullness(pairs: Pairs, batches: list[Indices]) -> float:

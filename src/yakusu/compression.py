@@ -284,6 +284,7 @@ def _write(
         model=config,
         languages=translator.languages,
         search=translator.search,
+        task=translator.task_name,
         compressed=[table.plan for table in tables],
         documents={
             "receipt.json": json_text(facts),

@@ -3,7 +3,7 @@
     train.src.tokens   the ids of all source sentences in a row, uint16 or uint32
     train.src.offsets  where each sentence begins, uint64, and where the last one ends
     train.tgt.*        the same for the target side
-    train.lines        where each pair stands in the corpus, uint64, counted from 1
+    train.lines        where each pair stands in the corpus, uint64, from 1; extra ones follow
     data.json          sizes, counts and the filters' report
 
 Everything streams: of a pair, memory keeps a byte or two while the repeats are looked for, and the
@@ -24,17 +24,16 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.errors import DataError, RunError
 from yakusu.progress import Progress
 from yakusu.text import (
-    Corpus,
     FilterConfig,
     FilterReport,
     Pair,
     Repeats,
     count_lines,
     length_fault,
-    read_pairs,
     text_fault,
     windows,
 )
@@ -81,12 +80,21 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Pairs that stand side by side in a corpus; an epoch shows each `weight` times."""
+
+    n_pairs: int
+    weight: float
+
+
+@dataclass(frozen=True)
 class Pairs:
     """A binarised parallel corpus."""
 
     src: Sentences
     tgt: Sentences
     lines: npt.NDArray[np.uint64]
+    parts: tuple[Part, ...]
 
     @classmethod
     def open(cls, folder: Path, split: str) -> "Pairs":
@@ -96,7 +104,8 @@ class Pairs:
             RunError: A file is missing or cut off.
         """
         try:
-            dtype = json.loads((folder / "data.json").read_text())["dtype"]
+            facts = json.loads((folder / "data.json").read_text())
+            dtype = facts["dtype"]
         except (OSError, ValueError, KeyError) as error:
             raise RunError(
                 f"{folder / 'data.json'} is missing or broken: run 'yakusu prepare'"
@@ -106,7 +115,9 @@ class Pairs:
         if not lines.exists() or lines.stat().st_size != 8 * len(src):
             raise RunError(f"{lines} is missing or cut off: run 'yakusu prepare' again")
         empty = np.zeros(0, dtype="<u8")  # which cannot be mapped
-        return cls(src, tgt, np.memmap(lines, dtype="<u8", mode="r") if len(src) else empty)
+        numbers = np.memmap(lines, dtype="<u8", mode="r") if len(src) else empty
+        parts = facts.get("parts", {}).get(split, [{"n_pairs": len(src), "weight": 1.0}])
+        return cls(src, tgt, numbers, tuple(Part(**part) for part in parts))
 
     def __len__(self) -> int:
         return len(self.src)
@@ -123,7 +134,8 @@ def sift(
     """Read a corpus once; True for each line whose text passes the filters."""
     fit = bytearray()
     with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
-        with progress.task("reading", "pairs", count_lines(corpus.files[0])) as task:
+        total = None if corpus.trees else count_lines(corpus.files[0])
+        with progress.task("reading", "pairs", total) as task:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
                     fault = text_fault(pair, filters)

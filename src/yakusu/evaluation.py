@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yakusu.errors import DataError
+from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Task
@@ -17,6 +17,7 @@ from yakusu.training.parallel import Group
 from yakusu.translator import Translator
 
 Text = str | Path | Iterable[str]  # a file, or lines
+_TREES = (".mrg", ".mrg.gz")
 
 
 def evaluate(
@@ -31,11 +32,11 @@ def evaluate(
     paper: bool = False,
     progress: Progress | None = None,
 ) -> list[Score | BootstrapResult]:
-    """BLEU, chrF and TER with their signatures.
+    """BLEU, chrF and TER with their signatures; of trees see `evaluate_trees`.
 
     Args:
         system: Translations: a file or lines; or a model folder, which translates `src`.
-        references: What they should be.
+        references: What they should be; a name that ends in .mrg says that these are trees.
         src: Source sentences, where `system` is a model.
         baseline: Another system, to compare with by paired bootstrap.
         lowercase: Ignore case.
@@ -53,6 +54,10 @@ def evaluate(
         ModelError: The model folder is incomplete or corrupt.
     """
     progress = progress or Silent()
+    if isinstance(references, str | Path) and Path(references).name.endswith(_TREES):
+        given = any((src, baseline, lowercase, tokenize, target_language, paper))
+        _refuse_for_trees(system, references, given)
+        return [*evaluate_trees(str(system), references, progress=progress)]
     truth = _read(references, "the truth", None, progress)
     made = _read(system, "the system", src, progress)
     _refuse_unequal(made, truth)
@@ -75,6 +80,45 @@ def evaluate(
             )
         )
     return results
+
+
+def evaluate_trees(
+    system: str | Path, references: str | Path, *, progress: Progress | None = None
+) -> list[Score]:
+    """Labelled F1, precision, recall and exact match, as EVALB counts with COLLINS.prm.
+
+    Args:
+        system: Trees: a file, folder or pattern; or a model folder, which parses the words of
+            `references`.
+        references: The true trees: a file, folder or pattern.
+        progress: Watches.
+
+    Raises:
+        DataError: A file cannot be read, a tree is broken, or the words differ.
+        ModelError: The model folder is incomplete or corrupt, or holds no parser.
+    """
+    from yakusu.parsing.score import compare, total  # its library is an extra
+    from yakusu.parsing.trees import read_trees, tree_files, tree_of, words_of
+
+    true = list(read_trees(tree_files(references)))
+    if not (Path(system) / "manifest.json").exists():
+        made = list(read_trees(tree_files(system)))
+    else:
+        parser = Translator.load(system)
+        if parser.task_name != "parsing":
+            raise ModelError(f"{system} translates and {references} are trees: name a parser")
+        progress = progress or Silent()
+        with progress.task("parsing", "sentences", len(true)) as task:
+            sentences = [" ".join(words_of(tree)) for tree in true]
+            made = [tree_of(line) for line in translated(parser, sentences, task)]
+    return total(compare(made, true)).scores()
+
+
+def _refuse_for_trees(system: Text, references: str | Path, options: bool) -> None:
+    if options:
+        raise DataError(f"{references} is trees, which are scored one way: leave out options")
+    if not isinstance(system, str | Path):
+        raise DataError("trees are compared with trees: name a file of them, or a parser's folder")
 
 
 @dataclass(frozen=True)
@@ -119,8 +163,8 @@ def _refuse_unequal(made: _Text, truth: _Text) -> None:
         )
 
 
-class DevBleu:
-    """BLEU of real beam output on the dev set, shared out among the processes."""
+class DevScore:
+    """The task's score of real beam output on the dev set, shared out among the processes."""
 
     def __init__(
         self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
@@ -136,15 +180,15 @@ class DevBleu:
             self.tokenizer,
             languages=recipe.languages,
             search=recipe.search.model_copy(update={"n_best": 1}),
+            task=recipe.task,
             device=model.output_weight.device,
         )
         sources = self.group.share(self.src)
         with self.progress.task("validating", "sentences", len(sources)) as task:
             hypotheses = self.group.join(translated(translator, sources, task))
-        return score(
+        return translator.task.score(
             hypotheses,
             self.tgt,
-            metrics=("bleu",),
             lowercase=recipe.tokenizer.lowercases,
-            target_language=recipe.languages[1],
-        )[0]
+            language=recipe.languages[1],
+        )

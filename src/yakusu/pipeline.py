@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from yakusu.data import Pairs
 from yakusu.errors import ModelError, RecipeError, RunError
-from yakusu.evaluation import DevBleu
+from yakusu.evaluation import DevScore
 from yakusu.folder import json_text, read_json, save_folder, verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
@@ -34,9 +34,6 @@ from yakusu.training.parallel import Group, processes
 from yakusu.training.stop import Stop
 from yakusu.training.trainer import Trainer
 from yakusu.translator import Translation, Translator, save_translator
-
-_MEASURES = {"bleu": "BLEU", "perplexity": "perplexity"}
-
 
 # ---- prepare -----------------------------------------------------------------------------------
 
@@ -78,7 +75,7 @@ class Trained:
     steps: int
     seconds: float
     reason: str  # why it stopped
-    dev_bleu: str  # with its signature
+    dev_score: str  # with its signature
     rank: int  # of this process
 
 
@@ -110,7 +107,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
     if device.type == "cuda":
         torch.cuda.set_device(device)  # where torch puts what it is not told where to put
     model = _model(recipe, tokenizer).to(device)
-    dev_bleu = DevBleu(recipe, tokenizer, data, group, progress)
+    dev_score = DevScore(recipe, tokenizer, data, group, progress)
     with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
         trainer = Trainer(
             model,
@@ -120,7 +117,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
             batches=recipe.batches,
             seed=recipe.seed,
             folder=run / "checkpoints",
-            bleu=lambda model: dev_bleu(model).value,
+            score=dev_score,
             record=log.record if log else lambda event: None,
             progress=progress,
             group=group,
@@ -141,7 +138,7 @@ def _beginning(trainer: Trainer, resumed: bool) -> str:
     best = "none yet" if state.best is None else f"{abs(state.best):.2f} at step {state.best_step}"
     place = (
         f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, rate "
-        f"{trainer.learning_rate:.2e}, best {_MEASURES[trainer.config.best_by]} {best}, "
+        f"{trainer.learning_rate:.2e}, best {trainer.config.best_by} {best}, "
         f"{state.bad_validations} validations without a better one)"
     )
     if reason := trainer.limit_reached():
@@ -232,13 +229,13 @@ def _make_way(folder: Path) -> None:
 
 
 def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress) -> Score:
-    """Write the average of checkpoints with its card and its receipt; return its dev BLEU."""
+    """Write the average of checkpoints with its card and its receipt; return its dev score."""
     recipe, data = load_recipe(run / "recipe.toml"), run / "data"
     tokenizer = Tokenizer.load(data)
     weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
     model = _model(recipe, tokenizer).to(pick_device(recipe.training.device))
     model.load_weights(weights)
-    score = DevBleu(recipe, tokenizer, data, Group(), progress)(model)
+    score = DevScore(recipe, tokenizer, data, Group(), progress)(model)
     facts = receipt(
         recipe,
         model,
@@ -254,6 +251,7 @@ def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress
         model=recipe.model,
         languages=recipe.languages,
         search=recipe.search,
+        task=recipe.task,
         documents={"receipt.json": json_text(facts), "README.md": card(facts)},
     )
     return score

@@ -9,20 +9,24 @@ data.json                                     sizes, counts and the filters' rep
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from yakusu.batches import cut_by_length, fullness
+from yakusu.corpus import Corpus
 from yakusu.data import Pairs, binarise, chosen_pairs, dtype_for, sift
 from yakusu.errors import DataError, RunError
 from yakusu.folder import read_json, sha256, write_json
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
-from yakusu.text import Corpus, FilterConfig, FilterReport, Pair, length_fault
+from yakusu.task import tasks
+from yakusu.text import FilterConfig, FilterReport, Pair, length_fault
 from yakusu.tokenizer import Tokenizer
 
 Numbered = tuple[int, Pair]  # with its line in the corpus
+Sifted = tuple[Corpus, npt.NDArray[np.bool_]]  # True: that pair is fit
 _SAMPLE = 100_000  # pairs whose batches tell the share of padding
 _KEEP_ALL = FilterConfig(
     max_tokens=2**31, max_ratio=2**31, drop_duplicates=False, drop_identical=False
@@ -57,25 +61,24 @@ class Preparation:
 
     def __init__(self, recipe: Recipe, progress: Progress, workers: int) -> None:
         self.recipe, self.progress, self.workers = recipe, progress, workers
+        self.task = tasks[recipe.task]()
 
     def fill(self, folder: Path) -> None:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
         inputs = _hashes(recipe)
-        train = sift(recipe.data.train, recipe.filters, report, self.progress)
+        corpora = [recipe.data.train, *([recipe.data.extra] if recipe.data.extra else [])]
+        kept = [sift(corpus, recipe.filters, report, self.progress) for corpus in corpora]
+        train, parts = kept[0], list(zip(corpora, kept, strict=True))
         dev_report = FilterReport() if recipe.data.dev else report
         dev_corpus, dev_filters, dev = self._dev(train, dev_report)
         if not train.any() or not dev.any():
             raise DataError(_too_few(recipe.data.train, report.read, train.sum(), dev.sum()))
-        tokenizer = self._tokenizer(train)
+        tokenizer = self._tokenizer(parts)
         tokenizer.save(folder)
+        total = sum(int(keep.sum()) for keep in kept)
         n_train = self._binarise(
-            chosen_pairs(recipe.data.train, train),
-            int(train.sum()),
-            folder / "train",
-            tokenizer,
-            recipe.filters,
-            report,
+            _chosen(parts), total, folder / "train", tokenizer, recipe.filters, report
         )
         dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, dev_report)
         if recipe.data.dev and (dropped := +dev_report.dropped):
@@ -89,32 +92,27 @@ class Preparation:
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pair[side] + "\n" for _, pair in dev_pairs)
-        for key, digest in _hashes(recipe).items():
-            if digest != inputs[key]:
-                path = _inputs(recipe)[key]
-                raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
-        self._describe(folder, tokenizer, report, n_train, len(dev_pairs), inputs)
-
-    def _describe(
-        self,
-        folder: Path,
-        tokenizer: Tokenizer,
-        report: FilterReport,
-        n_train: int,
-        n_dev: int,
-        inputs: dict[str, str],
-    ) -> None:
+        _refuse_changing(recipe, inputs)
         facts = {
             "dtype": dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)),
             "n_train": n_train,
-            "n_dev": n_dev,
+            "n_dev": len(dev_pairs),
             "report": report.as_dict(),
             "inputs": inputs,
         }
+        self._describe(folder, facts, n_lines=len(train))
+
+    def _describe(self, folder: Path, facts: dict[str, Any], *, n_lines: int) -> None:
+        """Write data.json; training pairs of a line beyond `n_lines` are the extra ones."""
         write_json(folder / "data.json", facts)
         pairs = Pairs.open(folder, "train")
+        if extra := self.recipe.data.extra:
+            first = int(np.searchsorted(pairs.lines, n_lines, side="right"))
+            sizes = ((first, 1.0), (len(pairs) - first, extra.weight))
+            train = [{"n_pairs": n, "weight": weight} for n, weight in sizes]
+            facts = {**facts, "parts": {"train": train}}
         batch_tokens = self.recipe.batches.batch_tokens_on("cpu")
-        sample = np.linspace(0, n_train - 1, min(n_train, _SAMPLE), dtype=np.int64)
+        sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLE), dtype=np.int64)
         batches = cut_by_length(sample, pairs, batch_tokens)
         write_json(folder / "data.json", {**facts, "fullness": fullness(pairs, batches)})
 
@@ -127,12 +125,13 @@ class Preparation:
     ) -> list[Numbered]:
         """Dev pairs whose lengths pass the filters; those held out are counted like the others."""
         fit = []
-        for line, (src, tgt) in pairs:
+        for line, pair in pairs:
+            src, tgt = self._read(pair)
             ids = tokenizer.encode_source([src]), tokenizer.encode_target([tgt])
             if fault := length_fault(len(ids[0][0]) - 1, len(ids[1][0]) - 1, filters):
                 report.dropped[fault] += 1
             else:
-                fit.append((line, (src, tgt)))
+                fit.append((line, pair))
         return fit
 
     def _dev(
@@ -151,20 +150,28 @@ class Preparation:
         train &= ~held_out
         return data.train, self.recipe.filters, held_out
 
-    def _tokenizer(self, train: npt.NDArray[np.bool_]) -> Tokenizer:
-        """Learnt on sentences spread evenly over the corpus."""
+    def _tokenizer(self, parts: list[Sifted]) -> Tokenizer:
+        """Learnt on sentences spread evenly over the corpora."""
         config = self.recipe.tokenizer
-        chosen = np.flatnonzero(train)
-        sample = np.zeros_like(train)
+        corpora, kept = zip(*parts, strict=True)
+        keep = np.concatenate(kept)
+        chosen = np.flatnonzero(keep)
+        sample = np.zeros_like(keep)
         n = min(len(chosen), config.sample_sentences)
         sample[chosen[np.linspace(0, len(chosen) - 1, n, dtype=np.int64)]] = True
+        samples = np.split(sample, np.cumsum([len(part) for part in kept])[:-1])
 
         def side(i: int) -> Iterator[str]:
-            return (pair[i] for _, pair in chosen_pairs(self.recipe.data.train, sample))
+            sampled = _chosen(list(zip(corpora, samples, strict=True)))
+            return (self._read(pair)[i] for _, pair in sampled)
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.task("learning a vocabulary", "tokens", None):
             return Tokenizer.train(side(0), side(1), config, seed=self.recipe.seed)
+
+    def _read(self, pair: Pair) -> Pair:
+        """A pair as the vocabularies read it."""
+        return self.task.source(pair[0]), self.task.target(pair[1])
 
     def _binarise(
         self,
@@ -176,7 +183,7 @@ class Preparation:
         report: FilterReport,
     ) -> int:
         return binarise(
-            pairs,
+            ((line, self._read(pair)) for line, pair in pairs),
             stem,
             tokenizer=tokenizer,
             filters=filters,
@@ -187,6 +194,14 @@ class Preparation:
         )
 
 
+def _chosen(parts: list[Sifted]) -> Iterator[Numbered]:
+    """The fit pairs of corpora; lines of the second follow those of the first."""
+    before = 0
+    for corpus, keep in parts:
+        yield from ((before + line, pair) for line, pair in chosen_pairs(corpus, keep))
+        before += len(keep)
+
+
 def refuse_changed(folder: Path, recipe: Recipe) -> None:
     """Compare the corpora, where they still are, with what a data folder was made from.
 
@@ -195,7 +210,7 @@ def refuse_changed(folder: Path, recipe: Recipe) -> None:
     """
     before = read_json(folder / "data.json")["inputs"]
     for key, path in _inputs(recipe).items():
-        if path.exists() and sha256(path) != before[key]:
+        if path.exists() and sha256(path) != before.get(key):
             raise RunError(
                 f"{path} has changed since {folder} was made from it: put the old text back, or "
                 "choose another folder with --run"
@@ -204,17 +219,32 @@ def refuse_changed(folder: Path, recipe: Recipe) -> None:
 
 def _inputs(recipe: Recipe) -> dict[str, Path]:
     """The files that a run is made from, by their keys in the recipe."""
-    corpora = {"train": recipe.data.train, "dev": recipe.data.dev}
-    return {
+    data = recipe.data
+    corpora = {"train": data.train, "extra": data.extra, "dev": data.dev}
+    texts = {
         f"{split}.{side}": Path(path)
         for split, corpus in corpora.items()
         for side, path in (("src", corpus.src), ("tgt", corpus.tgt), ("tsv", corpus.tsv))
         if path
     }
+    trees = {
+        f"{split}.trees.{number}": path
+        for split, corpus in corpora.items()
+        if corpus.trees
+        for number, path in enumerate(corpus.files, start=1)
+    }
+    return texts | trees
 
 
 def _hashes(recipe: Recipe) -> dict[str, str]:
     return {key: sha256(path) for key, path in _inputs(recipe).items()}
+
+
+def _refuse_changing(recipe: Recipe, before: dict[str, str]) -> None:
+    for key, digest in _hashes(recipe).items():
+        if digest != before[key]:
+            path = _inputs(recipe)[key]
+            raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
 
 
 def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:

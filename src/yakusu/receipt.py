@@ -16,6 +16,11 @@ from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
 from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
+_KINDS = {
+    "translation": ("source", "target", "translator"),
+    "parsing": ("words", "trees", "parser"),
+}
+
 
 def receipt(
     recipe: Recipe,
@@ -122,12 +127,13 @@ def table_story(facts: dict[str, Any]) -> str:
 def card(facts: dict[str, Any]) -> str:
     """The model card that belongs to a receipt."""
     model, codes = facts["recipe"]["model"], [code for code in facts["languages"] if code]
-    source, target = codes if len(codes) == 2 else ("source", "target")
+    *sides, kind = _KINDS[facts["recipe"].get("task", "translation")]
+    source, target = codes if len(codes) == 2 else sides
     scores = "\n".join(f"- {score}" for score in facts["scores"])
     tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
     megabytes = 4e-6 * facts["parameters"]  # float32
     front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
-    return f"""{front}# {source} to {target}, a translator made with yakusu
+    return f"""{front}# {source} to {target}, a {kind} made with yakusu
 
 | | |
 |---|---|

@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from yakusu.batches import BatchConfig
 from yakusu.config import Config
+from yakusu.corpus import Corpus, ExtraCorpus
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.architectures import DEFAULT, AnyConfig, config_of
@@ -20,7 +21,7 @@ from yakusu.model.base import models
 from yakusu.recipes import recipe_names
 from yakusu.registry import nearest
 from yakusu.search import SearchConfig
-from yakusu.text import Corpus, FilterConfig, language_of
+from yakusu.text import FilterConfig, language_of
 from yakusu.tokenizer import TokenizerConfig
 from yakusu.training.trainer import TrainingConfig
 
@@ -31,6 +32,7 @@ class DataConfig(Config):
     source_language: str = ""  # codes such as "en"; train.en says so by itself
     target_language: str = ""  # it chooses BLEU's tokenizer
     train: Corpus = Corpus()
+    extra: ExtraCorpus = ExtraCorpus()  # more to train on, at a weight of its own
     dev: Corpus = Corpus()  # where it is not given, pairs of train are held out
     hold_out: int = Field(1000, ge=1)  # how many at most; never more than a twentieth
 
@@ -38,6 +40,7 @@ class DataConfig(Config):
 class Recipe(Config):
     """All that decides what a run gives."""
 
+    task: Literal["translation", "parsing"] = "translation"
     run: str = ""  # the folder of the run
     seed: int = Field(1, ge=0, lt=2**32)
     data: DataConfig = DataConfig()
@@ -64,6 +67,20 @@ class Recipe(Config):
             raise ValueError(
                 "model.tied = 'three-way' needs one vocabulary and tokenizer.joint = false makes "
                 "two: set model.tied = 'decoder'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _trees_are_parsed(self) -> "Recipe":
+        parsing, data = self.task == "parsing", self.data
+        for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
+            if corpus and bool(corpus.trees) != parsing:
+                remedy = f"name them as data.{key}.trees" if parsing else "set task = 'parsing'"
+                raise ValueError(f"only a parser is trained on trees: {remedy}")
+        if parsing != (self.tokenizer.target == "tokens"):
+            raise ValueError(
+                f"task = '{self.task}' with tokenizer.target = '{self.tokenizer.target}': brackets "
+                "are tokens, sentences are text; begin with the recipe 'parse' for a parser"
             )
         return self
 

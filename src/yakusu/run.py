@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from yakusu.corpus import read_pairs
 from yakusu.errors import RecipeError, RunError
 from yakusu.folder import locked
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
-from yakusu.text import read_pairs
 
 # Keys that may change when a run goes on; all others decide what it gives.
 _MAY_CHANGE = (
@@ -65,9 +65,10 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
 def _look_at(recipe: Recipe) -> None:
     """Complain of the corpora before anything is made."""
     if not recipe.data.train:
-        raise RecipeError(
-            "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
-        )
-    for corpus in (recipe.data.train, recipe.data.dev):
+        what, how = "text", "--src FILE --tgt FILE, or data.train"
+        if recipe.task == "parsing":
+            what, how = "trees", "--trees FILE, or data.train.trees"
+        raise RecipeError(f"the recipe names no training {what}: add {how} to it")
+    for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
         if corpus and not (Path(recipe.run) / "data").exists():
             next(read_pairs(corpus), None)

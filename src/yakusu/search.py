@@ -10,6 +10,7 @@ beat what has ended.
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from pydantic import Field, model_validator
@@ -58,32 +59,56 @@ class Hypothesis:
     score: float  # log_prob / lp(Y)
 
 
+class Constraint(Protocol):
+    """What hypotheses may say next; it moves with them as a `DecoderState` does, batch first."""
+
+    def allowed(self, left: Tensor) -> Tensor:
+        """True for each token that a hypothesis may say next (B, K, V - 1).
+
+        Args:
+            left: How many tokens may still be said, that one and eos counted (B,).
+        """
+
+    def follow(self, beams: Tensor, ids: Tensor) -> None:
+        """Let hypothesis k of sentence b be hypothesis beams[b, k] with ids[b, k] added (B, K)."""
+
+    def keep(self, sentences: Tensor) -> None:
+        """Forget all sentences but these (B',); one may be kept more than once."""
+
+
 def greedy_search(model: SearchModel, src: Tensor, *, max_extra: int = 50) -> list[Hypothesis]:
     """The likeliest token at each position: a beam of one."""
     config = SearchConfig(beam=1, alpha=0, max_extra=max_extra)
     return [hypotheses[0] for hypotheses in beam_search(model, src, config)]
 
 
-def beam_search(model: SearchModel, src: Tensor, config: SearchConfig) -> list[list[Hypothesis]]:
+def beam_search(
+    model: SearchModel, src: Tensor, config: SearchConfig, *, constraint: Constraint | None = None
+) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
     Args:
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending in eos, padded by `model.src_pad`.
         config: Beam, length penalty, greatest length.
+        constraint: What translations may be, at their beginning; it is used up. Probabilities stay
+            the model's own: what is not allowed is left out, what is allowed gains nothing.
 
     Returns:
-        For each sentence its hypotheses, best first: `n_best` of them, or all that there are.
+        For each sentence its hypotheses, best first: `n_best` of them, or all that there are. Where
+        the model's logits are NaN or nothing is allowed, an empty one of log-probability -inf.
     """
     with torch.inference_mode():
-        return _Search(model, src, config).run()
+        return _Search(model, src, config, constraint).run()
 
 
 class _Search:
     """One batch under way. Rows are the sentences still open, in the order of `self.sentences`."""
 
-    def __init__(self, model: SearchModel, src: Tensor, config: SearchConfig) -> None:
-        self.model, self.config = model, config
+    def __init__(
+        self, model: SearchModel, src: Tensor, config: SearchConfig, constraint: Constraint | None
+    ) -> None:
+        self.model, self.config, self.constraint = model, config, constraint
         self.penalty = LengthPenalty(config.alpha)
         n_sentences, k = len(src), config.beam
         self.finished: list[list[Hypothesis]] = [[] for _ in range(n_sentences)]
@@ -93,6 +118,8 @@ class _Search:
         self.sentences = [*range(n_sentences), *[-1] * spare]
         rows = rows.to(src.device)
         src = src[rows]
+        if constraint:
+            constraint.keep(rows)
         lengths = (src != model.src_pad).sum(dim=1) - 1  # without eos
         self.limits = [
             min(int(n) + config.max_extra, model.max_length - 1) + 1 for n in lengths.tolist()
@@ -111,7 +138,7 @@ class _Search:
             length += 1
             self._step(length)
             self._close(length)
-        silence = [Hypothesis((), -math.inf, -math.inf)]  # of a model whose logits are NaN
+        silence = [Hypothesis((), -math.inf, -math.inf)]
         return [
             sorted(found or silence, key=lambda h: -h.score)[: self.config.n_best]
             for found in self.finished
@@ -126,6 +153,9 @@ class _Search:
         for row, limit in enumerate(self.limits):
             if length == limit:  # nothing but eos is left to say
                 logits[row, :, EOS + 1 :] = -torch.inf
+        if self.constraint:
+            left = torch.tensor(self.limits, device=logits.device) + 1 - length
+            logits = logits.masked_fill(~self.constraint.allowed(left), -torch.inf)
         best, ids = top_k(logits, min(k, logits.shape[-1]))  # (B, K, k)
         extended = self.log_probs[:, :, None] + (best - log_norm)
         self.log_probs, places = extended.flatten(1).topk(k, dim=1)  # (B, K), best first
@@ -134,6 +164,8 @@ class _Search:
         beams = places.div(best.shape[-1], rounding_mode="floor")  # (B, K)
         self.prev_ids = ids.flatten(1).gather(1, places)  # (B, K)
         self.state.reorder(beams)
+        if self.constraint:
+            self.constraint.follow(beams, self.prev_ids)
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
 
@@ -184,6 +216,8 @@ class _Search:
         rows = open_rows + closed[:n_spare]
         index = torch.tensor(rows, device=self.log_probs.device)
         self.state.keep(index)
+        if self.constraint:
+            self.constraint.keep(index)
         self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
         self.tokens, self.room = self.tokens[index], self.room[index]
         self.sentences = [self.sentences[row] for row in rows]

@@ -1,4 +1,4 @@
-"""Parallel text: reading pairs of lines, and the filters that keep the good ones.
+"""Text: reading lines, and the filters that keep the good pairs of them.
 
 A line ends at "\\n" and nowhere else: a carriage return, a form feed or U+2028 inside a sentence
 never shifts the alignment. Nothing here holds more than a window of the corpus in memory.
@@ -14,47 +14,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import IO, Annotated, BinaryIO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]
-Column = Annotated[int, Field(ge=1)] | str
 T = TypeVar("T")
-
-
-class Corpus(Config):
-    """Where parallel text lies: two files, or two columns of one TSV; any of them may be .gz.
-
-    `src_column` and `tgt_column` are numbers from 1, or names found in the TSV's first line.
-    """
-
-    src: str = ""
-    tgt: str = ""
-    tsv: str = ""
-    src_column: Column = 1
-    tgt_column: Column = 2
-
-    @model_validator(mode="after")
-    def _one_form(self) -> "Corpus":
-        if self.tsv and (self.src or self.tgt):
-            raise ValueError(
-                f"a corpus is two files or one tsv, not both: {self.tsv} and {self.src}"
-            )
-        return self
-
-    def __bool__(self) -> bool:
-        return bool(self.src or self.tgt or self.tsv)
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that hold this corpus."""
-        return (Path(self.tsv),) if self.tsv else (Path(self.src), Path(self.tgt))
 
 
 class FilterConfig(Config):
@@ -104,73 +74,13 @@ def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
 
 def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of a text file, white space around them dropped; errors as in `decode_lines`."""
-    return (line.strip() for line in _raw_lines(path))
+    return (line.strip() for line in raw_lines(path))
 
 
-def _raw_lines(path: str | Path) -> Iterator[str]:
+def raw_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file with their white space; errors as in `decode_lines`."""
     with open_binary(Path(path)) as file:
         yield from decode_lines(file, str(path))
-
-
-def read_pairs(corpus: Corpus) -> Iterator[Pair]:
-    """The pairs of a corpus in order.
-
-    Raises:
-        DataError: A file is missing or not UTF-8, the two files differ in length, or a TSV line
-            lacks a column.
-    """
-    if corpus.tsv:
-        return _read_tsv(corpus)
-    if not (corpus.src and corpus.tgt):
-        raise DataError(
-            "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
-        )
-    return _read_two_files(corpus.src, corpus.tgt)
-
-
-def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
-    src, tgt = read_lines(src_path), read_lines(tgt_path)
-    n = 0
-    end = object()
-    while True:
-        source, target = next(src, end), next(tgt, end)
-        if source is end and target is end:
-            return
-        if source is end or target is end:
-            n_src = n + (source is not end) + sum(1 for _ in src)
-            n_tgt = n + (target is not end) + sum(1 for _ in tgt)
-            raise DataError(
-                f"{src_path} has {n_src} lines and {tgt_path} {n_tgt}: align them line by line"
-            )
-        n += 1
-        yield str(source), str(target)
-
-
-def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
-    lines = enumerate(_raw_lines(corpus.tsv), start=1)
-    wanted = (corpus.src_column, corpus.tgt_column)
-    named = any(isinstance(column, str) for column in wanted)
-    header = [cell.strip() for cell in next(lines, (1, ""))[1].split("\t")] if named else []
-    src, tgt = (_column(column, header, corpus.tsv) for column in wanted)
-    for number, line in lines:
-        cells = line.split("\t")
-        if not line.strip():
-            yield "", ""  # counted among the empty pairs
-            continue
-        if len(cells) <= max(src, tgt):
-            raise DataError(
-                f"{corpus.tsv}, line {number}: {len(cells)} columns where column "
-                f"{max(src, tgt) + 1} is wanted: separate the columns by tabs"
-            )
-        yield cells[src].strip(), cells[tgt].strip()
-
-
-def _column(column: int | str, header: list[str], path: str) -> int:
-    if isinstance(column, int):
-        return column - 1
-    if column not in header:
-        raise DataError(f"{path}, line 1: no column '{column}' among {', '.join(header)}")
-    return header.index(column)
 
 
 def language_of(path: str | Path) -> str:
@@ -185,7 +95,7 @@ def count_lines(path: str | Path) -> int:
     Raises:
         DataError: It is missing, or no whole gzip file.
     """
-    return sum(1 for _ in _raw_lines(path))
+    return sum(1 for _ in raw_lines(path))
 
 
 def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import sentencepiece as spm
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.errors import DataError, ModelError
@@ -24,10 +24,20 @@ class TokenizerConfig(Config):
     kind: Literal["bpe", "unigram"] = "bpe"
     vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, eos, unk and pad included
     joint: bool = True
+    target: Literal["text", "tokens"] = "text"  # tokens: what stands between blanks is one token
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
     split_digits: bool = True  # a number is its digits, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)
     sample_sentences: int = Field(200_000, ge=1)  # of each side; bounds memory
+
+    @model_validator(mode="after")
+    def _tokens_are_no_text(self) -> "TokenizerConfig":
+        if self.joint and self.target == "tokens":
+            raise ValueError(
+                "tokenizer.target = 'tokens' has a vocabulary of its own: set tokenizer.joint = "
+                "false"
+            )
+        return self
 
     @property
     def lowercases(self) -> bool:
@@ -58,7 +68,10 @@ class Tokenizer:
         if config.joint:
             model = _learn(_chain(src, tgt), config, seed, side="joint")
             return cls(model, model)
-        return cls(_learn(src, config, seed, "source"), _learn(tgt, config, seed, "target"))
+        source = _learn(src, config, seed, "source")
+        if config.target == "tokens":
+            return cls(source, _collect(tgt, config))
+        return cls(source, _learn(tgt, config, seed, "target"))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
@@ -166,6 +179,27 @@ def _learn(
         )
     except (RuntimeError, OSError) as error:
         raise DataError(_vocabulary_fault(str(error), config.vocab_size, side)) from error
+    return spm.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
+    """The most frequent tokens, as many as fit."""
+    model = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        model_type="word",
+        vocab_size=config.vocab_size - 1,
+        hard_vocab_limit=False,
+        max_sentence_length=2**20,  # in bytes; longer ones would be left out
+        normalization_rule_name="identity",
+        character_coverage=1.0,
+        eos_id=EOS,
+        unk_id=UNK,
+        bos_id=-1,
+        pad_id=-1,
+        minloglevel=2,
+    )
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 

@@ -1,6 +1,6 @@
 """Text -> tokens -> search -> text: a translator and the folder it lives in.
 
-config.json         the model's sizes, the languages, how to search
+config.json         the task, the model's sizes, the languages, how to search
 model.safetensors   its weights
 tokenizer.model     or source.model and target.model
 receipt.json        what it was made from and what it cost; README.md says it to people
@@ -27,6 +27,7 @@ from yakusu.model.architectures import build, config_of
 from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
+from yakusu.task import tasks
 from yakusu.text import windows
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import Tensors, load_tensors, save_tensors
@@ -54,6 +55,7 @@ class Translator:
         tokenizer: The one the model was trained with.
         languages: Codes of source and target, "" where not known.
         search: Beam, length penalty, greatest length.
+        task: What the model was taught, by its name in `tasks`.
         device: Where to translate.
         max_source_tokens: Longer sentences are cut, with a warning.
     """
@@ -65,11 +67,13 @@ class Translator:
         *,
         languages: tuple[str, str],
         search: SearchConfig,
+        task: str = "translation",
         device: torch.device | str = "cpu",
         max_source_tokens: int = 1024,
     ) -> None:
         self.model = model.to(device).eval()
         self.tokenizer, self.languages, self.search = tokenizer, languages, search
+        self.task_name, self.task = task, tasks[task]()
         self.device = torch.device(device)
         self.max_source_tokens = min(max_source_tokens, model.max_length)
 
@@ -101,7 +105,12 @@ class Translator:
                 )
         model = Ensemble([first.model, *(o.model for o in others)]) if others else first.model
         return cls(
-            model, first.tokenizer, languages=first.languages, search=first.search, device=place
+            model,
+            first.tokenizer,
+            languages=first.languages,
+            search=first.search,
+            task=first.task,
+            device=place,
         )
 
     def translate(self, sentences: Iterable[str]) -> list[str]:
@@ -116,7 +125,8 @@ class Translator:
         The result does not depend on `batch`, `window` or the neighbours of a sentence.
 
         Args:
-            sentences: One a line; an empty one has an empty translation.
+            sentences: One a line; an empty one has an empty translation, others that the
+                vocabulary cannot say get what the task answers to silence.
             batch: Sentences that are translated together.
             window: Sentences read ahead, to translate those of like length together; 0: 32 batches.
 
@@ -125,17 +135,18 @@ class Translator:
         """
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
             ids = [self._cut(line, s) for line, s in zip(lines, self._encode(lines), strict=True)]
-            results: list[list[Translation]] = [[Translation("", 0.0, 0)] for _ in lines]
+            results = [[Translation(self.task.answer("", line), 0.0, 0)] for line in lines]
             order = sorted(
                 (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
             )
             for rows in windows(iter(order), batch):
-                for row, found in zip(rows, self._batch([ids[i] for i in rows]), strict=True):
-                    results[row] = found
+                found = self._batch([lines[i] for i in rows], [ids[i] for i in rows])
+                for row, best in zip(rows, found, strict=True):
+                    results[row] = best
             yield from results
 
     def _encode(self, lines: list[str]) -> list[list[int]]:
-        return self.tokenizer.encode_source([line.strip() for line in lines])
+        return self.tokenizer.encode_source([self.task.source(line) for line in lines])
 
     def _cut(self, line: str, ids: list[int]) -> list[int]:
         if len(ids) <= self.max_source_tokens:
@@ -148,25 +159,29 @@ class Translator:
         )
         return [*ids[: self.max_source_tokens - 1], ids[-1]]
 
-    def hypotheses(self, ids: list[list[int]]) -> list[list[Hypothesis]]:
-        """The best translations of sentences of source ids, in ids; what `stream` makes text of.
+    def hypotheses(self, lines: list[str], ids: list[list[int]]) -> list[list[Hypothesis]]:
+        """The best translations of sentences, in ids; what `stream` makes text of.
 
         Args:
-            ids: Of each sentence, eos last, at most `max_source_tokens`.
+            lines: The sentences.
+            ids: Source ids of each, eos last, at most `max_source_tokens`.
         """
         src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
         src = src[:, : self.model.max_length].to(self.device)  # (B, S)
-        return beam_search(self.model, src, self.search)
+        constraint = self.task.constraint(
+            self.tokenizer, lines, n_beams=self.search.beam, device=self.device
+        )
+        return beam_search(self.model, src, self.search, constraint=constraint)
 
-    def _batch(self, ids: list[list[int]]) -> list[list[Translation]]:
+    def _batch(self, lines: list[str], ids: list[list[int]]) -> list[list[Translation]]:
         return [
             [
-                Translation(text, hypothesis.score, len(hypothesis.tokens) + 1)
-                for text, hypothesis in zip(
+                Translation(self.task.answer(said, line), h.score, len(h.tokens) + 1)
+                for said, h in zip(
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )
             ]
-            for best in self.hypotheses(ids)
+            for line, best in zip(lines, self.hypotheses(lines, ids), strict=True)
         ]
 
 
@@ -179,6 +194,7 @@ class _Opened:
     tokenizer: Tokenizer
     languages: tuple[str, str]
     search: SearchConfig
+    task: str
 
     @classmethod
     def of(cls, folder: Path) -> "_Opened":
@@ -193,6 +209,7 @@ class _Opened:
                 tgt_vocab_size=config["tgt_vocab_size"],
             )
             search = SearchConfig(**config["search"])
+            task = config.get("task", "translation")  # older folders know no other
             languages = (config["source_language"], config["target_language"])
             for plan in _plans.validate_json(json_text(config.get("compressed", []))):
                 plan.put(model, plan.empty(model))
@@ -200,7 +217,7 @@ class _Opened:
             model.load_weights(from_streams(from_int8(weights)))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ModelError(f"{folder} does not fit together: {error}") from error
-        return cls(folder, model, Tokenizer.load(folder), languages, search)
+        return cls(folder, model, Tokenizer.load(folder), languages, search, task)
 
 
 def save_translator(
@@ -211,6 +228,7 @@ def save_translator(
     model: ModelConfig,
     languages: tuple[str, str],
     search: SearchConfig,
+    task: str = "translation",
     compressed: Sequence[TablePlan] = (),
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
@@ -223,10 +241,12 @@ def save_translator(
         model: Its sizes.
         languages: Codes of source and target.
         search: How to search.
+        task: What the model was taught.
         compressed: Which tables are coded.
         documents: Texts by file name.
     """
     config = {
+        "task": task,
         "source_language": languages[0],
         "target_language": languages[1],
         "src_vocab_size": tokenizer.src_vocab_size,

@@ -920,3 +920,41 @@ def test_view_refuses_what_it_cannot_show(
     run_yakusu: Yakusu, model: Path, args: list[str], message: str
 ) -> None:
     assert fails(run_yakusu("view", model, *args)).startswith(message)
+
+
+# ---- parsing -------------------------------------------------------------------------------------
+
+
+def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    names = ("boat", "cat", "baker", "river", "cloud", "bridge")
+    trees = [
+        f"((S (NP-SBJ (DT the) (NN {one})) (VP (VBZ sees) (NP (NN {other}))) (. .)))\n"
+        for one in names
+        for other in names
+    ]
+    train, dev = tmp_path / "train.mrg", tmp_path / "dev.mrg"
+    train.write_text("".join(trees[:30]))
+    dev.write_text("".join(trees[30:]))
+    sets = [word for item in OVERRIDES for word in ("--set", item)]
+    files = ["--trees", train, "--dev-trees", dev, "--run", tmp_path / "run"]
+    said = run_yakusu("train", "parse-small", *files, *sets)
+    assert said.code == 0, said
+    assert "dev F1 = " in said.out and "evalb:COLLINS" in said.out
+    assert re.search(r"step 3 .* dev F1 \d", said.err)
+    model = tmp_path / "run" / "model"
+    assert "a parser made with yakusu" in (model / "README.md").read_text()
+    said = run_yakusu("translate", model, "--beam", "3", stdin=b"the (new) boat\n\n")
+    tree, empty = said.out.split("\n")[:2]
+    assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
+    said = run_yakusu("evaluate", model, dev)
+    assert [line.split(" = ")[0] for line in said.out.splitlines()] == [
+        "F1",
+        "precision",
+        "recall",
+        "exact match",
+    ]
+    train.write_text(trees[0].replace("))", ")"))
+    told = fails(run_yakusu("evaluate", train, dev))
+    assert told.startswith(f"{train}, line 1: the tree that begins here does not end")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import yakusu
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.data import Pairs
 from yakusu.preparation import Prepared
 from yakusu.recipe import load_recipe
-from yakusu.text import Corpus, read_pairs
 from yakusu.tokenizer import UNK, Tokenizer
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))

@@ -207,7 +207,7 @@ def test_max_hours_ends_a_run(make_trainer: MakeTrainer) -> None:
 def test_patience_counts_validations_without_a_better_bleu(make_trainer: MakeTrainer) -> None:
     scores = iter([5.0, 7.0, 7.0, 6.0, 6.9, 100.0])
     trainer = make_trainer(validate_steps=2, patience=3, bleu=lambda _: next(scores))
-    assert trainer.run() == "patience = 3 validations without a better bleu"
+    assert trainer.run() == "patience = 3 validations without a better score"
     assert (trainer.state.step, trainer.state.best_step, trainer.state.best) == (10, 4, 7.0)
 
 
@@ -329,6 +329,7 @@ def test_events_say_all_that_a_curve_needs(make_trainer: MakeTrainer) -> None:
         "step",
         "epoch",
         "dev_perplexity",
+        "score",
         "dev_bleu",
         "best_step",
         "bad_validations",

@@ -73,7 +73,7 @@ def test_cross_rows_are_predictions_and_its_columns_the_source(maps: AttentionMa
 def test_without_a_target_the_translators_own_is_shown(translator: Translator) -> None:
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
-    found = translator.hypotheses(translator.tokenizer.encode_source([SRC]))[0][0].tokens
+    found = translator.hypotheses([SRC], translator.tokenizer.encode_source([SRC]))[0][0].tokens
     assert len(maps.target) == len(found) + 1
 
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from signal import SIGPIPE
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +42,10 @@ Run = Annotated[str, typer.Option("--run", help="Folder of the run: all that is 
 Src = Annotated[str, typer.Option("--src", help="Source sentences, one a line (.gz too).")]
 Tgt = Annotated[str, typer.Option("--tgt", help="Their translations, line by line.")]
 DevSrc = Annotated[str, typer.Option("--dev-src", help="Source of the dev set; else held out.")]
+Trees = Annotated[
+    str, typer.Option("--trees", help="Bracketed trees, for a parser: a file, folder or pattern.")
+]
+DevTrees = Annotated[str, typer.Option("--dev-trees", help="Trees of the dev set; else held out.")]
 DevTgt = Annotated[str, typer.Option("--dev-tgt", help="Target of the dev set.")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a key of the recipe.")
@@ -102,6 +106,8 @@ def prepare(
     tgt: Tgt = "",
     dev_src: DevSrc = "",
     dev_tgt: DevTgt = "",
+    trees: Trees = "",
+    dev_trees: DevTrees = "",
     set_: Set = None,
     workers: Annotated[
         int, typer.Option(min=-1, help="Processes that tokenise; -1: all cores.")
@@ -111,7 +117,16 @@ def prepare(
 
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
+    shortcuts = {
+        "run": run,
+        "data.train.src": src,
+        "data.train.tgt": tgt,
+        "data.train.trees": trees,
+        "data.dev.src": dev_src,
+        "data.dev.tgt": dev_tgt,
+        "data.dev.trees": dev_trees,
+    }
+    overrides = _overrides(shortcuts, set_)
     made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=Shown(), workers=workers)
     print(("already prepared: " if made.was_there else "") + str(made))
 
@@ -124,19 +139,30 @@ def train(
     tgt: Tgt = "",
     dev_src: DevSrc = "",
     dev_tgt: DevTgt = "",
+    trees: Trees = "",
+    dev_trees: DevTrees = "",
     set_: Set = None,
 ) -> None:
     """Train a translator; the same command again goes on where it stopped.
 
     Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    overrides = _overrides(run, src, tgt, dev_src, dev_tgt, set_)
+    shortcuts = {
+        "run": run,
+        "data.train.src": src,
+        "data.train.tgt": tgt,
+        "data.train.trees": trees,
+        "data.dev.src": dev_src,
+        "data.dev.tgt": dev_tgt,
+        "data.dev.trees": dev_trees,
+    }
+    overrides = _overrides(shortcuts, set_)
     made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=Shown())
     if made.rank:
         return  # rank 0 says it for all
     print(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
-        f"dev {made.dev_bleu}\n"
+        f"dev {made.dev_score}\n"
         f"the translator: {made.model}\n"
         f"next: echo 'A sentence.' | {command()} translate {made.model}"
     )
@@ -219,8 +245,12 @@ def _print_best(number: int, best: "list[Translation]", *, alone: bool) -> None:
 
 @app.command()
 def evaluate(
-    system: Annotated[str, typer.Argument(help="Translations, one a line; or a model folder.")],
-    reference: Annotated[str, typer.Argument(help="Reference translations.")],
+    system: Annotated[
+        str, typer.Argument(help="Translations, one a line; trees; or a model folder.")
+    ],
+    reference: Annotated[
+        str, typer.Argument(help="Reference translations; or true trees, as *.mrg.")
+    ],
     src: Annotated[str, typer.Option(help="Source sentences, if SYSTEM is a model.")] = "",
     baseline: Annotated[str, typer.Option(help="Another system: paired bootstrap.")] = "",
     lowercase: Lowercase = False,
@@ -232,7 +262,7 @@ def evaluate(
         bool, typer.Option("--paper", help="Also the paper's tokenised, compound-split BLEU.")
     ] = False,
 ) -> None:
-    """BLEU, chrF and TER with their signatures.
+    """BLEU, chrF and TER with their signatures; of a parser labelled F1 as EVALB counts it.
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
@@ -292,17 +322,10 @@ def _stdin() -> Iterator[bytes]:
         yield rest
 
 
-def _overrides(
-    run: str, src: str, tgt: str, dev_src: str, dev_tgt: str, set_: list[str] | None
-) -> list[str]:
+def _overrides(shortcuts: Mapping[str, str], set_: list[str] | None) -> list[str]:
     """The shortcuts as overrides; --set comes last and wins."""
-    named = {
-        "run": run,
-        "data.train.src": src,
-        "data.train.tgt": tgt,
-        "data.dev.src": dev_src,
-        "data.dev.tgt": dev_tgt,
-    }
     return [
-        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in shortcuts.items()
+        if value
     ] + (set_ or [])

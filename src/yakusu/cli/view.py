@@ -93,7 +93,7 @@ def _numbers(heads: str) -> list[int]:
 
 
 def _statistics(translator: "Translator", src: str, tgt: str, out: str) -> None:
-    from yakusu.text import Corpus, read_pairs
+    from yakusu.corpus import Corpus, read_pairs
 
     pairs = read_pairs(Corpus(src=src, tgt=tgt))
     found = yakusu.view.head_statistics(translator, pairs, progress=Shown())

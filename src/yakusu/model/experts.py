@@ -14,10 +14,7 @@ from torch import Tensor, nn
 
 from yakusu.model.base import Routes
 from yakusu.model.feedforward import FeedForward
-
-# With fewer rows, kernels add up in another order, and a token's bits would depend on how many
-# others chose its expert (docs/decisions/0015).
-_FEWEST_ROWS = 12
+from yakusu.model.product import MIN_ROWS
 
 
 class Experts(Routes):
@@ -92,7 +89,7 @@ class Experts(Routes):
 
 def _by(expert: nn.Module, rows: Tensor) -> Tensor:
     """Rows by one expert, filled up with zeros to the fewest that keep their bits."""
-    n_missing = _FEWEST_ROWS - len(rows)
-    if expert.training or not 0 < n_missing < _FEWEST_ROWS:
+    n_missing = MIN_ROWS - len(rows)
+    if expert.training or not 0 < n_missing < MIN_ROWS:
         return expert(rows)  # type: ignore[no-any-return]
     return expert(F.pad(rows, (0, 0, 0, n_missing)))[: len(rows)]  # type: ignore[no-any-return]

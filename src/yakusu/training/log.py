@@ -71,9 +71,10 @@ def describe(event: dict[str, Any]) -> str:
         )
     if event["event"] == "validate":
         best = "  (best so far)" if event["best_step"] == event["step"] else ""
+        key = f"dev_{event['score'].lower()}"
         return (
             f"{where}  dev perplexity {event['dev_perplexity']:.2f}  "
-            f"dev BLEU {event['dev_bleu']:.2f}{best}"
+            f"dev {event['score']} {event[key]:.2f}{best}"
         )
     return (
         f"{where}  loss {event['loss']:.3f} (never below {event['loss_zero_point']:.3f})  "

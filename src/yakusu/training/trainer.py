@@ -21,6 +21,7 @@ from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
 from yakusu.config import Config
 from yakusu.data import Pairs
 from yakusu.errors import RunError, SignalError
+from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Task
 from yakusu.training.device import made_by, out_of_memory
@@ -58,7 +59,7 @@ class TrainingConfig(Config):
     keep_last: int = Field(5, ge=1)  # how many of these are kept and averaged
     checkpoint_minutes: float = Field(10.0, ge=0)  # also save this often; 0: not by time
     checkpoint_steps: int = Field(0, ge=0)  # also save this often; 0: not by steps
-    best_by: Literal["bleu", "perplexity"] = "bleu"
+    best_by: Literal["score", "perplexity"] = "score"  # of the dev set: BLEU, or the task's own
     log_steps: int = Field(50, ge=1)
     max_skipped: int = Field(20, ge=0)  # steps left out because they are not finite, in a run
     max_failed_saves: int = Field(3, ge=1)  # in a row, before training stops
@@ -77,7 +78,7 @@ class Trainer:
         batches: Sizes of steps and batches.
         seed: Of the order of the data and of dropout.
         folder: Where checkpoints go.
-        bleu: BLEU of real beam output on the dev set.
+        score: Of real beam output on the dev set.
         record: Receives each event of the log.
         progress: Watches.
         group: The processes that train together.
@@ -94,7 +95,7 @@ class Trainer:
         batches: BatchConfig,
         seed: int,
         folder: Path,
-        bleu: Callable[[Seq2Seq], float],
+        score: Callable[[Seq2Seq], Score],
         record: Callable[[Event], None],
         progress: Progress,
         group: Group | None = None,
@@ -102,7 +103,7 @@ class Trainer:
     ) -> None:
         self.config, self.seed = config, seed
         self.train_pairs, self.dev_pairs = train, dev
-        self.bleu, self.record, self.progress = bleu, record, progress
+        self.score, self.record, self.progress = score, record, progress
         self.group, self.stop = group or Group(), stop or Stop()
         self.model, self.device = model, model.output_weight.device
         self.step_tokens = batches.step_tokens
@@ -317,8 +318,8 @@ class Trainer:
         state, began = self.state, time.monotonic()
         state.validated = state.step
         model = whole_model(self.model, self.group).eval()
-        perplexity, bleu = self.dev_perplexity(model), self.bleu(model)
-        value = bleu if self.config.best_by == "bleu" else -perplexity
+        perplexity, score = self.dev_perplexity(model), self.score(model)
+        value = score.value if self.config.best_by == "score" else -perplexity
         if state.best is None or value > state.best:
             state.best, state.best_step, state.bad_validations = value, state.step, 0
         else:
@@ -329,7 +330,8 @@ class Trainer:
                 "step": state.step,
                 "epoch": round(state.epoch + state.epoch_share, 3),
                 "dev_perplexity": perplexity,
-                "dev_bleu": bleu,
+                "score": score.name,
+                f"dev_{score.name.lower()}": score.value,
                 "best_step": state.best_step,
                 "bad_validations": state.bad_validations,
                 "validation_seconds": round(time.monotonic() - began, 1),

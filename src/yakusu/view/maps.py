@@ -139,15 +139,15 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
         DataError: A sentence is empty or too long.
         ModelError: The model does not attend.
     """
-    model, tokenizer = attentive(translator), translator.tokenizer
+    model, tokenizer, task = attentive(translator), translator.tokenizer, translator.task
     n_src, n_tgt = limits(translator)
-    src_ids = _within(n_src, "source", src, tokenizer.encode_source([src.strip()])[0])
+    src_ids = _within(n_src, "source", src, tokenizer.encode_source([task.source(src)])[0])
     if tgt is None:
-        found = list(translator.hypotheses([src_ids])[0][0].tokens)
+        found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
         tgt = tokenizer.decode_target([found])[0]
         tgt_ids = [*found, EOS]
     else:
-        tgt_ids = tokenizer.encode_target([tgt.strip()])[0]
+        tgt_ids = tokenizer.encode_target([task.target(tgt.strip())])[0]
     tgt_ids = _within(n_tgt, "target", tgt, tgt_ids)
     seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
     return AttentionMaps(

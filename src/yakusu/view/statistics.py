@@ -99,9 +99,10 @@ def head_statistics(
 
 
 def _encode(translator: Translator, pairs: list[Pair]) -> list[Encoded]:
-    tokenizer = translator.tokenizer
-    sources = tokenizer.encode_source([source for source, _ in pairs])
-    return list(zip(sources, tokenizer.encode_target([t for _, t in pairs]), strict=True))
+    tokenizer, task = translator.tokenizer, translator.task
+    sources = tokenizer.encode_source([task.source(source) for source, _ in pairs])
+    targets = tokenizer.encode_target([task.target(target) for _, target in pairs])
+    return list(zip(sources, targets, strict=True))
 
 
 def _fits(pair: Encoded, most: tuple[int, int]) -> bool:

@@ -1,0 +1,128 @@
+"""Table 4: labelled F1 of parsers on a small treebank, with machine-made trees and without.
+
+Each system is a run of its own under --runs; a run that was stopped goes on, one that is finished
+is only scored, so the same command may be given until all are done.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import yakusu
+from common import record
+from yakusu.metrics import Score
+from yakusu.parsing.brackets import bracketed
+from yakusu.parsing.trees import read_trees, tree_files, words_of
+
+# Table 4 of the paper: WSJ section 23, from 40,000 gold trees.
+PAPER = {
+    "Transformer (4 layers), WSJ only": 91.3,
+    "Transformer (4 layers), semi-supervised": 92.7,
+    "Recurrent Neural Network Grammar, generative": 93.3,
+    "BerkeleyParser, WSJ only": 90.4,
+}
+# Name, recipe, whether the machine-made trees are added, and the paper's counterpart.
+SYSTEMS = {
+    "transformer": ("parse-small", False, 91.3),
+    "transformer+extra": ("parse-small", True, 92.7),
+    "lstm": (str(Path(__file__).parent / "parse-lstm.toml"), False, None),
+    "lstm+extra": (str(Path(__file__).parent / "parse-lstm.toml"), True, None),
+}
+LABELS = ("NP", "VP", "S", "PP", "SBAR")
+
+
+def right_branching(words: Sequence[str], label: str) -> str:
+    """The tree that every word opens a constituent in, up to the end: S, then `label`."""
+    labels = ["S", *[label] * (len(words) - 2)]
+    tokens = [token for name in labels for token in (f"({name}", "XX")]
+    return bracketed(
+        [*tokens, *["XX"] * (len(words) - len(labels)), *(f"){name}" for name in labels[::-1])],
+        words,
+    )
+
+
+def baseline(dev: Path) -> tuple[str, list[Score]]:
+    """Right-branching trees with the one label that scores best, and their scores."""
+    sentences = [words_of(tree) for tree in read_trees(tree_files(dev))]
+    scored = {}
+    for label in LABELS:
+        with tempfile.NamedTemporaryFile("w", suffix=".mrg") as file:
+            file.writelines(right_branching(words, label) + "\n" for words in sentences)
+            file.flush()
+            scored[label] = yakusu.evaluate_trees(file.name, dev)
+    best = max(scored, key=lambda label: scored[label][0].value)
+    return best, scored[best]
+
+
+def run(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Train a system, or go on, and score it on the dev set."""
+    recipe_name, with_extra, paper = SYSTEMS[name]
+    gold, extra = args.data / "treebank", args.data / "gum_const" / "train.mrg"
+    overrides = [
+        f'run="{args.runs / name}"',
+        f'data.train.trees="{gold / "train.mrg"}"',
+        f'data.dev.trees="{gold / "dev.mrg"}"',
+        *([f'data.extra={{trees="{extra}", weight={args.weight}}}'] if with_extra else []),
+        *args.set,
+    ]
+    recipe = yakusu.load_recipe(recipe_name, overrides)
+    began = time.monotonic()
+    trained = yakusu.train(recipe)
+    print(f"{name}: {trained.steps:,} steps, {trained.seconds / 60:.0f} minutes", flush=True)
+    scores = yakusu.evaluate_trees(trained.model, gold / "dev.mrg")
+    settings = recipe.model_dump()
+    del settings["run"], settings["data"]
+    return {
+        "system": name,
+        "extra_weight": args.weight if with_extra else 0.0,
+        "steps": trained.steps,
+        "training_minutes": round(trained.seconds / 60, 1),
+        "seconds_now": round(time.monotonic() - began, 1),
+        "reason": trained.reason,
+        "scores": [str(score) for score in scores],
+        "f1": round(scores[0].value, 2),
+        "paper_f1": paper if paper else "no such row",
+        "recipe": settings,
+    }
+
+
+def main() -> None:
+    """Print the paper's rows and ours, and record them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog="example: python benchmarks/parsing_f1.py --runs runs/parsing"
+    )
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("YAKUSU_DATA", "data")))
+    parser.add_argument("--runs", type=Path, required=True, help="where the run folders go")
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS)
+    parser.add_argument("--weight", type=float, default=0.5, help="of a machine-made tree")
+    parser.add_argument("--set", nargs="*", default=[], help="overrides of every recipe, key=value")
+    parser.add_argument("--no-record", action="store_true", help="only print the result")
+    args = parser.parse_args()
+    label, scores = baseline(args.data / "treebank" / "dev.mrg")
+    rows = [run(name, args) for name in args.systems]
+    print("\nTable 4 of the paper: F1 on WSJ 23, from 40,000 gold trees")
+    for name, value in PAPER.items():
+        print(f"  {name:46} {value:6.1f}")
+    print("here: F1 on 358 trees of another split, from 3,167 gold trees")
+    print(f"  {f'right-branching, all {label}':46} {scores[0].value:6.2f}")
+    for row in rows:
+        print(f"  {row['system']:46} {row['f1']:6.2f}   {'; '.join(row['scores'])}")
+    if not args.no_record:
+        result = {
+            "name": "Table 4: F1 on the treebank's dev set",
+            "score": "; ".join(f"{row['system']} {row['f1']}" for row in rows),
+            "paper": "; ".join(f"{name} {value}" for name, value in PAPER.items()),
+            "right_branching": {"label": label, "scores": [str(score) for score in scores]},
+            "systems": rows,
+        }
+        record("parsing_f1", result, seed=1, threads=torch.get_num_threads())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A tree as a sentence of brackets, and back: the language that a parser translates into.
+
+    (S (NP (DT The) (NN cat)) (VP (VBD sat)))       a tree as a line of text
+    The cat sat                                     the source
+    (S (NP XX XX )NP (VP XX )VP )S                  the target, one token each
+
+Vinyals et al. 2015, section 2.2: closing brackets carry the label, and every part-of-speech tag is
+XX, since tags cost the network room and parsers are not scored by them.
+"""
+
+import re
+from collections.abc import Sequence
+
+from yakusu.errors import DataError
+
+WORD = "XX"
+_NODE = re.compile(r"\(([^\s()]+)\s+(?=\()|\([^\s()]+\s+[^\s()]+\)|\)")
+
+
+def linearised(tree: str) -> list[str]:
+    """The tokens of a tree in a line of text, as `one_line` writes it."""
+    tokens, open_labels = list[str](), list[str]()
+    for node in _NODE.finditer(tree):
+        if label := node[1]:
+            open_labels.append(label)
+            tokens.append(f"({label}")
+        elif node[0] == ")":
+            tokens.append(f"){open_labels.pop()}")
+        else:
+            tokens.append(WORD)
+    return tokens
+
+
+def bracketed(tokens: Sequence[str], words: Sequence[str]) -> str:
+    """The tree of tokens over words, as a line of text; every tag is XX.
+
+    Raises:
+        DataError: The tokens are no tree, or not one over as many words.
+    """
+    text, open_labels, left, before = "", list[str](), list(reversed(words)), ""
+    for token in tokens:
+        inside, empty = bool(open_labels), before.startswith("(")
+        if token.startswith("(") and (inside or not before):
+            open_labels.append(token[1:])
+            text += f" {token}"
+        elif token == WORD and inside and left:
+            text += f" ({WORD} {left.pop()})"
+        elif inside and not empty and token == f"){open_labels[-1]}":
+            open_labels.pop()
+            text += ")"
+        else:
+            raise DataError(_no_tree(tokens, words))
+        before = token
+    if open_labels or left or not text:
+        raise DataError(_no_tree(tokens, words))
+    return text[1:]
+
+
+def flat(words: Sequence[str]) -> str:
+    """The tree that says nothing: all words in one constituent; of no words, nothing."""
+    return bracketed(["(TOP", *[WORD] * len(words), ")TOP"], words) if words else ""
+
+
+def tree_words(sentence: str) -> list[str]:
+    """The words of a sentence, cut at blanks; brackets in them are -LRB- and -RRB-, as in trees."""
+    return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.split()]
+
+
+def _no_tree(tokens: Sequence[str], words: Sequence[str]) -> str:
+    return f"'{' '.join(tokens)}' is no tree over {len(words)} words: close each bracket once"

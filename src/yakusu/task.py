@@ -1,0 +1,114 @@
+"""What a model is taught: to translate, or to parse (section 6.3), which is one more translation.
+
+A task says how text enters the vocabularies, what may be answered, and how answers are scored;
+model, training and search know nothing of it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+
+from yakusu.metrics import Score, score
+from yakusu.parsing.brackets import bracketed, flat, linearised, tree_words
+from yakusu.parsing.constraint import BracketRules, TreeConstraint
+from yakusu.registry import Registry
+from yakusu.search import Constraint
+from yakusu.tokenizer import EOS, Tokenizer
+
+
+class Task(ABC):
+    """One kind of source and target."""
+
+    @abstractmethod
+    def source(self, line: str) -> str:
+        """A source line as its vocabulary reads it."""
+
+    @abstractmethod
+    def target(self, line: str) -> str:
+        """A target line of a corpus as its vocabulary reads it."""
+
+    @abstractmethod
+    def answer(self, said: str, line: str) -> str:
+        """What is given back for a source line when the model has said this; "" is nothing."""
+
+    @abstractmethod
+    def constraint(
+        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+    ) -> Constraint | None:
+        """What may be answered to each source line."""
+
+    @abstractmethod
+    def score(
+        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+    ) -> Score:
+        """The score that steers training.
+
+        Args:
+            answers: To the source lines of a dev set.
+            truth: Its target lines.
+            lowercase: Ignore case.
+            language: Code of the target language, "" where not known.
+        """
+
+
+tasks: Registry[type[Task]] = Registry("task")
+
+
+@tasks.register("translation")
+class TranslationTask(Task):
+    """Sentences into sentences, scored by BLEU."""
+
+    def source(self, line: str) -> str:
+        return line.strip()
+
+    def target(self, line: str) -> str:
+        return line
+
+    def answer(self, said: str, line: str) -> str:
+        return said
+
+    def constraint(
+        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+    ) -> Constraint | None:
+        return None
+
+    def score(
+        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+    ) -> Score:
+        (bleu,) = score(
+            answers, truth, metrics=("bleu",), lowercase=lowercase, target_language=language
+        )
+        return bleu
+
+
+@tasks.register("parsing")
+class ParsingTask(Task):
+    """Words between blanks into a tree over them, scored by labelled F1."""
+
+    def source(self, line: str) -> str:
+        return " ".join(tree_words(line))
+
+    def target(self, line: str) -> str:
+        return " ".join(linearised(line))
+
+    def answer(self, said: str, line: str) -> str:
+        words = tree_words(line)
+        return bracketed(said.split(), words) if said else flat(words)
+
+    def constraint(
+        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+    ) -> Constraint | None:
+        pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
+        tokens = [piece.removeprefix("▁") for piece in pieces]
+        rules = BracketRules(tokens, eos=EOS, device=device)
+        return TreeConstraint(rules, [len(tree_words(line)) for line in lines], n_beams=n_beams)
+
+    def score(
+        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+    ) -> Score:
+        from yakusu.parsing.score import compare, total  # its library is an extra
+        from yakusu.parsing.trees import tree_of
+
+        made, true = ([tree_of(line) for line in lines] for lines in (answers, truth))
+        return total(compare(made, true)).scores()[0]

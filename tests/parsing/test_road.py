@@ -1,0 +1,253 @@
+"""The road of a parser: trees in, binarised brackets, training, trees out, and their score."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from nltk.tree import Tree
+
+import yakusu
+from yakusu.corpus import Corpus, read_pairs
+from yakusu.data import Pairs
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
+from yakusu.folder import read_json
+from yakusu.model.architectures import build
+from yakusu.model.base import Seq2Seq
+from yakusu.parsing.brackets import bracketed, linearised
+from yakusu.parsing.trees import one_line, read_trees, tree_files, tree_of, words_of
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.search import SearchConfig
+from yakusu.tokenizer import Tokenizer
+from yakusu.translator import Translator, save_translator
+
+DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
+NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905
+VERBS = "sees paints leaves finds".split()  # noqa: SIM905
+SIZES = [
+    "tokenizer.vocab_size=60",
+    "tokenizer.normalization=nmt_nfkc",
+    "batches.step_tokens=600",
+    "model.n_layers=1",
+    "model.d_model=32",
+    "model.d_ff=64",
+    "model.n_heads=4",
+    "model.dropout=0.0",
+    "training.warmup_steps=60",
+    "training.max_steps=4",
+    "training.validate_steps=2",
+    "training.device=cpu",
+    "training.patience=0",
+    "search.beam=4",
+]
+
+
+def invented(n: int, seed: int = 5) -> list[str]:
+    """Distinct trees of a small grammar, with function labels and traces."""
+    rng = random.Random(seed)
+
+    def noun_phrase(depth: int, label: str = "NP") -> str:
+        simple = f"(NP (DT the) (NN {rng.choice(NOUNS)}))"
+        if depth and rng.random() < 0.4:
+            return f"({label} {simple} (PP (IN near) {noun_phrase(depth - 1)}))"
+        return simple.replace("(NP", f"({label}", 1)
+
+    trees: dict[str, None] = {}
+    while len(trees) < n:
+        verb = f"(VP (VBZ {rng.choice(VERBS)}) {noun_phrase(1)} (NP (-NONE- *T*-1)))"
+        trees[f"((S {noun_phrase(1, 'NP-SBJ-1')} {verb} (. .)))"] = None
+    return list(trees)
+
+
+TREES = invented(120)
+
+
+def recipe_for(folder: Path, *overrides: str) -> Recipe:
+    train, dev = folder / "train.mrg", folder / "dev.mrg"
+    train.write_text("\n".join(TREES[:100]) + "\n")
+    dev.write_text("\n".join(TREES[100:]) + "\n")
+    data = [f'run="{folder / "run"}"', f'data.train.trees="{train}"', f'data.dev.trees="{dev}"']
+    return load_recipe("parse-small", [*data, *SIZES, *overrides])
+
+
+def test_trees_are_pairs_of_words_and_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat)\n    (NP (-NONE- *)))) )\n")
+    corpus = Corpus(trees=str(path))
+    tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+    assert list(read_pairs(corpus)) == [("The cat sat", tree)]
+    assert corpus and corpus.files == (path,)
+
+
+def test_prepare_keeps_the_true_trees_of_the_dev_set_with_their_tags(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path)
+    made = yakusu.prepare(recipe)
+    assert (made.n_train, made.n_dev) == (100, 20)
+    lines = (made.folder / "dev.tgt.txt").read_text().splitlines()
+    assert lines == [one_line(tree) for tree in read_trees([tmp_path / "dev.mrg"])]
+    tokenizer, dev = Tokenizer.load(made.folder), Pairs.open(made.folder, "dev")
+    said = tokenizer.decode_target([dev.tgt[0].tolist()[:-1]])[0]
+    assert said.startswith("(S (NP") and said.endswith("XX )S") and " NN" not in said
+    assert said.count("XX") == len((made.folder / "dev.src.txt").read_text().split("\n")[0].split())
+
+
+def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    for name, trees in (("a", invented(40, seed=8)), ("b", invented(30, seed=9))):
+        (extra / f"{name}.mrg").write_text("\n".join(trees) + "\n")
+    given = f'data.extra={{trees = "{extra}", weight = 0.5}}'
+    recipe = recipe_for(tmp_path, given, "filters.drop_duplicates=false")
+    made = yakusu.prepare(recipe)
+    pairs = Pairs.open(made.folder, "train")
+    assert [(part.n_pairs, part.weight) for part in pairs.parts] == [(100, 1.0), (70, 0.5)]
+    assert pairs.lines.tolist() == list(range(1, 171))
+    assert set(read_json(made.folder / "data.json")["inputs"]) == {
+        "train.trees.1",
+        "extra.trees.1",
+        "extra.trees.2",
+        "dev.trees.1",
+    }
+    (extra / "b.mrg").write_text(TREES[0])
+    with pytest.raises(RunError, match=r"b\.mrg has changed"):
+        yakusu.prepare(recipe)
+
+
+def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"no training trees: add --trees FILE, or data\.train"):
+        yakusu.prepare(load_recipe("parse-small", [f'run="{tmp_path / "run"}"']))
+
+
+def test_a_broken_tree_stops_before_anything_is_made(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path)
+    (tmp_path / "train.mrg").write_text("((S (NP (NN a))\n((S (NP (NN b))))\n")
+    with pytest.raises(DataError, match=r"train\.mrg, line 1: the tree that begins here"):
+        yakusu.prepare(recipe)
+    assert not (tmp_path / "run" / "data").exists()
+
+
+def test_a_parser_learns_a_small_grammar_and_is_one_model_with_its_folder(tmp_path: Path) -> None:
+    recipe = recipe_for(
+        tmp_path, "training.max_steps=300", "training.validate_steps=150", "training.keep_last=1"
+    )
+    trained = yakusu.train(recipe)
+    assert "evalb" in trained.dev_score
+    scores = yakusu.evaluate(trained.model, tmp_path / "dev.mrg")
+    assert [score.name for score in scores] == ["F1", "precision", "recall", "exact match"]
+    assert str(scores[0]) == trained.dev_score
+    assert scores[0].value > 90
+    log = (tmp_path / "run" / "log.jsonl").read_text()
+    assert '"score": "F1"' in log and '"dev_f1": ' in log
+    parser = Translator.load(trained.model)
+    assert parser.translate(["the cat sees the boat ."]) == [
+        "(S (NP (XX the) (XX cat)) (VP (XX sees) (NP (XX the) (XX boat))) (XX .))"
+    ]
+    made = tmp_path / "made.txt"
+    sentences = [" ".join(words_of(tree)) for tree in read_trees([tmp_path / "dev.mrg"])]
+    made.write_text("".join(f"{tree}\n" for tree in parser.translate(sentences)))
+    assert yakusu.evaluate(made, tmp_path / "dev.mrg") == scores
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    recipe = recipe_for(tmp_path_factory.mktemp("parser"))
+    tokenizer = Tokenizer.load(yakusu.prepare(recipe).folder)
+    torch.manual_seed(0)
+    model = build(
+        recipe.model,
+        src_vocab_size=tokenizer.src_vocab_size,
+        tgt_vocab_size=tokenizer.tgt_vocab_size,
+    )
+    return Translator(model, tokenizer, languages=("", ""), search=recipe.search, task="parsing")
+
+
+def leaves(trees: list[str], folder: Path) -> list[list[str]]:
+    path = folder / "trees.mrg"
+    path.write_text("\n".join(trees))
+    return [words_of(tree) for tree in read_trees([path])]
+
+
+def test_every_answer_is_a_tree_over_exactly_the_words(
+    untrained: Translator, tmp_path: Path
+) -> None:
+    sentences = [
+        "the cat",
+        "x",
+        "unknown  wörter 日本 🚢 \u200b here",
+        "\u200b",
+        "(both) brackets ( alone )",
+        "-LRB- & # $ 3.5 % <unk> </s> XX (S )S ▁ \\/",
+        " ".join(["the"] * 60),
+    ]
+    found = leaves(untrained.translate(sentences), tmp_path)
+    written = [s.replace("(", "-LRB-").replace(")", "-RRB-").split() for s in sentences]
+    assert found == written
+
+
+def test_an_empty_line_has_an_empty_answer(untrained: Translator) -> None:
+    assert untrained.translate(["", "  "]) == ["", ""]
+
+
+def test_where_no_tree_fits_the_answer_is_flat(untrained: Translator, tmp_path: Path) -> None:
+    short = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=SearchConfig(beam=2, max_extra=0),
+        task="parsing",
+        max_source_tokens=4,
+    )
+    words = " ".join(f"w{i}" for i in range(30))
+    assert leaves(short.translate([words]), tmp_path) == [words.split()]
+
+
+def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> None:
+    search = SearchConfig(beam=6, n_best=6, max_extra=20)
+    parser = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=search,
+        task="parsing",
+    )
+    (best,) = parser.stream(["the cat sees"])
+    assert leaves([t.text for t in best], tmp_path) == [["the", "cat", "sees"]] * len(best)
+    assert len({t.text for t in best}) == len(best) > 1
+
+
+def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Translator) -> None:
+    trees = tmp_path / "a.mrg"
+    trees.write_text(TREES[0])
+    with pytest.raises(DataError, match="trees are compared with trees"):
+        yakusu.evaluate(["a line"], trees)
+    with pytest.raises(DataError, match="scored one way: leave out options"):
+        yakusu.evaluate(trees, trees, lowercase=True)
+    with pytest.raises(DataError, match="does not exist"):
+        yakusu.evaluate(tmp_path / "none.txt", trees)
+    model = untrained.model
+    assert isinstance(model, Seq2Seq)
+    save_translator(
+        tmp_path / "translator",
+        model.weights(),
+        untrained.tokenizer,
+        model=model.config,
+        languages=("", ""),
+        search=untrained.search,
+    )
+    with pytest.raises(ModelError, match="name a parser"):
+        yakusu.evaluate(tmp_path / "translator", trees)
+
+
+@pytest.mark.data
+@pytest.mark.skipif("YAKUSU_DATA" not in os.environ, reason="YAKUSU_DATA is not set")
+@pytest.mark.parametrize(("name", "n_trees"), [("treebank", 358), ("gum_const", 1575)])
+def test_every_tree_of_a_corpus_comes_back_from_its_brackets(name: str, n_trees: int) -> None:
+    trees = list(read_trees(tree_files(DATA / name / "dev.mrg")))
+    assert len(trees) == n_trees
+    for tree in trees:
+        tokens = linearised(one_line(tree))
+        back = tree_of(bracketed(tokens, words_of(tree)))
+        for node in tree.subtrees(lambda node: not isinstance(node[0], Tree)):
+            node.set_label("XX")
+        assert back == tree
