@@ -52,6 +52,8 @@ def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
     points = []
     for low, high in pairwise(BOUNDS):
         chosen = [i for i, line in enumerate(src) if low < len(line.split()) <= high]
+        if not chosen:
+            continue
         score = yakusu.evaluate(
             [made[i] for i in chosen],
             [ref[i] for i in chosen],
