@@ -3,14 +3,10 @@
 The cost is given as in Table 2, by the paper's formula and by counting.
 """
 
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from yakusu.batches import collate, cut_by_length
 from yakusu.data import Pairs
@@ -18,11 +14,7 @@ from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
-from yakusu.training.loss import smoothed_loss
-
-# Sustained single-precision FLOPS as the paper takes them, section 6.1, footnote 5.
-_SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
-
+from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
 _KINDS = {
     "translation": ("source", "target", "translator"),
@@ -73,13 +65,12 @@ def receipt(
 def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) -> dict[str, float]:
     """Floating-point operations of a training run.
 
-    `paper`: time x number of devices x sustained FLOPS of one, section 6.1; `sustained` is the
-    paper's figure for its GPUs, and measured here for any other device. `counted`: the products of
-    matrices, forward and backward, of a sample of batches, times tokens over the sample's tokens.
+    `paper`: by the paper's formula; `sustained` is the rate of one device that it took. `counted`:
+    those of a sample of batches, times tokens over the sample's tokens.
     """
-    sustained = _sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
+    sustained = sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
     return {
-        "paper": state["seconds"] * state["n_processes"] * sustained,
+        "paper": by_formula(state["seconds"], n_devices=state["n_processes"], sustained=sustained),
         "sustained": sustained,
         "counted": flops_per_token(model, pairs, recipe) * state["target_tokens"],
     }
@@ -87,19 +78,11 @@ def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) ->
 
 def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
     """Operations of training on one target token, padding included, over a sample of batches."""
-    device = model.output_weight.device
     chosen = np.linspace(0, len(pairs) - 1, min(len(pairs), 256), dtype=np.int64)
     batches = cut_by_length(chosen, pairs, min(2048, recipe.batches.step_tokens))
     tokens = sum(int(pairs.tgt.lengths_of(batch).sum()) for batch in batches)
-    # The counter knows the plain products of this backend on every device.
-    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-        for batch in batches:
-            padded = collate(pairs, batch, src_pad=model.src_pad, tgt_pad=model.tgt_pad).to(device)
-            real = padded.tgt != model.tgt_pad
-            hidden = model(padded.src, padded.tgt)[real]
-            smoothed_loss(hidden, model.output_weight, padded.tgt[real], epsilon=0.1)[0].backward()
-    model.zero_grad(set_to_none=True)
-    return float(counter.get_total_flops() / tokens)
+    pads = {"src_pad": model.src_pad, "tgt_pad": model.tgt_pad}
+    return count_flops(model, (collate(pairs, batch, **pads) for batch in batches)) / tokens
 
 
 def story(facts: dict[str, Any]) -> list[str]:
@@ -173,16 +156,3 @@ was steered:
 `yakusu verify THIS_FOLDER` checks every file against its hash and says what made them;
 `receipt.json` holds the recipe, versions, inputs and cost.
 """
-
-
-def _sustained_flops(name: str, device: torch.device, size: int = 1024) -> float:
-    """Of the paper's GPUs what the paper says; else the best of some products of matrices."""
-    for gpu, flops in _SUSTAINED.items():
-        if gpu in name:
-            return flops
-    a, best = torch.ones(size, size, device=device), float("inf")
-    for _ in range(5):
-        began = time.perf_counter()
-        float((a @ a)[0, 0])  # waits for the device
-        best = min(best, time.perf_counter() - began)
-    return 2 * size**3 / best

@@ -1,0 +1,379 @@
+"""Table 1: what a layer of each kind costs, and how far apart it leaves two positions.
+
+Costs, forward and backward, of one sequence (1, n, d): seconds on one thread, bytes that backward
+keeps, FLOPs counted. Sizes are doubled, and the exponent is the slope between the largest in a
+log-log plot, beside that of the stated complexity. The other sizes are such that the stated term
+outweighs the rest, as the projections of attention, 4 n d^2.
+
+Dependence is read off the layer by autograd:
+    sequential    the longest chain of operations from input to output
+    layers        how many, one upon the other, until adding one relates no further pair of
+                  positions, by the gradient of each output
+    path          layers x chain: what a signal goes through between the farthest positions
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from common import RESULTS, record
+from runs import records
+from yakusu.model.feedforward import FeedForward
+from yakusu.model.parts import TransformerConfig, decoder_mixing, encoder_mixing
+from yakusu.model.self_attention import SelfAttention
+from yakusu.training.cost import counting
+
+# ---- the layers ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a layer and its input."""
+
+    n: int = 256  # positions
+    d: int = 64  # width
+    k: int = 3  # kernel
+    r: int = 32  # neighbourhood
+
+
+def mixing(kind: str, size: Size) -> nn.Module:
+    """A layer that a Transformer may have in place of self-attention, with one head."""
+    config = TransformerConfig.model_validate(
+        {
+            "d_model": size.d,
+            "n_heads": 1,
+            "mixing": kind,
+            "kernel": size.k,
+            "neighbourhood": size.r,
+        }
+    )
+    # The paper's recurrent layer runs in one direction.
+    return decoder_mixing(config) if kind == "recurrent" else encoder_mixing(config)
+
+
+class Unmasked(nn.Module):
+    """A layer of a stack, of a sequence without padding."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, d)."""
+        return self.layer(x, None)  # type: ignore[no-any-return]
+
+
+class AsWritten(nn.Module):
+    """Self-attention by Eq. 1 as it stands, which holds the matrix (n, n)."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        assert isinstance(layer, SelfAttention)
+        self.layer = layer
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, d)."""
+        return self.layer.combine(self.layer.score.attention(*self.layer.project(x), None))
+
+
+class Convolution(nn.Module):
+    """An ordinary convolution over the positions before, ByteNet's if dilated.
+
+    Args:
+        size: Its width and kernel.
+        dilation: The distance between its taps.
+    """
+
+    def __init__(self, size: Size, dilation: int = 1) -> None:
+        super().__init__()
+        self.before = (size.k - 1) * dilation
+        self.convolution = nn.Conv1d(size.d, size.d, size.k, dilation=dilation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, d)."""
+        padded = F.pad(x.mT, (self.before, 0))  # (B, d, n + before)
+        return self.convolution(padded).mT  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A row of Table 1."""
+
+    build: Callable[[Size, int], nn.Module]  # of the layer with this number in a stack
+    complexity: str
+    stated: dict[str, float]  # its exponents
+    sequential: str
+    path: str
+    varied: dict[str, Sequence[Size]]  # besides n
+
+
+def sizes(of: Size, name: str, *values: int) -> list[Size]:
+    """A size with other values of one quantity."""
+    return [replace(of, **{name: value}) for value in values]
+
+
+LAYERS = {
+    "self-attention": Layer(
+        lambda size, _: Unmasked(mixing("attention", size)),
+        "n^2 d", {"n": 2, "d": 1}, "1", "1",
+        {"d": sizes(Size(n=4096), "d", 32, 64, 128)},
+    ),
+    "the same, as written": Layer(
+        lambda size, _: AsWritten(mixing("attention", size)),
+        "n^2 d", {"n": 2, "d": 1}, "1", "1",
+        {"d": sizes(Size(n=2048), "d", 32, 64, 128)},
+    ),
+    "self-attention, restricted": Layer(
+        lambda size, _: Unmasked(mixing("restricted", size)),
+        "r n d", {"n": 1, "d": 1, "r": 1}, "1", "n / r",
+        {"d": sizes(Size(n=4096, r=512), "d", 32, 64, 128),
+         "r": sizes(Size(n=4096, d=32), "r", 128, 256, 512)},
+    ),
+    "recurrent": Layer(
+        lambda size, _: Unmasked(mixing("recurrent", size)),
+        "n d^2", {"n": 1, "d": 2}, "n", "n",
+        {"d": sizes(Size(n=64), "d", 256, 512, 1024)},
+    ),
+    "convolution": Layer(
+        lambda size, _: Convolution(size),
+        "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
+        {"d": sizes(Size(n=512), "d", 128, 256, 512),
+         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
+    ),
+    "convolution, dilated": Layer(
+        lambda size, i: Convolution(size, dilation=size.k**i),
+        "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "log_k n",
+        {"d": sizes(Size(n=512), "d", 128, 256, 512),
+         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
+    ),
+    "convolution, separable": Layer(
+        lambda size, _: Unmasked(mixing("convolution", size)),
+        "k n d + n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
+        {"d": sizes(Size(n=512), "d", 256, 512, 1024),
+         "k": sizes(Size(n=1024, d=16), "k", 129, 257, 513)},
+    ),
+    "feed-forward": Layer(
+        lambda size, _: FeedForward(d_model=size.d, d_ff=4 * size.d),
+        "n d^2", {"n": 1, "d": 2}, "1", "",
+        {"d": sizes(Size(n=512), "d", 128, 256, 512)},
+    ),
+}  # fmt: skip
+BY_N = sizes(
+    Size(), "n", 256, 512, 1024, 2048, 4096
+)  # for all layers, so that they can be compared
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+
+def seconds(layer: nn.Module, x: Tensor) -> float:
+    """Of the processor, for forward and backward: the least of some runs."""
+    best, spent, runs = math.inf, 0.0, 0
+    while runs < 4 or spent < 0.5:
+        began = time.process_time()
+        layer(x).sum().backward()
+        took = time.process_time() - began
+        best, spent, runs = min(best, took), spent + took, runs + 1
+    return best
+
+
+def kept_bytes(layer: nn.Module, x: Tensor) -> int:
+    """What forward leaves behind for backward, besides the weights; a storage counts once."""
+    weights = {p.untyped_storage().data_ptr() for p in layer.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        layer(x)
+    return sum(kept.values())
+
+
+def flops(layer: nn.Module, x: Tensor) -> int:
+    """Of forward and backward."""
+    with counting() as counter:
+        layer(x).sum().backward()
+    return int(counter.get_total_flops())
+
+
+MEASURES = {"seconds": seconds, "bytes": kept_bytes, "flops": flops}
+
+
+def costs(layer: Layer, of: Sequence[Size]) -> list[dict[str, Any]]:
+    """All measures at each size."""
+    points = []
+    for size in of:
+        module = layer.build(size, 0)
+        x = torch.randn(1, size.n, size.d, requires_grad=True)
+        measured = {name: measure(module, x) for name, measure in MEASURES.items()}
+        points.append({**asdict(size), **measured})
+    return points
+
+
+def exponent(points: Sequence[dict[str, Any]], of: str, by: str) -> float:
+    """The slope over the three largest sizes, both axes logarithmic."""
+    last = points[-3:]
+    x, y = (np.log([point[key] for point in last]) for key in (by, of))
+    return float(np.polyfit(x, y, 1)[0])
+
+
+# ---- dependence ----------------------------------------------------------------------------------
+
+
+def reach(layer: nn.Module, n: int, d: int) -> np.ndarray:
+    """reach[i, j]: output i depends on input j, by its gradient."""
+    x = torch.randn(1, n, d, dtype=torch.double, requires_grad=True)
+    y = layer(x)
+    related = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        (gradient,) = torch.autograd.grad(y[0, i].sum(), x, retain_graph=True)
+        related[i] = (gradient[0] != 0).any(dim=1).numpy()
+    return related
+
+
+def chain(layer: nn.Module, n: int, d: int) -> int:
+    """The longest chain of operations in the autograd graph from input to output."""
+    y = layer(torch.randn(1, n, d, dtype=torch.double, requires_grad=True))
+    length: dict[Any, int] = {}
+    stack = [y.grad_fn]
+    while stack:
+        node = stack[-1]
+        before = [each for each, _ in node.next_functions if each is not None]
+        missing = [each for each in before if each not in length]
+        if missing:
+            stack += missing
+        else:
+            length[stack.pop()] = 1 + max((length[each] for each in before), default=0)
+    return length[y.grad_fn]
+
+
+def dependence(layer: Layer, n: int) -> dict[str, Any]:
+    """Chain and layers for n positions; in double precision an LSTM runs step by step."""
+    size, depth = Size(n=n, d=4, r=5), 0
+    related, before = np.eye(n, dtype=bool), np.zeros((n, n), dtype=bool)
+    while (related != before).any():
+        before = related
+        module = layer.build(size, depth).double()
+        related = related | (reach(module, n, size.d) @ before)
+        depth += 1
+    longest = chain(layer.build(size, 0).double(), n, size.d)
+    ends = bool(related[n - 1, 0])
+    return {"n": n, "chain": longest, "layers": depth - 1 if ends else None}
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def measured(layer: Layer, lengths: Sequence[int]) -> dict[str, Any]:
+    """All that is known of a layer."""
+    points = {"n": costs(layer, BY_N)}
+    points |= {name: costs(layer, of) for name, of in layer.varied.items()}
+    return {
+        "points": points,
+        "exponents": {
+            name: {measure: round(exponent(own, measure, name), 2) for measure in MEASURES}
+            for name, own in points.items()
+        },
+        "dependence": [dependence(layer, n) for n in lengths],
+    }
+
+
+def stated(layer: Layer) -> str:
+    """The row as the paper has it."""
+    path = f"O({layer.path})" if layer.path else "none"
+    return f"O({layer.complexity}), sequential O({layer.sequential}), path {path}"
+
+
+def show(name: str, result: dict[str, Any]) -> None:
+    """Print a row."""
+    layer = LAYERS[name]
+    print(f"\n{name}: stated {stated(layer)}")
+    for by, found in result["exponents"].items():
+        ours = ", ".join(f"{measure} {value:5.2f}" for measure, value in found.items())
+        print(f"  exponent of {by}: stated {layer.stated[by]:g}; {ours}")
+    for point in result["dependence"]:
+        layers = point["layers"]
+        path = f"{layers} layers, path {layers * point['chain']}" if layers else "never related"
+        print(f"  n = {point['n']:3}: chain of {point['chain']:4} operations; the ends: {path}")
+
+
+def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
+    """Costs and dependence against n."""
+    figure = Figure(figsize=(12, 8), layout="constrained")
+    axes = figure.subplots(2, 2).flatten()
+    for i, (name, result) in enumerate(results.items()):
+        style = {"marker": "o", "markersize": 3, "color": f"C{i}", "label": name}
+        own, deps = result["points"]["n"], result["dependence"]
+        related = [dep for dep in deps if dep["layers"]]
+        n, of = [p["n"] for p in own], [dep["n"] for dep in deps]
+        axes[0].plot(n, [p["seconds"] for p in own], **style)
+        axes[1].plot(n, [p["bytes"] for p in own], **style)
+        axes[2].plot(of, [dep["chain"] for dep in deps], **style)
+        axes[3].plot(
+            [dep["n"] for dep in related], [d["layers"] * d["chain"] for d in related], **style
+        )
+    titles = (
+        "seconds of one thread, forward and backward, d = 64",
+        "bytes kept for backward, d = 64",
+        "longest chain of operations in a layer",
+        "operations between the farthest positions",
+    )
+    for each, title in zip(axes, titles, strict=True):
+        each.set(title=title, xlabel="n", yscale="log")
+        each.set_xscale("log", base=2)
+    axes[0].legend(fontsize="small")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def main() -> None:
+    """Measure, print, draw, record."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="example: python benchmarks/table1.py",
+    )
+    parser.add_argument("--layers", nargs="*", default=list(LAYERS), choices=list(LAYERS))
+    parser.add_argument("--lengths", nargs="*", type=int, default=[8, 16, 32, 64])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-record", action="store_true", help="only print the result")
+    args = parser.parse_args()
+    torch.set_num_threads(1)  # time is that of the one processor
+    torch.manual_seed(args.seed)
+    results = {}
+    for name in args.layers:
+        results[name] = measured(LAYERS[name], args.lengths)
+        show(name, results[name])
+    if args.no_record:
+        return
+    for name, result in results.items():
+        layer = LAYERS[name]
+        powers = "; ".join(
+            f"{by}: time {found['seconds']}, bytes {found['bytes']}, FLOPs {found['flops']}"
+            for by, found in result["exponents"].items()
+        )
+        facts = {
+            "name": name,
+            "score": f"exponents {powers}",
+            "paper": stated(layer),
+        }
+        record("table1", {**facts, **result}, seed=args.seed, threads=1)
+    known = records("table1")
+    draw(RESULTS / "table1.png", {name: known[name] for name in LAYERS if name in known})
+
+
+if __name__ == "__main__":
+    main()
