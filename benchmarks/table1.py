@@ -15,163 +15,20 @@ Dependence is read off the layer by autograd:
 import argparse
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from common import RESULTS, record
+from layers import BY_N, LAYERS, Layer, Size
 from runs import records
-from yakusu.model.feedforward import FeedForward
-from yakusu.model.parts import TransformerConfig, decoder_mixing, encoder_mixing
-from yakusu.model.self_attention import SelfAttention
 from yakusu.training.cost import counting
-
-# ---- the layers ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Size:
-    """Of a layer and its input."""
-
-    n: int = 256  # positions
-    d: int = 64  # width
-    k: int = 3  # kernel
-    r: int = 32  # neighbourhood
-
-
-def mixing(kind: str, size: Size) -> nn.Module:
-    """A layer that a Transformer may have in place of self-attention, with one head."""
-    config = TransformerConfig.model_validate(
-        {
-            "d_model": size.d,
-            "n_heads": 1,
-            "mixing": kind,
-            "kernel": size.k,
-            "neighbourhood": size.r,
-        }
-    )
-    # The paper's recurrent layer runs in one direction.
-    return decoder_mixing(config) if kind == "recurrent" else encoder_mixing(config)
-
-
-class Unmasked(nn.Module):
-    """A layer of a stack, of a sequence without padding."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, d)."""
-        return self.layer(x, None)  # type: ignore[no-any-return]
-
-
-class AsWritten(nn.Module):
-    """Self-attention by Eq. 1 as it stands, which holds the matrix (n, n)."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        assert isinstance(layer, SelfAttention)
-        self.layer = layer
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, d)."""
-        return self.layer.combine(self.layer.score.attention(*self.layer.project(x), None))
-
-
-class Convolution(nn.Module):
-    """An ordinary convolution over the positions before, ByteNet's if dilated.
-
-    Args:
-        size: Its width and kernel.
-        dilation: The distance between its taps.
-    """
-
-    def __init__(self, size: Size, dilation: int = 1) -> None:
-        super().__init__()
-        self.before = (size.k - 1) * dilation
-        self.convolution = nn.Conv1d(size.d, size.d, size.k, dilation=dilation)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, d)."""
-        padded = F.pad(x.mT, (self.before, 0))  # (B, d, n + before)
-        return self.convolution(padded).mT  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A row of Table 1."""
-
-    build: Callable[[Size, int], nn.Module]  # of the layer with this number in a stack
-    complexity: str
-    stated: dict[str, float]  # its exponents
-    sequential: str
-    path: str
-    varied: dict[str, Sequence[Size]]  # besides n
-
-
-def sizes(of: Size, name: str, *values: int) -> list[Size]:
-    """A size with other values of one quantity."""
-    return [replace(of, **{name: value}) for value in values]
-
-
-LAYERS = {
-    "self-attention": Layer(
-        lambda size, _: Unmasked(mixing("attention", size)),
-        "n^2 d", {"n": 2, "d": 1}, "1", "1",
-        {"d": sizes(Size(n=4096), "d", 32, 64, 128)},
-    ),
-    "the same, as written": Layer(
-        lambda size, _: AsWritten(mixing("attention", size)),
-        "n^2 d", {"n": 2, "d": 1}, "1", "1",
-        {"d": sizes(Size(n=2048), "d", 32, 64, 128)},
-    ),
-    "self-attention, restricted": Layer(
-        lambda size, _: Unmasked(mixing("restricted", size)),
-        "r n d", {"n": 1, "d": 1, "r": 1}, "1", "n / r",
-        {"d": sizes(Size(n=4096, r=512), "d", 32, 64, 128),
-         "r": sizes(Size(n=4096, d=32), "r", 128, 256, 512)},
-    ),
-    "recurrent": Layer(
-        lambda size, _: Unmasked(mixing("recurrent", size)),
-        "n d^2", {"n": 1, "d": 2}, "n", "n",
-        {"d": sizes(Size(n=64), "d", 256, 512, 1024)},
-    ),
-    "convolution": Layer(
-        lambda size, _: Convolution(size),
-        "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
-        {"d": sizes(Size(n=512), "d", 128, 256, 512),
-         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
-    ),
-    "convolution, dilated": Layer(
-        lambda size, i: Convolution(size, dilation=size.k**i),
-        "k n d^2", {"n": 1, "d": 2, "k": 1}, "1", "log_k n",
-        {"d": sizes(Size(n=512), "d", 128, 256, 512),
-         "k": sizes(Size(n=512, d=128), "k", 5, 9, 17)},
-    ),
-    "convolution, separable": Layer(
-        lambda size, _: Unmasked(mixing("convolution", size)),
-        "k n d + n d^2", {"n": 1, "d": 2, "k": 1}, "1", "n / k",
-        {"d": sizes(Size(n=512), "d", 256, 512, 1024),
-         "k": sizes(Size(n=1024, d=16), "k", 129, 257, 513)},
-    ),
-    "feed-forward": Layer(
-        lambda size, _: FeedForward(d_model=size.d, d_ff=4 * size.d),
-        "n d^2", {"n": 1, "d": 2}, "1", "",
-        {"d": sizes(Size(n=512), "d", 128, 256, 512)},
-    ),
-}  # fmt: skip
-BY_N = sizes(
-    Size(), "n", 256, 512, 1024, 2048, 4096
-)  # for all layers, so that they can be compared
-
 
 # ---- costs ---------------------------------------------------------------------------------------
 
