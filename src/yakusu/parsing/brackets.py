@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 WORD = "XX"
-_NODE = re.compile(r"\(([^\s()]+)\s+(?=\()|\([^\s()]+\s+[^\s()]+\)|\)")
+_NODE = re.compile(r"\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\)")
 
 
 def linearised(tree: str) -> list[str]:
@@ -27,7 +27,7 @@ def linearised(tree: str) -> list[str]:
         elif node[0] == ")":
             tokens.append(f"){open_labels.pop()}")
         else:
-            tokens.append(WORD)
+            tokens.append(node[2])
     return tokens
 
 
@@ -43,8 +43,8 @@ def bracketed(tokens: Sequence[str], words: Sequence[str]) -> str:
         if token.startswith("(") and (inside or not before):
             open_labels.append(token[1:])
             text += f" {token}"
-        elif token == WORD and inside and left:
-            text += f" ({WORD} {left.pop()})"
+        elif is_tag(token) and inside and left:
+            text += f" ({token} {left.pop()})"
         elif inside and not empty and token == f"){open_labels[-1]}":
             open_labels.pop()
             text += ")"
@@ -54,6 +54,11 @@ def bracketed(tokens: Sequence[str], words: Sequence[str]) -> str:
     if open_labels or left or not text:
         raise DataError(_no_tree(tokens, words))
     return text[1:]
+
+
+def is_tag(token: str) -> bool:
+    """Whether a token stands for a word, and not for a bracket."""
+    return not token.startswith(("(", ")"))
 
 
 def flat(words: Sequence[str]) -> str:

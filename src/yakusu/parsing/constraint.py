@@ -17,7 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from yakusu.parsing.brackets import WORD
+from yakusu.tokenizer import UNK
+
+from yakusu.parsing.brackets import is_tag
 
 MAX_CHAIN = 12  # opening brackets in a row; 7 in the Penn Treebank's sample and in GUM
 _OTHER = -1  # of a token: it opens, or closes, no bracket
@@ -40,7 +42,9 @@ class BracketRules:
         opened = [i if i in closed else _OTHER for i in range(len(tokens))]
         self.opens = torch.tensor(opened, device=device)  # (V,)
         self.closes = torch.tensor(closed, device=device)  # (V,)
-        self.is_word = torch.tensor([t == WORD for t in tokens], device=device)  # (V,)
+        special = (eos, UNK)
+        tags = [is_tag(t) and i not in special for i, t in enumerate(tokens)]
+        self.is_word = torch.tensor(tags, device=device)  # (V,)
         self.is_end = torch.arange(len(tokens), device=device) == eos  # (V,)
 
 
