@@ -349,7 +349,7 @@ def test_a_missing_environment_variable_is_named(
 # ---- save, load, compare
 
 
-@pytest.mark.parametrize("name", ["base", "big", "conv", "demo", "small", "tiny"])
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(
         name,
