@@ -816,7 +816,7 @@ def test_vectors_by_whole_numbers_and_within_a_budget(
         (["--m", "5"], "M = 5 components cannot be taken of 4 dimensions: choose M from 1 to 4"),
         (["--k", "1"], "K = 1 codes tell nothing apart: choose K of 2 or more"),
         (["--ratio", "5000"], "a ratio of 5000 cannot be reached: ask for less"),
-        (["--step", "1"], "--step, --tiers and --whitening belong to --uniform: add it"),
+        (["--step", "1"], "--step belongs to --uniform: add it"),
         (["--bits", "9", "--k", "4"], "--bits, --ratio and --max-loss choose M and K: leave out"),
         (["--bits", "9", "--ratio", "4"], "bits = 9, ratio = 4 is no budget: give one"),
         (["--uniform", "--k", "4"], "--m and --k belong to the paper's codes: leave them or"),
