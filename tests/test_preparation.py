@@ -446,6 +446,27 @@ def test_a_corpus_that_changes_while_it_is_read_is_told(
     assert not (tmp_path / "run" / "data").exists()
 
 
+@pytest.mark.parametrize("drop", ["true", "false"])
+def test_no_held_out_pair_comes_back_by_the_extra_ones(
+    drop: str, files: list[str], tmp_path: Path
+) -> None:
+    more = invented(40, seed=12)
+    extra = write(tmp_path, [*PAIRS, *more, more[0]], "extra")
+    recipe = recipe_for(
+        files,
+        tmp_path / "run",
+        f"data.extra.src={extra[0]}",
+        f"data.extra.tgt={extra[1]}",
+        f"filters.drop_duplicates={drop}",
+    )
+    made = yakusu.prepare(recipe)
+    train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
+    assert len(dev) == 20 and not set(train) & set(dev)
+    fit = [pair for pair in PAIRS if pair not in dev]
+    assert train == fit + (more if drop == "true" else [*fit, *more, more[0]])
+    assert made.report["duplicate"] == (len(PAIRS) + 1 if drop == "true" else len(dev))
+
+
 def test_every_pair_knows_its_line(tmp_path: Path) -> None:
     pairs = [("", "a"), *PAIRS[:200], ("so", "so"), *PAIRS[200:]]
     made = yakusu.prepare(recipe_for(write(tmp_path, pairs), tmp_path / "run"))

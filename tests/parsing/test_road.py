@@ -114,6 +114,18 @@ def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
         yakusu.prepare(recipe)
 
 
+def test_a_run_goes_on_without_its_trees(tmp_path: Path) -> None:
+    trees = tmp_path / "trees"
+    trees.mkdir()
+    recipe = recipe_for(tmp_path, f'data.train.trees="{trees}"')
+    (tmp_path / "train.mrg").rename(trees / "train.mrg")
+    yakusu.prepare(recipe)
+    (trees / "train.mrg").unlink()
+    assert yakusu.prepare(recipe).was_there
+    trees.rmdir()
+    assert yakusu.prepare(recipe).was_there
+
+
 def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"no training trees: add --trees FILE, or data\.train"):
         yakusu.prepare(load_recipe("parse-small", [f'run="{tmp_path / "run"}"']))
