@@ -384,15 +384,17 @@ def test_a_recipe_without_run_or_text_is_told(files: list[str], tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("split", ["train", "dev"])
+@pytest.mark.parametrize("split", ["train", "extra", "dev"])
 def test_a_corpus_of_one_file_is_told_what_it_lacks(
     split: str, files: list[str], tmp_path: Path
 ) -> None:
-    keys = {"train": "data.train.tgt=''", "dev": f"data.dev.src='{files[0]}'"}
+    keys = {
+        "train": "data.train.tgt=''",
+        "extra": f"data.extra.src='{files[0]}'",
+        "dev": f"data.dev.src='{files[0]}'",
+    }
     told = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert told == (
-        "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
-    )
+    assert told == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
 
 
 def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ data.json                                     sizes, counts and the filters' rep
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,12 @@ class Preparation:
         held_out = np.zeros_like(train) if data.dev else dev
         pairs = (pair for _, pair in chosen_pairs(data.extra, extra))
         if self.recipe.filters.drop_duplicates:
-            repeated = _repeated(chosen_pairs(data.train, train | held_out), pairs)
+            known = train | held_out
+            before = (pair for _, pair in chosen_pairs(data.train, known))
+            repeated = _repeated(chain(before, pairs))[known.sum() :]
         else:
-            known = {pair for _, pair in chosen_pairs(data.train, held_out)}
-            repeated = np.fromiter((pair in known for pair in pairs), dtype=np.bool_)
+            apart = {pair for _, pair in chosen_pairs(data.train, held_out)}
+            repeated = np.fromiter((pair in apart for pair in pairs), dtype=np.bool_)
         extra[fit] = ~repeated
         report.dropped["duplicate"] += int(repeated.sum())
 
@@ -232,15 +235,12 @@ def _chosen(parts: list[Sifted]) -> Iterator[Numbered]:
         before += len(keep)
 
 
-def _repeated(known: Iterator[Numbered], pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
-    """True for each pair that occurred before it or among the known ones."""
+def _repeated(pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
+    """True for each pair that occurred before."""
     with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
-        n_known = 0
-        for n_known, (_, pair) in enumerate(known, start=1):
-            repeats.add(pair)
         for pair in pairs:
             repeats.add(pair)
-        return repeats.find()[n_known:]
+        return repeats.find()
 
 
 def refuse_changed(folder: Path, recipe: Recipe) -> None:

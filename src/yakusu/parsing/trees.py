@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from yakusu.corpus import is_tree_file
 from yakusu.errors import DataError, RunError
 from yakusu.text import raw_lines
 
@@ -22,7 +23,6 @@ except ModuleNotFoundError as error:
 TRACE = "-NONE-"
 OUTER = ("", "TOP", "ROOT")
 _ANY = "*?["  # what makes a path a pattern
-_NAMES = (".mrg", ".mrg.gz")  # of the files of a folder, in small letters or capitals
 _MAX_DEPTH = 200  # far above any sentence, far below Python's limit on recursion
 
 
@@ -34,7 +34,7 @@ def tree_files(place: str | Path) -> list[Path]:
     """
     path = Path(place)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.name.lower().endswith(_NAMES))
+        files = sorted(file for file in path.rglob("*") if is_tree_file(file))
     elif not path.exists() and any(sign in str(place) for sign in _ANY):
         files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
     else:
