@@ -420,3 +420,9 @@ def test_a_row_of_table_3_that_is_not_there_is_told_the_nearest() -> None:
 def test_trees_stand_alone() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
     assert "a corpus of trees is nothing else: a.mrg stands alone" in message
+
+
+def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
+    assert fault("tiny", "model.name=recurrent").endswith(
+        "model.d_ff belongs to model.name = 'transformer': leave it out"
+    )

@@ -135,6 +135,8 @@ class Translator:
         Yields:
             The `search.n_best` best translations of each sentence, best first.
         """
+        if isinstance(sentences, str):
+            raise TypeError("one sentence is given where several are read: put it into a list")
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
             ids = [self._cut(line, s) for line, s in zip(lines, self._encode(lines), strict=True)]
             results = [[self._unsaid(line)] for line in lines]

@@ -61,3 +61,9 @@ def test_a_flat_tree_holds_all_words() -> None:
 
 def test_brackets_in_words_are_written_as_in_trees() -> None:
     assert tree_words("  all (or  none) ") == ["all", "-LRB-or", "none-RRB-"]
+
+
+@pytest.mark.parametrize("line", ["(S (NP (NN x)", "(S (NN x)) )", "( (S (NN x)))", "Die Katze"])
+def test_a_line_that_is_no_tree_is_refused(line: str) -> None:
+    with pytest.raises(DataError, match="is no tree: close each bracket once"):
+        linearised(line)

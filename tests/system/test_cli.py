@@ -871,6 +871,14 @@ def test_view_writes_a_picture_and_a_page_and_says_the_translation(
     assert translation in files[1].read_text()
 
 
+def test_view_of_a_file_as_a_sentence_is_refused(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "t.en").write_text("a\n")
+    said = fails(run_yakusu("view", model, "--src", tmp_path / "t.en"))
+    assert said.endswith("is a file: give a sentence, or the file by --src-file")
+
+
 def test_view_writes_the_one_file_that_is_named(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:

@@ -66,6 +66,8 @@ def view(
     """
     numbers = [Path(json_)] if json_ else []
     if src is not None and not (src_file or tgt_file):
+        if Path(src).is_file():
+            raise DataError(f"--src {src} is a file: give a sentence, or the file by --src-file")
         pictures = _pictures(out)
         _check([*pictures, *numbers])
         maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)

@@ -18,16 +18,24 @@ _NODE = re.compile(r"\(([^\s()]+)\s+(?=\()|\([^\s()]+\s+[^\s()]+\)|\)")
 
 
 def linearised(tree: str) -> list[str]:
-    """The tokens of a tree in a line of text, as `one_line` writes it."""
+    """The tokens of a tree in a line of text, as `one_line` writes it.
+
+    Raises:
+        DataError: The line is no such tree.
+    """
     tokens, open_labels = list[str](), list[str]()
     for node in _NODE.finditer(tree):
         if label := node[1]:
             open_labels.append(label)
             tokens.append(f"({label}")
-        elif node[0] == ")":
+        elif node[0] == ")" and open_labels:
             tokens.append(f"){open_labels.pop()}")
-        else:
+        elif node[0] != ")":
             tokens.append(WORD)
+        else:
+            raise DataError(f"'{tree}' is no tree: close each bracket once, label each constituent")
+    if open_labels or not tokens:
+        raise DataError(f"'{tree}' is no tree: close each bracket once, label each constituent")
     return tokens
 
 
