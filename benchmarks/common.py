@@ -61,6 +61,7 @@ class Worker:
 
     def __init__(self, function: Callable[..., Any], *, threads: int) -> None:
         _commit()  # the code that is about to be loaded, should it change during the run
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does
         context = get_context("spawn")
         self._name = getattr(function, "__name__", str(function))
         self._pipe, theirs = context.Pipe()

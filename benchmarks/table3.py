@@ -98,18 +98,20 @@ def scaled(row: str, small: Recipe) -> Recipe:
     )
 
 
-def train_missing(rows: Sequence[tuple[str, int]], small: Recipe, args: argparse.Namespace) -> None:
-    """Train and record each row and seed that has no record yet."""
-    known = records("table3")
+def train_missing(
+    rows: Sequence[tuple[str, int]], small: Recipe, args: argparse.Namespace
+) -> dict[str, dict[str, Any]]:
+    """Train and record each row and seed that has no record yet; return all that are known."""
+    results = records("table3")
     data = prepared(small, args.runs / "data")
     for row, seed in rows:
         name = name_of(row, seed)
-        if name in known:
+        if name in results:
             continue
         recipe = scaled(row, small).model_copy(update={"seed": seed})
         facts = trained(recipe, args.runs / slug(name), data=data)
         validation, paper = facts["validation"], ROWS[row]
-        result = {
+        results[name] = {
             "name": name,
             "score": f"dev perplexity {validation['dev_perplexity']:.2f}, {facts['scores'][0]}",
             "paper": f"{paper.perplexity:.2f}, {paper.bleu:.1f} (WMT 2014 en-de, full size)",
@@ -120,9 +122,10 @@ def train_missing(rows: Sequence[tuple[str, int]], small: Recipe, args: argparse
             "flops": facts["flops"],
             "recipe": recipe.model_dump(exclude={"run", "data"}),
         }
-        print(f"{name}: {result['score']}, {result['minutes']} minutes", flush=True)
+        print(f"{name}: {results[name]['score']}, {results[name]['minutes']} minutes", flush=True)
         if args.record:
-            record("table3", result, seed=seed, threads=torch.get_num_threads())
+            record("table3", results[name], seed=seed, threads=torch.get_num_threads())
+    return results
 
 
 def name_of(row: str, seed: int) -> str:
@@ -224,10 +227,10 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     seeds = [("base", seed) for seed in range(1, args.seeds + 1)]
     rows = [*seeds, *((row, 1) for row in args.rows if row != "base")]
-    train_missing(rows, yakusu.load_recipe(HERE / "table3.toml"), args)
-    show(records("table3"))
+    results = train_missing(rows, yakusu.load_recipe(HERE / "table3.toml"), args)
+    show(results)
     if args.record:
-        draw(RESULTS / "table3.png", records("table3"))
+        draw(RESULTS / "table3.png", results)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,27 @@ def test_a_ratio_that_is_asked_for_is_kept_exact_vectors_counted(
     assert 1.7 <= table.ratio < 2.4
 
 
+@pytest.mark.parametrize("budget", [Budget(ratio=1.01), Budget(bits=1000), Budget(max_loss=1e-4)])
+def test_a_wish_that_finer_numbers_would_exceed_is_honoured_by_those_of_eight_bits(
+    saved: Path, budget: Budget
+) -> None:
+    translator, made = compressed(saved, method=NumbersWithin(budget))
+    table = translator.model.output_table
+    assert isinstance(table, NumberTable) and table.numbers.abs().max() <= 127
+    assert made.tables[0].loss < 1e-3
+
+
+@pytest.mark.parametrize("n_codes", [2, 4])
+def test_exact_pieces_take_nothing_from_the_codebook_of_the_others(
+    saved: Path, n_codes: int
+) -> None:
+    ids = torch.arange(20, 47)
+    some = compressed(saved, method=ByCodes(n_codes=n_codes), n_exact=20)[0].model.src_table(ids)
+    shutil.rmtree(saved.parent / "small")
+    none = compressed(saved, method=ByCodes(n_codes=n_codes))[0].model.src_table(ids)
+    assert torch.equal(some, none)
+
+
 @pytest.mark.parametrize("saved", ["three-way", "none"], indirect=True)
 def test_whole_numbers_translate_as_the_vectors_that_they_stand_for(saved: Path) -> None:
     translator, made = compressed(saved, method=ByNumbers(0.1), n_exact=4, int8=True)
@@ -168,8 +190,11 @@ def test_int8_leaves_coded_tables_and_exact_vectors_as_they_are(saved: Path) -> 
 
 
 def test_vectors_that_stay_exact_lose_nothing(saved: Path) -> None:
-    table = compressed(saved, method=ByCodes(1, 2), n_exact=45)[1].tables[0]
-    assert table.loss < 1e-12 and table.ratio < 1.1  # a line goes through the two others
+    method = ByCodes(n_codes=2)
+    none = compressed(saved, method=method)[1].tables[0].loss
+    shutil.rmtree(saved.parent / "small")
+    most = compressed(saved, method=method, n_exact=45)[1].tables[0]
+    assert most.loss < 0.1 * none and most.ratio < 1.1  # of two vectors
 
 
 def test_logits_follow_weights_that_change(saved: Path) -> None:
@@ -255,8 +280,11 @@ def test_a_compressed_model_or_a_folder_that_is_there_is_refused(saved: Path) ->
         yakusu.compress_translator(saved.parent / "small", saved.parent / "smaller")
 
 
-def test_a_compressed_translator_needs_nothing_of_what_compressed_it(saved: Path) -> None:
-    translator, _ = compressed(saved, method=ByCodes(n_codes=4))
+@pytest.mark.parametrize("method", [ByCodes(n_codes=4), ByNumbers(0.2)], ids=["codes", "numbers"])
+def test_a_compressed_translator_needs_nothing_of_what_compressed_it(
+    saved: Path, method: Any
+) -> None:
+    translator, _ = compressed(saved, method=method)
     program = (
         "import sys\n"
         "for name in ('numba', 'scipy', 'sklearn', 'constriction', 'matplotlib'):\n"

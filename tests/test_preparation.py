@@ -384,15 +384,17 @@ def test_a_recipe_without_run_or_text_is_told(files: list[str], tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("split", ["train", "dev"])
+@pytest.mark.parametrize("split", ["train", "extra", "dev"])
 def test_a_corpus_of_one_file_is_told_what_it_lacks(
     split: str, files: list[str], tmp_path: Path
 ) -> None:
-    keys = {"train": "data.train.tgt=''", "dev": f"data.dev.src='{files[0]}'"}
+    keys = {
+        "train": "data.train.tgt=''",
+        "extra": f"data.extra.src='{files[0]}'",
+        "dev": f"data.dev.src='{files[0]}'",
+    }
     told = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert told == (
-        "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
-    )
+    assert told == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
 
 
 def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> None:
@@ -444,6 +446,27 @@ def test_a_corpus_that_changes_while_it_is_read_is_told(
     told = fault(recipe_for(files, tmp_path / "run"), DataError)
     assert told == f"{path} changed while being read: run 'yakusu prepare' again"
     assert not (tmp_path / "run" / "data").exists()
+
+
+@pytest.mark.parametrize("drop", ["true", "false"])
+def test_no_held_out_pair_comes_back_by_the_extra_ones(
+    drop: str, files: list[str], tmp_path: Path
+) -> None:
+    more = invented(40, seed=12)
+    extra = write(tmp_path, [*PAIRS, *more, more[0]], "extra")
+    recipe = recipe_for(
+        files,
+        tmp_path / "run",
+        f"data.extra.src={extra[0]}",
+        f"data.extra.tgt={extra[1]}",
+        f"filters.drop_duplicates={drop}",
+    )
+    made = yakusu.prepare(recipe)
+    train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
+    assert len(dev) == 20 and not set(train) & set(dev)
+    fit = [pair for pair in PAIRS if pair not in dev]
+    assert train == fit + (more if drop == "true" else [*fit, *more, more[0]])
+    assert made.report["duplicate"] == (len(PAIRS) + 1 if drop == "true" else len(dev))
 
 
 def test_every_pair_knows_its_line(tmp_path: Path) -> None:

@@ -349,12 +349,10 @@ def test_a_missing_environment_variable_is_named(
 # ---- save, load, compare
 
 
-@pytest.mark.parametrize("name", ["base", "big", "conv", "demo", "small", "tiny"])
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
-    recipe = load_recipe(
-        name,
-        ["run='a b\\c'", "data.source_language=no", "data.train={tsv = 'x', src_column = 'ja'}"],
-    )
+    corpus = "{trees = 'x'}" if name.startswith("parse") else "{tsv = 'x', src_column = 'ja'}"
+    recipe = load_recipe(name, ["run='a b\\c'", "data.source_language=no", f"data.train={corpus}"])
     save_recipe(recipe, tmp_path / "saved.toml")
     assert load_recipe(tmp_path / "saved.toml") == recipe
 
@@ -395,7 +393,8 @@ def test_learned_positions_must_reach_the_longest_sentence() -> None:
 def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
     trees, text = ("data.train.trees=a.mrg",), ("data.train.src=a.en", "data.train.tgt=a.de")
     assert "only a parser is trained on trees: set task = 'parsing'" in fault("tiny", *trees)
-    assert "trained on trees: name them as data.train.trees" in fault("parse", *text)
+    told = "a parser is trained on trees, not on text: name them as data.train.trees"
+    assert told in fault("parse", *text)
     assert "name them as data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")
     assert load_recipe("parse", trees).task == "parsing"
 
@@ -405,6 +404,25 @@ def test_a_parser_says_tokens_and_a_translator_text() -> None:
     assert "begin with the recipe 'parse'" in fault("parse", "tokenizer.target=text")
 
 
+def test_a_weight_needs_a_corpus() -> None:
+    assert fault("tiny", "data.extra.weight=3") == (
+        "--set: weight = 3.0 is of no corpus: name its files beside it"
+    )
+
+
+def test_a_row_of_table_3_that_is_not_there_is_told_the_nearest() -> None:
+    told = "there is no recipe 'table3/C-d255': did you mean 'table3/C-d256'?"
+    assert fault("table3/C-d255") == told
+    assert fault("table9/A-h1") == "table9/A-h1 does not exist: check the path of the recipe"
+    assert fault("/table3/A") == "/table3/A does not exist: check the path of the recipe"
+
+
 def test_trees_stand_alone() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
     assert "a corpus of trees is nothing else: a.mrg stands alone" in message
+
+
+def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
+    assert fault("tiny", "model.name=recurrent").endswith(
+        "model.d_ff belongs to model.name = 'transformer': leave it out"
+    )

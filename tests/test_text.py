@@ -224,8 +224,10 @@ def test_there_is_no_column_below_one(column: int) -> None:
 
 
 def test_a_corpus_of_one_file_is_refused() -> None:
-    with pytest.raises(DataError, match="two files"):
+    with pytest.raises(DataError, match=r"^a\.en has no tgt: name two files"):
         read_pairs(Corpus(src="a.en"))
+    with pytest.raises(DataError, match=r"^a\.de has no src: name two files"):
+        read_pairs(Corpus(tgt="a.de"))
 
 
 def test_a_corpus_without_files_is_false() -> None:

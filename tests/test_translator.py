@@ -278,3 +278,8 @@ def test_a_translator_leaves_its_model_untouched(ours: Translator) -> None:
     before = {name: w.clone() for name, w in ours.model.weights().items()}
     ours.translate(SENTENCES[:20])
     assert all(torch.equal(w, before[name]) for name, w in ours.model.weights().items())
+
+
+def test_one_sentence_for_several_is_refused(ours: Translator) -> None:
+    with pytest.raises(TypeError, match="put it into a list"):
+        ours.translate("the red boat")

@@ -8,7 +8,9 @@ B batch, S source, T target.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
@@ -95,14 +97,15 @@ def epoch_steps(
 def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
     """The numbers of the pairs that an epoch shows, in order; a pair may occur more than once.
 
-    Of a part with n pairs and weight w each epoch shows the next round(n w) of an endless row of
-    permutations: over any number of epochs all its pairs are seen equally often, give or take one.
+    Of a part with n pairs and weight w, E epochs show the first n w E, rounded down, of an endless
+    row of permutations: over any number of epochs all pairs are seen equally often, give or take
+    one.
     """
     shown, first = [], 0
     for number, part in enumerate(parts):
         n = part.n_pairs
-        n_shown = round(n * part.weight)
-        places = np.arange(epoch * n_shown, (epoch + 1) * n_shown)
+        share = n * Fraction(str(part.weight))  # as it was written, not as its binary digits are
+        places = np.arange(floor(epoch * share), floor((epoch + 1) * share))
         for lap in np.unique(places // n) if n else ():
             order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
             shown.append(first + order[places[places // n == lap] % n])

@@ -15,7 +15,7 @@ from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.method import ByCodes, CodesWithin, Method, NumbersWithin
-from yakusu.compress.number_table import NumberTable
+from yakusu.compress.number_table import GREATEST, NumberTable
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.rows import from_int8, has_int8, to_int8
 from yakusu.compress.streams import from_streams, to_streams
@@ -175,24 +175,25 @@ def _compress(
     weight = dense.weight.detach()[:-1]  # (V - 1, D): without pad
     if n_exact > len(weight) - 2:
         raise DataError(f"{n_exact} exact ids leave none of the {len(weight)}: leave 2 or more")
-    exact, rest = weight[:n_exact], weight[n_exact:].numpy()
-    ids = [str(i) for i in range(n_exact, len(weight))]
-    made = _besides(method, len(weight), n_exact)(ids, rest, progress)
-    table = table_of(exact, made)
+    ids = [str(i) for i in range(len(weight))]
+    made = _suited(method, len(weight), n_exact)(ids, weight.numpy(), progress)
+    table = table_of(weight[:n_exact], made)
     plan = table.plan(names)
     plan.put(model, table)
     return CompressedTable(
         plan,
         n_words=len(weight),
         width=weight.shape[1],
-        bits=8 * made.codes.n_bytes / len(rest),
-        loss=share_lost(weight, made),
-        ratio=len(weight) / (n_exact + len(rest) / made.ratio),
+        bits=8 * made.codes.n_bytes / len(made),
+        loss=share_lost(weight, made, n_exact),
+        ratio=ratio_beside(n_exact, made),
     )
 
 
-def _besides(method: Method, n_words: int, n_exact: int) -> Method:
-    """The method whose ratio, beside exact vectors, is the one that is wanted."""
+def _suited(method: Method, n_words: int, n_exact: int) -> Method:
+    """The method with numbers of 8 bits, and with the ratio that is wanted beside exact vectors."""
+    if isinstance(method, NumbersWithin):
+        method = replace(method, greatest=GREATEST)
     if not isinstance(method, CodesWithin | NumbersWithin) or not method.budget.ratio:
         return method
     left = n_words / method.budget.ratio - n_exact  # vectors of float32
@@ -201,27 +202,36 @@ def _besides(method: Method, n_words: int, n_exact: int) -> Method:
             f"{method.budget} cannot be reached with {n_exact} of {n_words:,} vectors as they "
             "are: keep fewer by --exact"
         )
-    return replace(method, budget=Budget(ratio=(n_words - n_exact) / left))
+    return replace(method, budget=Budget(ratio=n_words / left))
 
 
-def share_lost(vectors: Tensor, made: CompressedVectors) -> float:
-    """Squared error over variance of vectors (V, D), of which the last are compressed."""
-    whole = vectors.numpy().copy()
-    whole[len(whole) - len(made) :] = made.dense()
-    return Lost.of(vectors.numpy(), whole.__getitem__).share
+def ratio_beside(n_exact: int, made: CompressedVectors) -> float:
+    """Bits of float32 vectors over those of N exact ones and the compressed rest."""
+    dense = 32 * len(made) * made.width
+    of_exact = n_exact * (32 * made.width - 8 * made.codes.n_bytes / len(made))
+    return dense / (dense / made.ratio + of_exact)
+
+
+def share_lost(vectors: Tensor, made: CompressedVectors, n_exact: int) -> float:
+    """Squared error over variance of vectors (V, D) of which the first N stay as they are."""
+    rebuilt = made.dense()
+    rebuilt[:n_exact] = vectors[:n_exact].numpy()
+    return Lost.of(vectors.numpy(), rebuilt.__getitem__).share
 
 
 def table_of(exact: Tensor, made: CompressedVectors) -> CodedTable | NumberTable:
-    """The table of exact vectors (N, D) and, after them, compressed ones.
+    """The table of compressed vectors, of which the first N are exact instead (N, D).
 
     Raises:
         DataError: Whole numbers of more than 8 bits.
     """
+    rest = np.arange(len(exact), len(made))
     if isinstance(made.book, Codebook):
         assert isinstance(made.codes, PackedCodes)
-        return CodedTable.of(exact, made.codes, made.book)
+        packed = replace(made.codes, packed=made.codes.packed[rest])
+        return CodedTable.of(exact, packed, made.book)
     assert isinstance(made.codes, EntropyCodes)
-    return NumberTable.of(exact, made.codes.rows(np.arange(len(made))), made.book)
+    return NumberTable.of(exact, made.codes.rows(rest), made.book)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,17 @@ class ExtraCorpus(Corpus):
 
     weight: float = Field(1.0, gt=0, le=1000)  # how often one is seen while the other's are once
 
+    @model_validator(mode="after")
+    def _weighs_something(self) -> "ExtraCorpus":
+        if self.weight != 1.0 and not self:
+            raise ValueError(f"weight = {self.weight} is of no corpus: name its files beside it")
+        return self
+
+
+def is_tree_file(path: Path) -> bool:
+    """Whether a file is trees by its name: *.mrg or *.mrg.gz, in capitals too."""
+    return path.name.lower().endswith((".mrg", ".mrg.gz"))
+
 
 def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     """The pairs of a corpus in order; of trees the words, and each tree as a line of text.
@@ -66,8 +77,9 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     if corpus.tsv:
         return _read_tsv(corpus)
     if not (corpus.src and corpus.tgt):
+        alone, other = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
-            "a corpus is two files (src and tgt) or one tsv: name both, as by --src and --tgt"
+            f"{alone or 'a corpus'} has no {other}: name two files (src and tgt), or one tsv"
         )
     return _read_two_files(corpus.src, corpus.tgt)
 

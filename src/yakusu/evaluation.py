@@ -1,23 +1,27 @@
 """Scores of a system: of files, of a model folder, of a model that is being trained."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from yakusu.corpus import is_tree_file
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Task
 from yakusu.recipe import Recipe
-from yakusu.text import language_of, read_lines
+from yakusu.text import language_of, raw_lines, read_lines
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.device import keep_freed_memory
 from yakusu.training.parallel import Group
 from yakusu.translator import Translator
 
 Text = str | Path | Iterable[str]  # a file, or lines
-_TREES = (".mrg", ".mrg.gz")
+_HEAD = 10  # lines of a file that tell trees from sentences
+_TREE = re.compile(r"\s*\([^\s()]*\s*\(")  # "(S (", "( (": no sentence begins so
 
 
 def evaluate(
@@ -36,7 +40,8 @@ def evaluate(
 
     Args:
         system: Translations: a file or lines; or a model folder, which translates `src`.
-        references: What they should be; a name that ends in .mrg says that these are trees.
+        references: What they should be: sentences, or trees as in `evaluate_trees`, which a name
+            in .mrg, a folder of *.mrg or the beginning of the file says.
         src: Source sentences, where `system` is a model.
         baseline: Another system, to compare with by paired bootstrap.
         lowercase: Ignore case.
@@ -51,10 +56,10 @@ def evaluate(
 
     Raises:
         DataError: A file cannot be read, or the texts differ in length.
-        ModelError: The model folder is incomplete or corrupt.
+        ModelError: The model folder is incomplete or corrupt, or a parser has no true trees.
     """
     progress = progress or Silent()
-    if isinstance(references, str | Path) and Path(references).name.endswith(_TREES):
+    if isinstance(references, str | Path) and _holds_trees(Path(references)):
         given = any((src, baseline, lowercase, tokenize, target_language, paper))
         _refuse_for_trees(system, references, given)
         return [*evaluate_trees(str(system), references, progress=progress)]
@@ -101,7 +106,7 @@ def evaluate_trees(
     from yakusu.parsing.trees import read_trees, tree_files, tree_of, words_of
 
     true = list(read_trees(tree_files(references)))
-    if not (Path(system) / "manifest.json").exists():
+    if not Path(system).is_dir() or _holds_trees(Path(system)):
         made = list(read_trees(tree_files(system)))
     else:
         parser = Translator.load(system)
@@ -112,6 +117,16 @@ def evaluate_trees(
             sentences = [" ".join(words_of(tree)) for tree in true]
             made = [tree_of(line) for line in translated(parser, sentences, task)]
     return total(compare(made, true)).scores()
+
+
+def _holds_trees(place: Path) -> bool:
+    """Whether trees lie there: by its name, by those within a folder, by how a file begins."""
+    if is_tree_file(place):
+        return True
+    if place.is_dir():
+        return any(map(is_tree_file, place.rglob("*")))
+    # A pipe can be read once, so it is left alone.
+    return place.is_file() and bool(_TREE.match(" ".join(islice(raw_lines(place), _HEAD))))
 
 
 def _refuse_for_trees(system: Text, references: str | Path, options: bool) -> None:
@@ -136,11 +151,13 @@ def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
         return _Text(name, list(text), "")
     if not Path(text).is_dir():
         return _Text(str(text), list(read_lines(text)), language_of(text))
+    keep_freed_memory()
+    translator = Translator.load(text)
+    if translator.task_name == "parsing":
+        raise ModelError(f"{text} is a parser: name true trees (S (NP ...) ...) as the reference")
     if src is None:
         raise DataError(f"{text} is a model folder: add --src FILE for it to translate")
     sources = _read(src, "the source", None, progress).lines
-    keep_freed_memory()
-    translator = Translator.load(text)
     with progress.task("translating", "sentences", len(sources)) as task:
         lines = translated(translator, sources, task)
     return _Text(str(src), lines, translator.languages[1])

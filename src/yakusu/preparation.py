@@ -6,8 +6,10 @@ tokenizer.model                               or source.model and target.model
 data.json                                     sizes, counts and the filters' report
 """
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from yakusu.folder import read_json, sha256, write_json
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 from yakusu.task import tasks
-from yakusu.text import FilterConfig, FilterReport, Pair, length_fault
+from yakusu.text import FilterConfig, FilterReport, Pair, Repeats, length_fault
 from yakusu.tokenizer import Tokenizer
 
 Numbered = tuple[int, Pair]  # with its line in the corpus
@@ -66,12 +68,16 @@ class Preparation:
     def fill(self, folder: Path) -> None:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
-        inputs = _hashes(recipe)
+        trees = _trees(recipe)
+        paths = _texts(recipe) | trees
+        inputs = {key: sha256(path) for key, path in paths.items()}
         corpora = [recipe.data.train, *([recipe.data.extra] if recipe.data.extra else [])]
         kept = [sift(corpus, recipe.filters, report, self.progress) for corpus in corpora]
         train, parts = kept[0], list(zip(corpora, kept, strict=True))
         dev_report = FilterReport() if recipe.data.dev else report
         dev_corpus, dev_filters, dev = self._dev(train, dev_report)
+        if recipe.data.extra:
+            self._leave_out(kept[1], train, dev, report)
         if not train.any() or not dev.any():
             raise DataError(_too_few(recipe.data.train, report.read, train.sum(), dev.sum()))
         tokenizer = self._tokenizer(parts)
@@ -84,23 +90,29 @@ class Preparation:
         if recipe.data.dev and (dropped := +dev_report.dropped):
             counts = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
             self.progress.say(f"left out of the dev set: {counts}")
-        self._binarise(
-            iter(dev_pairs), len(dev_pairs), folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
-        )
         if not n_train or not dev_pairs:
             raise DataError(_too_few(recipe.data.train, report.read, n_train, len(dev_pairs)))
-        for side, name in enumerate(("src", "tgt")):
-            with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(pair[side] + "\n" for _, pair in dev_pairs)
-        _refuse_changing(recipe, inputs)
+        self._write_dev(folder, dev_pairs, tokenizer)
+        if changed := _changed(paths, inputs):
+            raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         facts = {
             "dtype": dtype_for(max(tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)),
             "n_train": n_train,
             "n_dev": len(dev_pairs),
             "report": report.as_dict(),
             "inputs": inputs,
+            "trees": {key: str(path) for key, path in trees.items()},
         }
         self._describe(folder, facts, n_lines=len(train))
+
+    def _write_dev(self, folder: Path, pairs: list[Numbered], tokenizer: Tokenizer) -> None:
+        """Binarised and as text."""
+        self._binarise(
+            iter(pairs), len(pairs), folder / "dev", tokenizer, _KEEP_ALL, FilterReport()
+        )
+        for side, name in enumerate(("src", "tgt")):
+            with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(pair[side] + "\n" for _, pair in pairs)
 
     def _describe(self, folder: Path, facts: dict[str, Any], *, n_lines: int) -> None:
         """Write data.json; training pairs of a line beyond `n_lines` are the extra ones."""
@@ -149,6 +161,27 @@ class Preparation:
         held_out[fit[np.linspace(0, len(fit) - 1, n, dtype=np.int64)]] = True
         train &= ~held_out
         return data.train, self.recipe.filters, held_out
+
+    def _leave_out(
+        self,
+        extra: npt.NDArray[np.bool_],
+        train: npt.NDArray[np.bool_],
+        dev: npt.NDArray[np.bool_],
+        report: FilterReport,
+    ) -> None:
+        """Take out of `extra` what is held out and, where repeats go, what is in `train`."""
+        data, fit = self.recipe.data, np.flatnonzero(extra)
+        held_out = np.zeros_like(train) if data.dev else dev
+        pairs = (pair for _, pair in chosen_pairs(data.extra, extra))
+        if self.recipe.filters.drop_duplicates:
+            known = train | held_out
+            before = (pair for _, pair in chosen_pairs(data.train, known))
+            repeated = _repeated(chain(before, pairs))[known.sum() :]
+        else:
+            apart = {pair for _, pair in chosen_pairs(data.train, held_out)}
+            repeated = np.fromiter((pair in apart for pair in pairs), dtype=np.bool_)
+        extra[fit] = ~repeated
+        report.dropped["duplicate"] += int(repeated.sum())
 
     def _tokenizer(self, parts: list[Sifted]) -> Tokenizer:
         """Learnt on sentences spread evenly over the corpora."""
@@ -202,49 +235,60 @@ def _chosen(parts: list[Sifted]) -> Iterator[Numbered]:
         before += len(keep)
 
 
+def _repeated(pairs: Iterator[Pair]) -> npt.NDArray[np.bool_]:
+    """True for each pair that occurred before."""
+    with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
+        for pair in pairs:
+            repeats.add(pair)
+        return repeats.find()
+
+
 def refuse_changed(folder: Path, recipe: Recipe) -> None:
     """Compare the corpora, where they still are, with what a data folder was made from.
+
+    Trees are looked for where they were: a folder or a pattern may have lost all of its own.
 
     Raises:
         RunError: One has changed.
     """
-    before = read_json(folder / "data.json")["inputs"]
-    for key, path in _inputs(recipe).items():
-        if path.exists() and sha256(path) != before.get(key):
-            raise RunError(
-                f"{path} has changed since {folder} was made from it: put the old text back, or "
-                "choose another folder with --run"
-            )
+    facts = read_json(folder / "data.json")
+    trees = {key: Path(path) for key, path in facts.get("trees", {}).items()}
+    paths = _texts(recipe) | trees
+    there = {key: path for key, path in paths.items() if path.exists()}
+    if changed := _changed(there, facts["inputs"]):
+        raise RunError(
+            f"{changed} has changed since {folder} was made from it: put the old text back, or "
+            "choose another folder with --run"
+        )
 
 
-def _inputs(recipe: Recipe) -> dict[str, Path]:
-    """The files that a run is made from, by their keys in the recipe."""
-    data = recipe.data
-    corpora = {"train": data.train, "extra": data.extra, "dev": data.dev}
-    texts = {
+def _changed(paths: Mapping[str, Path], before: Mapping[str, str]) -> Path | None:
+    """The first file that is not what it was."""
+    return next((path for key, path in paths.items() if sha256(path) != before[key]), None)
+
+
+def _texts(recipe: Recipe) -> dict[str, Path]:
+    """The files of text that a run is made from, by their keys in the recipe."""
+    return {
         f"{split}.{side}": Path(path)
-        for split, corpus in corpora.items()
+        for split, corpus in _corpora(recipe).items()
         for side, path in (("src", corpus.src), ("tgt", corpus.tgt), ("tsv", corpus.tsv))
         if path
     }
-    trees = {
+
+
+def _trees(recipe: Recipe) -> dict[str, Path]:
+    """The files of trees, numbered."""
+    return {
         f"{split}.trees.{number}": path
-        for split, corpus in corpora.items()
+        for split, corpus in _corpora(recipe).items()
         if corpus.trees
         for number, path in enumerate(corpus.files, start=1)
     }
-    return texts | trees
 
 
-def _hashes(recipe: Recipe) -> dict[str, str]:
-    return {key: sha256(path) for key, path in _inputs(recipe).items()}
-
-
-def _refuse_changing(recipe: Recipe, before: dict[str, str]) -> None:
-    for key, digest in _hashes(recipe).items():
-        if digest != before[key]:
-            path = _inputs(recipe)[key]
-            raise DataError(f"{path} changed while being read: run 'yakusu prepare' again")
+def _corpora(recipe: Recipe) -> dict[str, Corpus]:
+    return {"train": recipe.data.train, "extra": recipe.data.extra, "dev": recipe.data.dev}
 
 
 def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:

@@ -75,8 +75,11 @@ class Recipe(Config):
         parsing, data = self.task == "parsing", self.data
         for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
             if corpus and bool(corpus.trees) != parsing:
-                remedy = f"name them as data.{key}.trees" if parsing else "set task = 'parsing'"
-                raise ValueError(f"only a parser is trained on trees: {remedy}")
+                raise ValueError(
+                    f"a parser is trained on trees, not on text: name them as data.{key}.trees"
+                    if parsing
+                    else "only a parser is trained on trees: set task = 'parsing'"
+                )
         if parsing != (self.tokenizer.target == "tokens"):
             raise ValueError(
                 f"task = '{self.task}' with tokenizer.target = '{self.tokenizer.target}': brackets "
@@ -132,12 +135,15 @@ def _find(name: str | Path) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    packaged = resources.files("yakusu.recipes") / f"{name}.toml"
+    package = resources.files("yakusu.recipes")
+    packaged = package / f"{name}.toml"
     if packaged.is_file():
         return Path(str(packaged))
-    if path.suffix == ".toml" or len(path.parts) > 1:
+    folders = [entry.name for entry in package.iterdir() if entry.is_dir()]
+    if path.suffix == ".toml" or str(path.parent) not in (".", *folders):
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
-    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), recipe_names())}")
+    known = [str(path.parent / other) for other in recipe_names(str(path.parent))]
+    raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
 
 
 def _apply(values: dict[str, Any], override: str) -> None:
@@ -191,6 +197,10 @@ def _fault(
         name = first["ctx"]["tag"]
         return f"{where}: there is no model '{name}': {nearest(name, list(models))}"
     if first["type"] == "extra_forbidden":
+        owners = [name for name in models if keys[-1] in models[name].Config.model_fields]
+        if keys[0] == "model" and owners:
+            named = " or ".join(f"'{name}'" for name in owners)
+            return f"{where}: {key} belongs to model.name = {named}: leave it out"
         known = [*_flat(_defaults(values).model_dump()), *Recipe.model_fields]
         namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
         group = [name for name in known if name.split(".")[:-1] == keys[:-1]]

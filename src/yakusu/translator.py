@@ -8,6 +8,7 @@ manifest.json       sizes and SHA-256 of these
 """
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class Translation:
     """One of the best translations of a sentence."""
 
     text: str
-    score: float  # log-probability over length penalty
+    score: float  # log-probability over length penalty; -inf: the model did not say this
     n_tokens: int  # eos counted
 
 
@@ -57,7 +58,8 @@ class Translator:
         search: Beam, length penalty, greatest length.
         task: What the model was taught, by its name in `tasks`.
         device: Where to translate.
-        max_source_tokens: Longer sentences are cut, with a warning.
+        max_source_tokens: Longer sentences are cut, with a warning; where the task has an answer
+            to silence, a parser's flat tree, they are answered by that.
     """
 
     def __init__(
@@ -125,17 +127,19 @@ class Translator:
         The result does not depend on `batch`, `window` or the neighbours of a sentence.
 
         Args:
-            sentences: One a line; an empty one has an empty translation, others that the
-                vocabulary cannot say get what the task answers to silence.
+            sentences: One a line; an empty one has an empty translation of score 0, others that
+                the vocabulary cannot say get what the task answers to silence.
             batch: Sentences that are translated together.
             window: Sentences read ahead, to translate those of like length together; 0: 32 batches.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
         """
+        if isinstance(sentences, str):
+            raise TypeError("one sentence is given where several are read: put it into a list")
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
             ids = [self._cut(line, s) for line, s in zip(lines, self._encode(lines), strict=True)]
-            results = [[Translation(self.task.answer("", line), 0.0, 0)] for line in lines]
+            results = [[self._unsaid(line)] for line in lines]
             order = sorted(
                 (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
             )
@@ -148,16 +152,21 @@ class Translator:
     def _encode(self, lines: list[str]) -> list[list[int]]:
         return self.tokenizer.encode_source([self.task.source(line) for line in lines])
 
+    def _unsaid(self, line: str) -> Translation:
+        """What is answered to a sentence that the model does not read."""
+        text = self.task.answer("", line)
+        return Translation(text, -math.inf if text else 0.0, 0)
+
     def _cut(self, line: str, ids: list[int]) -> list[int]:
-        if len(ids) <= self.max_source_tokens:
+        """The ids of a sentence, if need be without its end; eos alone is not read."""
+        most = self.max_source_tokens
+        if len(ids) <= most:
             return ids
-        _log.warning(
-            "a sentence of %d tokens is cut to %d: '%s...': split it",
-            len(ids),
-            self.max_source_tokens,
-            line[:40],
-        )
-        return [*ids[: self.max_source_tokens - 1], ids[-1]]
+        # Half a sentence can be translated; an answer over all its words would be made up.
+        unread = bool(self._unsaid(line).text)
+        fate = f"longer than {most} and has a flat answer" if unread else f"cut to {most}"
+        _log.warning("a sentence of %d tokens is %s: '%s...': split it", len(ids), fate, line[:40])
+        return [*([] if unread else ids[: most - 1]), ids[-1]]
 
     def hypotheses(self, lines: list[str], ids: list[list[int]]) -> list[list[Hypothesis]]:
         """The best translations of sentences, in ids; what `stream` makes text of.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from yakusu.errors import DataError
 from yakusu.parsing.brackets import bracketed, flat, linearised, tree_words
 
-# A tree over the words "w", as a line of text with tags XX.
+# A tree over the words "w", as a line of text.
 TREES = st.recursive(
     st.just("(XX w)"),
     lambda trees: st.builds(
@@ -19,13 +19,12 @@ TREES = st.recursive(
 ).filter(lambda text: text != "(XX w)")
 
 
-def test_the_example_of_vinyals_et_al() -> None:
+def test_the_example_of_vinyals_et_al_with_its_tags() -> None:
     # Figure 2 of Grammar as a Foreign Language: "John has a dog ."
     tree = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
-    tokens = ["(S", "(NP", "XX", ")NP", "(VP", "XX", "(NP", "XX", "XX", ")NP", ")VP", "XX", ")S"]
+    tokens = ["(S", "(NP", "NNP", ")NP", "(VP", "VBZ", "(NP", "DT", "NN", ")NP", ")VP", ".", ")S"]
     assert linearised(tree) == tokens
-    with_xx = "(S (NP (XX John)) (VP (XX has) (NP (XX a) (XX dog))) (XX .))"
-    assert bracketed(tokens, ["John", "has", "a", "dog", "."]) == with_xx
+    assert bracketed(tokens, ["John", "has", "a", "dog", "."]) == tree
 
 
 @given(TREES)
@@ -46,7 +45,6 @@ def test_a_tree_comes_back_from_its_tokens(tree: str) -> None:
         "(S (NP )NP XX XX )S",  # an empty constituent
         "(S XX XX )S )S",
         "(S XX )S (S XX )S",  # two trees
-        "(S XX NN )S",
     ],
 )
 def test_tokens_that_are_no_tree_are_refused(tokens: str) -> None:
@@ -61,3 +59,9 @@ def test_a_flat_tree_holds_all_words() -> None:
 
 def test_brackets_in_words_are_written_as_in_trees() -> None:
     assert tree_words("  all (or  none) ") == ["all", "-LRB-or", "none-RRB-"]
+
+
+@pytest.mark.parametrize("line", ["(S (NP (NN x)", "(S (NN x)) )", "( (S (NN x)))", "Die Katze"])
+def test_a_line_that_is_no_tree_is_refused(line: str) -> None:
+    with pytest.raises(DataError, match="is no tree: close each bracket once"):
+        linearised(line)

@@ -19,7 +19,7 @@ from yakusu.tokenizer import EOS
 
 Tiny = Callable[..., Seq2Seq]
 
-TOKENS = ["</s>", "<unk>", "XX", "(A", ")A", "(B", ")B"]
+TOKENS = ["</s>", "<unk>", "NN", ".", "(A", ")A", "(B", ")B"]
 V = len(TOKENS) + 1  # pad
 
 
@@ -85,7 +85,9 @@ def test_brackets_are_not_opened_without_end() -> None:
     for _ in range(MAX_CHAIN):
         assert state.allowed(left)[0, 0, TOKENS.index("(A")]
         state.follow(torch.tensor([[0]]), torch.tensor([[TOKENS.index("(A")]]))
-    assert state.allowed(left)[0, 0].nonzero().flatten().tolist() == [TOKENS.index("XX")]
+    assert state.allowed(left)[0, 0].nonzero().flatten().tolist() == [
+        TOKENS.index(tag) for tag in ("NN", ".")
+    ]
 
 
 def test_a_label_that_cannot_be_closed_is_never_opened() -> None:
@@ -97,7 +99,7 @@ def test_a_label_that_cannot_be_closed_is_never_opened() -> None:
 
 def test_hypotheses_change_places_with_all_that_is_open() -> None:
     state, left = constraint(1, 1, n_beams=2), torch.tensor([9, 9])
-    a, b, word = (TOKENS.index(token) for token in ("(A", "(B", "XX"))
+    a, b, word = (TOKENS.index(token) for token in ("(A", "(B", "NN"))
     state.follow(torch.tensor([[0, 1], [0, 1]]), torch.tensor([[a, b], [a, b]]))
     state.follow(torch.tensor([[1, 0], [0, 0]]), torch.full((2, 2), word))
     closing = [[")B", ")A"], [")A", ")A"]]

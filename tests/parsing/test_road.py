@@ -1,12 +1,13 @@
 """The road of a parser: trees in, binarised brackets, training, trees out, and their score."""
 
+import logging
+import math
 import os
 import random
 from pathlib import Path
 
 import pytest
 import torch
-from nltk.tree import Tree
 
 import yakusu
 from yakusu.corpus import Corpus, read_pairs
@@ -88,8 +89,9 @@ def test_prepare_keeps_the_true_trees_of_the_dev_set_with_their_tags(tmp_path: P
     assert lines == [one_line(tree) for tree in read_trees([tmp_path / "dev.mrg"])]
     tokenizer, dev = Tokenizer.load(made.folder), Pairs.open(made.folder, "dev")
     said = tokenizer.decode_target([dev.tgt[0].tolist()[:-1]])[0]
-    assert said.startswith("(S (NP") and said.endswith("XX )S") and " NN" not in said
-    assert said.count("XX") == len((made.folder / "dev.src.txt").read_text().split("\n")[0].split())
+    assert said.startswith("(S (NP") and said.endswith(". )S") and "XX" not in said
+    n_tags = sum(not token.startswith(("(", ")")) for token in said.split())
+    assert n_tags == len((made.folder / "dev.src.txt").read_text().split("\n")[0].split())
 
 
 def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
@@ -112,6 +114,18 @@ def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
     (extra / "b.mrg").write_text(TREES[0])
     with pytest.raises(RunError, match=r"b\.mrg has changed"):
         yakusu.prepare(recipe)
+
+
+def test_a_run_goes_on_without_its_trees(tmp_path: Path) -> None:
+    trees = tmp_path / "trees"
+    trees.mkdir()
+    recipe = recipe_for(tmp_path, f'data.train.trees="{trees}"')
+    (tmp_path / "train.mrg").rename(trees / "train.mrg")
+    yakusu.prepare(recipe)
+    (trees / "train.mrg").unlink()
+    assert yakusu.prepare(recipe).was_there
+    trees.rmdir()
+    assert yakusu.prepare(recipe).was_there
 
 
 def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
@@ -141,7 +155,7 @@ def test_a_parser_learns_a_small_grammar_and_is_one_model_with_its_folder(tmp_pa
     assert '"score": "F1"' in log and '"dev_f1": ' in log
     parser = Translator.load(trained.model)
     assert parser.translate(["the cat sees the boat ."]) == [
-        "(S (NP (XX the) (XX cat)) (VP (XX sees) (NP (XX the) (XX boat))) (XX .))"
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN boat))) (. .))"
     ]
     made = tmp_path / "made.txt"
     sentences = [" ".join(words_of(tree)) for tree in read_trees([tmp_path / "dev.mrg"])]
@@ -189,17 +203,41 @@ def test_an_empty_line_has_an_empty_answer(untrained: Translator) -> None:
     assert untrained.translate(["", "  "]) == ["", ""]
 
 
-def test_where_no_tree_fits_the_answer_is_flat(untrained: Translator, tmp_path: Path) -> None:
+def test_where_no_tree_fits_the_answer_is_flat(untrained: Translator) -> None:
     short = Translator(
         untrained.model,
         untrained.tokenizer,
         languages=("", ""),
         search=SearchConfig(beam=2, max_extra=0),
         task="parsing",
-        max_source_tokens=4,
     )
-    words = " ".join(f"w{i}" for i in range(30))
-    assert leaves(short.translate([words]), tmp_path) == [words.split()]
+    (best,) = short.stream(["the the the"])
+    assert [(t.text, t.score) for t in best] == [("(TOP (XX the) (XX the) (XX the))", -math.inf)]
+
+
+def test_every_flat_answer_has_one_score(untrained: Translator) -> None:
+    ((unsaid,), (empty,)) = untrained.stream(["\u200b", ""])
+    assert (unsaid.text, unsaid.score) == ("(TOP (XX \u200b))", -math.inf)
+    assert (empty.text, empty.score) == ("", 0.0)
+
+
+def test_a_sentence_too_long_for_a_parser_is_answered_flat_and_unread(
+    untrained: Translator, caplog: pytest.LogCaptureFixture
+) -> None:
+    limited = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=SearchConfig(beam=2, max_extra=300),
+        task="parsing",
+        max_source_tokens=9,
+    )
+    words = ["the"] * 30
+    with caplog.at_level(logging.WARNING):
+        (tree,) = limited.translate([" ".join(words)])
+    assert tree == f"(TOP {' '.join('(XX the)' for _ in words)})"
+    (record,) = caplog.records
+    assert "tokens is longer than 9 and has a flat answer: 'the the" in record.getMessage()
 
 
 def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> None:
@@ -239,6 +277,49 @@ def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Tran
         yakusu.evaluate(tmp_path / "translator", trees)
 
 
+def saved_parser(folder: Path, parser: Translator) -> Path:
+    assert isinstance(parser.model, Seq2Seq)
+    save_translator(
+        folder,
+        parser.model.weights(),
+        parser.tokenizer,
+        model=parser.model.config,
+        languages=("", ""),
+        search=SearchConfig(beam=1, max_extra=20),
+        task="parsing",
+    )
+    return folder
+
+
+def test_true_trees_are_known_by_their_folder_and_by_their_beginning(
+    tmp_path: Path, untrained: Translator
+) -> None:
+    parser = saved_parser(tmp_path / "run" / "model", untrained)
+    named, folder, unnamed = tmp_path / "a.mrg", tmp_path / "trees", tmp_path / "dev.txt"
+    folder.mkdir()
+    for path in (named, folder / "B.MRG", unnamed):
+        path.write_text("\n" + TREES[0].replace("((S ", "(\n (S\n  ") + "\n")
+    expected = yakusu.evaluate(parser, named)
+    assert [score.name for score in expected] == ["F1", "precision", "recall", "exact match"]
+    assert yakusu.evaluate(parser, folder) == yakusu.evaluate(parser, unnamed) == expected
+    for system in (named, folder, unnamed):
+        assert [score.value for score in yakusu.evaluate(system, folder)] == [100.0] * 4
+    for truth in (named, folder, unnamed):
+        with pytest.raises(ModelError, match="is a run folder: its translator is"):
+            yakusu.evaluate(tmp_path / "run", truth)
+
+
+def test_a_parser_is_not_scored_as_a_translator(tmp_path: Path, untrained: Translator) -> None:
+    parser = saved_parser(tmp_path / "model", untrained)
+    text = tmp_path / "dev.txt"
+    text.write_text("(Applause)\n")
+    for src in (None, text):
+        with pytest.raises(ModelError, match="is a parser: name true trees"):
+            yakusu.evaluate(parser, text, src=src)
+    scores = yakusu.evaluate(text, text, target_language="en")
+    assert [score.name for score in scores] == ["BLEU", "chrF2", "TER"]
+
+
 @pytest.mark.data
 @pytest.mark.skipif("YAKUSU_DATA" not in os.environ, reason="YAKUSU_DATA is not set")
 @pytest.mark.parametrize(("name", "n_trees"), [("treebank", 358), ("gum_const", 1575)])
@@ -248,6 +329,4 @@ def test_every_tree_of_a_corpus_comes_back_from_its_brackets(name: str, n_trees:
     for tree in trees:
         tokens = linearised(one_line(tree))
         back = tree_of(bracketed(tokens, words_of(tree)))
-        for node in tree.subtrees(lambda node: not isinstance(node[0], Tree)):
-            node.set_label("XX")
         assert back == tree

@@ -39,6 +39,8 @@ def cleaned(text: str) -> str:
         ("ADVP|PRT", "ADVP"),
         ("-LRB-", "-LRB-"),
         ("-NONE-", "-NONE-"),
+        ("=2", "=2"),
+        ("|X", "|X"),
     ],
 )
 def test_labels_lose_functions_and_indices(label: str, bare: str) -> None:
@@ -80,6 +82,12 @@ def test_trees_of_one_line_and_of_several_are_the_same(tmp_path: Path) -> None:
     assert read(tmp_path, spread.replace("\n)\n", "\n )\n")) == expected
 
 
+def test_lines_within_a_tree_may_begin_with_a_bracket(tmp_path: Path) -> None:
+    text = "(S\n(NP (PRP We))\n(VP (VBD sang))\n)\n(NP\n(NN end)\n)\n"
+    expected = ["(S (NP (PRP We)) (VP (VBD sang)))", "(NP (NN end))"]
+    assert read(tmp_path, text) == expected
+
+
 def test_a_sentence_of_traces_is_left_out(tmp_path: Path) -> None:
     assert read(tmp_path, "((S (-NONE- *)))\n((NP (NN end)))\n") == ["(NP (NN end))"]
 
@@ -94,6 +102,7 @@ def test_words_and_tags_stand_in_order() -> None:
     ("text", "line", "fault"),
     [
         ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "does not end"),
+        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "does not end"),
         ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "does not end"),
         ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "closing bracket too many"),
         ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' stands outside a tree"),
@@ -129,6 +138,20 @@ def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
     for nothing in (f"{tmp_path}/*.mrg", f"{tmp_path}/wsj/00/c*"):
         with pytest.raises(DataError, match="holds no tree"):
             tree_files(nothing)
+
+
+def test_a_folder_is_read_with_its_packed_files_and_those_in_capitals(tmp_path: Path) -> None:
+    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
+        (tmp_path / name).write_text("")
+    assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}
+
+
+def test_no_text_is_made_of_a_tree_that_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.mrg").write_text("((NP (NN end)))\n")
+    monkeypatch.setattr("yakusu.parsing.trees.one_line", lambda tree: pytest.fail("was written"))
+    assert len(list(read_trees([tmp_path / "a.mrg"]))) == 1
 
 
 def test_a_packed_file_is_read(tmp_path: Path) -> None:

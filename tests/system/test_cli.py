@@ -816,7 +816,7 @@ def test_vectors_by_whole_numbers_and_within_a_budget(
         (["--m", "5"], "M = 5 components cannot be taken of 4 dimensions: choose M from 1 to 4"),
         (["--k", "1"], "K = 1 codes tell nothing apart: choose K of 2 or more"),
         (["--ratio", "5000"], "a ratio of 5000 cannot be reached: ask for less"),
-        (["--step", "1"], "--step, --tiers and --whitening belong to --uniform: add it"),
+        (["--step", "1"], "--step belongs to --uniform: add it"),
         (["--bits", "9", "--k", "4"], "--bits, --ratio and --max-loss choose M and K: leave out"),
         (["--bits", "9", "--ratio", "4"], "bits = 9, ratio = 4 is no budget: give one"),
         (["--uniform", "--k", "4"], "--m and --k belong to the paper's codes: leave them or"),
@@ -871,15 +871,44 @@ def test_view_writes_a_picture_and_a_page_and_says_the_translation(
     assert translation in files[1].read_text()
 
 
+def test_view_of_a_file_as_a_sentence_is_refused(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "t.en").write_text("a\n")
+    said = fails(run_yakusu("view", model, "--src", tmp_path / "t.en"))
+    assert said.endswith("is a file: give a sentence, or the file by --src-file")
+
+
 def test_view_writes_the_one_file_that_is_named(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:
-    for name in ("own.svg", "own.html"):
+    for name, start in (("own.SVG", "<svg"), ("own.html", "<!doctype html>")):
         said = run_yakusu(
             "view", model, "--src", "the ferry", "--tgt", "die fähre", "--out", tmp_path / name
         )
         assert said.out.splitlines() == ["die fähre", str(tmp_path / name)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.html", "own.svg"]
+        assert (tmp_path / name).read_text().lower().startswith(start)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.SVG", "own.html"]
+
+
+def test_view_makes_the_folders_of_all_that_it_writes(
+    run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
+) -> None:
+    sentence = ["--src", "the ferry", "--out", tmp_path / "a.svg"]
+    corpus = ["--src-file", work / "a.en", "--tgt-file", work / "a.de"]
+    for name, of in (("one", sentence), ("all", corpus)):
+        numbers = tmp_path / "new" / name / "numbers.json"
+        assert run_yakusu("view", model, *of, "--json", numbers).code == 0
+        assert json.loads(numbers.read_text())
+
+
+def test_view_writes_into_a_folder_whatever_its_name(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "en-de.v2").mkdir()
+    run_yakusu("view", model, "--src", "the", "--tgt", "die", "--out", tmp_path / "en-de.v2")
+    names = sorted(path.name for path in (tmp_path / "en-de.v2").iterdir())
+    assert names == ["attention.html", "attention.svg"]
 
 
 def test_view_of_a_corpus_prints_a_row_for_each_head(
@@ -912,14 +941,36 @@ def test_view_of_a_corpus_prints_a_row_for_each_head(
         (["--src", "the", "--layer", "7"], "there is no layer 7 of cross attention: choose from"),
         (["--src", "the", "--heads", "1,5"], "there is no head 5: choose from 1 to 2"),
         (["--src", "the", "--heads", "x"], "--heads x: give numbers with commas between, as 1,4"),
+        (["--src", "a \udcff man"], r"the source sentence, character 3: '\udcff' is no text: "),
+        (["--src", "a", "--tgt", "\udcff"], r"the target sentence, character 1: '\udcff' is no"),
         (["--src-file", "/no.en", "--tgt-file", "/no.de"], "/no.en does not exist"),
+        (["--src", "the", "--out", "a.png"], "--out a.png is neither .svg nor .html: name such a"),
+        (["--src", "the", "--out", "a.svg", "--json", "a.svg"], "a.svg is named twice: give what"),
+        (["--src", "the", "--json", "./attention.html"], "attention.html is named twice"),
+        (["--src", "the", "--json", "/dev/null/a"], "/dev/null/a cannot be written: name a file"),
+        (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is named twice"),
+        (
+            ["--src-file", "a", "--tgt-file", "b", "--out", "c"],
+            "only pictures of one sentence take --out: leave",
+        ),
+        (
+            ["--src-file", "a", "--tgt-file", "b", "--role", "cross", "--layer", 1, "--heads", 1],
+            "only pictures of one sentence take --role, --layer, --heads: leave that out, or give",
+        ),
     ],
-    ids=str,
+    ids=ascii,
 )
-def test_view_refuses_what_it_cannot_show(
-    run_yakusu: Yakusu, model: Path, args: list[str], message: str
+def test_view_refuses_what_it_cannot_show_and_writes_nothing(
+    run_yakusu: Yakusu,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+    message: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert fails(run_yakusu("view", model, *args)).startswith(message)
+    assert not list(tmp_path.iterdir())
 
 
 # ---- parsing -------------------------------------------------------------------------------------

@@ -41,6 +41,23 @@ def test_rate_of_the_papers_gpus_is_the_papers() -> None:
     assert sustained_flops("Tesla P100-SXM2-16GB", CPU) == 9.5e12
 
 
+@pytest.mark.parametrize("name", ["Quadro P1000", "Quadro M4000", "Quadro K4000"])
+def test_other_gpus_do_not_take_the_rates_of_those_whose_names_they_begin_with(name: str) -> None:
+    assert sustained_flops(name, CPU, size=64) not in SUSTAINED.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("recurrent", {}), ("transformer", {"n_experts": 4}), ("transformer", {})]
+)
+def test_training_costs_the_same_whatever_mode_the_model_is_in(
+    tiny: Callable[..., Seq2Seq], name: str, sizes: dict[str, int]
+) -> None:
+    model, batch = tiny(name, **sizes), Batch(torch.full((B, S), 3), torch.full((B, T), 3))
+    counts = [count_flops(each, [batch]) for each in (model.eval(), model.train())]
+    assert counts[0] == counts[1] > 0
+    assert model.training
+
+
 def test_rate_of_another_device_is_that_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(100))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))  # a product takes a second

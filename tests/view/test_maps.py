@@ -1,6 +1,7 @@
 """Maps hold what the model attends to and say of which tokens; what cannot be shown is refused."""
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
+from yakusu.search import Hypothesis
 from yakusu.tokenizer import EOS, UNK
 from yakusu.translator import Translator
 from yakusu.view import AttentionMaps, Token, attention_maps
@@ -74,7 +76,7 @@ def test_without_a_target_the_translators_own_is_shown(translator: Translator) -
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
     found = translator.hypotheses([SRC], translator.tokenizer.encode_source([SRC]))[0][0].tokens
-    assert len(maps.target) == len(found) + 1
+    assert len(maps.target) == len(found) + 1  # eos, which every search ends in
 
 
 def test_space_around_a_sentence_means_nothing(translator: Translator, maps: AttentionMaps) -> None:
@@ -148,13 +150,31 @@ def test_an_empty_sentence_is_refused(
         attention_maps(translator, src, tgt)
 
 
+def test_an_empty_translation_is_said_to_be_the_models_own(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silence = [[Hypothesis((), -math.inf, -math.inf)]]
+    monkeypatch.setattr(translator, "hypotheses", lambda lines, ids: silence)
+    with pytest.raises(DataError, match="the model's own translation is empty"):
+        attention_maps(translator, SRC)
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt", "side"), [("a \udcff", TGT, "source"), (SRC, "b \ud800", "target")]
+)
+def test_half_a_character_is_refused(translator: Translator, src: str, tgt: str, side: str) -> None:
+    with pytest.raises(DataError, match=rf"the {side} sentence, character 3: '\\ud\w+' is no text"):
+        attention_maps(translator, src, tgt)
+
+
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_sentence_too_long_is_refused_and_not_cut(translator: Translator, side: str) -> None:
     long = "boat " * MAX_TOKENS
     src, tgt = (long, SRC) if side == "source" else (SRC, long)
     n_tokens = len(translator.tokenizer.encode_source([long.strip()])[0])
     with pytest.raises(
-        DataError, match=rf"the {side} 'boat .*' has {n_tokens} tokens and can have {MAX_TOKENS}: "
+        DataError,
+        match=rf"the {side} sentence 'boat .*' has {n_tokens} tokens and can have {MAX_TOKENS}: ",
     ):
         attention_maps(translator, src, tgt)
 
@@ -163,7 +183,7 @@ def test_the_models_own_limit_counts_where_it_is_shorter(
     make_translator: Callable[..., Translator],
 ) -> None:
     short = make_translator(positions="learned", max_positions=5)
-    with pytest.raises(DataError, match=r"the source .* can have 5: view a part of it"):
+    with pytest.raises(DataError, match=r"the source sentence .* can have 5: view a part of it"):
         attention_maps(short, "the red boat sails home slowly")
 
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGPIPE
 from typing import TYPE_CHECKING, Annotated
@@ -117,16 +117,16 @@ def prepare(
 
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    shortcuts = {
-        "run": run,
-        "data.train.src": src,
-        "data.train.tgt": tgt,
-        "data.train.trees": trees,
-        "data.dev.src": dev_src,
-        "data.dev.tgt": dev_tgt,
-        "data.dev.trees": dev_trees,
-    }
-    overrides = _overrides(shortcuts, set_)
+    overrides = _overrides(
+        set_,
+        run=run,
+        src=src,
+        tgt=tgt,
+        trees=trees,
+        dev_src=dev_src,
+        dev_tgt=dev_tgt,
+        dev_trees=dev_trees,
+    )
     made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=Shown(), workers=workers)
     print(("already prepared: " if made.was_there else "") + str(made))
 
@@ -147,16 +147,16 @@ def train(
 
     Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    shortcuts = {
-        "run": run,
-        "data.train.src": src,
-        "data.train.tgt": tgt,
-        "data.train.trees": trees,
-        "data.dev.src": dev_src,
-        "data.dev.tgt": dev_tgt,
-        "data.dev.trees": dev_trees,
-    }
-    overrides = _overrides(shortcuts, set_)
+    overrides = _overrides(
+        set_,
+        run=run,
+        src=src,
+        tgt=tgt,
+        trees=trees,
+        dev_src=dev_src,
+        dev_tgt=dev_tgt,
+        dev_trees=dev_trees,
+    )
     made = yakusu.train(yakusu.load_recipe(recipe, overrides), progress=Shown())
     if made.rank:
         return  # rank 0 says it for all
@@ -322,8 +322,27 @@ def _stdin() -> Iterator[bytes]:
         yield rest
 
 
-def _overrides(shortcuts: Mapping[str, str], set_: list[str] | None) -> list[str]:
-    """The shortcuts as overrides; --set comes last and wins."""
+def _overrides(
+    set_: list[str] | None,
+    *,
+    run: str,
+    src: str,
+    tgt: str,
+    trees: str,
+    dev_src: str,
+    dev_tgt: str,
+    dev_trees: str,
+) -> list[str]:
+    """The options as overrides of a recipe; --set comes last and wins."""
+    shortcuts = {
+        "run": run,
+        "data.train.src": src,
+        "data.train.tgt": tgt,
+        "data.train.trees": trees,
+        "data.dev.src": dev_src,
+        "data.dev.tgt": dev_tgt,
+        "data.dev.trees": dev_trees,
+    }
     return [
         f"{key}={json.dumps(value, ensure_ascii=False)}"
         for key, value in shortcuts.items()

@@ -131,7 +131,7 @@ def _print_translator(model: str, made: "CompressedTranslator") -> None:
         print(table)
     print(f"weights on disk: {_from_to(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
-        print("that is larger: compress both sides of tied tables, or take smaller --m or --k")
+        print("that is larger: compress both sides of tied tables, or ask for a greater --ratio")
     memory = memory_of(model), memory_of(made.folder)
     print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
@@ -250,9 +250,10 @@ def _method(
         named = "--m and --k" if codes.m or codes.k else "--fit and --mean"
         raise DataError(f"{named} belong to the paper's codes: leave them or --uniform out")
     if not uniform and numbers != _Numbers():
-        raise DataError(
-            "--step, --tiers and --whitening belong to --uniform: add it, or leave them out"
+        named = next(
+            f"--{name}" for name, own in vars(_Numbers()).items() if own != vars(numbers)[name]
         )
+        raise DataError(f"{named} belongs to --uniform: add it, or leave {named} out")
     budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
     return (numbers if uniform else codes).method(budget)
 

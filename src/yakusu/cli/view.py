@@ -1,6 +1,8 @@
 """The verb `view`: pictures of one sentence, or what each head does over a corpus."""
 
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from yakusu.translator import Translator
     from yakusu.view import AttentionMaps, HeadStatistics
 
+_PICTURES = (".svg", ".html")
 _MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
 
@@ -37,8 +40,11 @@ def view(
     ] = None,
     tgt_file: Annotated[str | None, typer.Option(help="Their translations, line by line.")] = None,
     out: Annotated[
-        str, typer.Option(help="A folder, for attention.svg and attention.html; or one such file.")
-    ] = ".",
+        str,
+        typer.Option(
+            help="A folder, for attention.svg and attention.html, or one such file; else here."
+        ),
+    ] = "",
     json_: Annotated[
         str, typer.Option("--json", metavar="FILE", help="Also the numbers, as JSON.")
     ] = "",
@@ -58,31 +64,76 @@ def view(
 
     Example: `yakusu view runs/en-de/model --src-file test.en --tgt-file test.de`
     """
-    of_corpus = bool(src_file and tgt_file and src is tgt is None)
-    if not of_corpus and (src is None or src_file or tgt_file):
+    numbers = [Path(json_)] if json_ else []
+    if src is not None and not (src_file or tgt_file):
+        if Path(src).is_file():
+            raise DataError(f"--src {src} is a file: give a sentence, or the file by --src-file")
+        pictures = _pictures(out)
+        _check([*pictures, *numbers])
+        maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)
+        picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
+        print("\n".join([maps.tgt, *_write(maps, picture, pictures, numbers)]))
+    elif src_file and tgt_file and src is tgt is None:
+        _refuse({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
+        _check(numbers, [Path(src_file), Path(tgt_file)])
+        _statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, numbers)
+    else:
         raise DataError(
             "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and --tgt-file"
         )
-    translator = yakusu.Translator.load(model, device=device)
-    if src_file and tgt_file:
-        _statistics(translator, src_file, tgt_file, json_)
-    elif src is not None:
-        maps = yakusu.view.attention_maps(translator, src, tgt)
-        picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
-        print("\n".join([maps.tgt, *_write(maps, picture, Path(out), json_)]))
 
 
-def _write(maps: "AttentionMaps", picture: str, out: Path, numbers: str) -> list[str]:
+def _refuse(options: dict[str, object]) -> None:
+    """Refuse what a corpus has no use for."""
+    if given := [name for name, value in options.items() if value]:
+        raise DataError(
+            f"only pictures of one sentence take {', '.join(given)}: leave that out, or give --src "
+            "in place of --src-file and --tgt-file"
+        )
+
+
+def _pictures(out: str) -> list[Path]:
+    """The files that --out names."""
+    place = Path(out)
+    if place.is_dir() or not place.suffix:
+        return [place / "attention.svg", place / "attention.html"]
+    if place.suffix.lower() not in _PICTURES:
+        raise DataError(
+            f"--out {out} is neither .svg nor .html: name such a file, or a folder that is there"
+        )
+    return [place]
+
+
+def _check(written: Sequence[Path], read: Sequence[Path] = ()) -> None:
+    """Refuse names of files before any work is done."""
+    taken = [file.resolve() for file in read]
+    for file in written:
+        if file.resolve() in taken:
+            raise DataError(f"{file} is named twice: give what is written a name of its own")
+        taken.append(file.resolve())
+        place = next(parent for parent in file.absolute().parents if parent.exists())
+        if file.is_dir() or not (place.is_dir() and os.access(place, os.W_OK)):
+            raise DataError(f"{file} cannot be written: name a file in a folder of your own")
+
+
+def _write(
+    maps: "AttentionMaps", picture: str, pictures: Sequence[Path], numbers: Sequence[Path]
+) -> list[str]:
     """Write what was asked for; return the names of the files."""
-    alone = out.suffix in (".svg", ".html")
-    files = [out] if alone else [out / "attention.svg", out / "attention.html"]
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, picture if file.suffix == ".svg" else yakusu.view.page(maps))
-    if numbers:
-        files.append(Path(numbers))
-        write_text(Path(numbers), json.dumps(maps.as_json(), ensure_ascii=False) + "\n")
-    return [str(file) for file in files]
+    texts = {
+        file: picture if file.suffix.lower() == ".svg" else yakusu.view.page(maps)
+        for file in pictures
+    }
+    for file in numbers:
+        texts[file] = json.dumps(maps.as_json(), ensure_ascii=False) + "\n"
+    for file, text in texts.items():
+        _save(file, text)
+    return [str(file) for file in texts]
+
+
+def _save(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, text)
 
 
 def _numbers(heads: str) -> list[int]:
@@ -92,7 +143,7 @@ def _numbers(heads: str) -> list[int]:
         raise DataError(f"--heads {heads}: give numbers with commas between, as 1,4") from error
 
 
-def _statistics(translator: "Translator", src: str, tgt: str, out: str) -> None:
+def _statistics(translator: "Translator", src: str, tgt: str, numbers: Sequence[Path]) -> None:
     from yakusu.corpus import Corpus, read_pairs
 
     pairs = read_pairs(Corpus(src=src, tgt=tgt))
@@ -106,9 +157,9 @@ def _statistics(translator: "Translator", src: str, tgt: str, out: str) -> None:
         f"of the sentence; the rest are weights\n{found.n_pairs:,} pairs; {found.n_left_out:,} "
         "left out, empty or too long"
     )
-    if out:
-        write_text(Path(out), json_text(asdict(found)))
-        print(out)
+    for file in numbers:
+        _save(file, json_text(asdict(found)))
+        print(file)
 
 
 def _cells(head: "HeadStatistics") -> list[str]:

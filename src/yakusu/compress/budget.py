@@ -13,7 +13,7 @@ from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.codes import Coded, Floats, Matrix, code
 from yakusu.compress.entropy import stored_bits
 from yakusu.compress.packing import bits_of
-from yakusu.compress.uniform import ONE_TIER, Numbers, Rounding, Tier, entropy
+from yakusu.compress.uniform import GREATEST, ONE_TIER, Numbers, Rounding, Tier, entropy
 from yakusu.compress.uniform import ratio as ratio_of_numbers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
@@ -100,9 +100,18 @@ def choose_step(
     *,
     whitening: float = 0.5,
     tiers: Sequence[Tier] = ONE_TIER,
+    greatest: int = GREATEST,
     progress: Progress | None = None,
 ) -> float:
     """The greatest step within a loss, or the least within a size, for vectors (V, H).
+
+    Args:
+        vectors: The most frequent word first where there are tiers.
+        budget: The wish.
+        whitening: p.
+        tiers: Steps by frequency.
+        greatest: That a number may be.
+        progress: Watches.
 
     Raises:
         DataError: No step satisfies the budget.
@@ -119,8 +128,8 @@ def choose_step(
             return bits <= budget.bits
         return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) >= budget.ratio
 
-    coarse = 1.001 * rounding.coarsest()
-    fine = coarse / _RANGE
+    coarsest = rounding.coarsest()
+    coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * greatest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
     if not within(good, rounding, stored_bits):
         raise _unreachable(budget)

@@ -11,7 +11,7 @@ from yakusu.compress.codes import Coded, Codes, Matrix, code
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes
-from yakusu.compress.uniform import Rounding, tiers_from
+from yakusu.compress.uniform import GREATEST, Rounding, tiers_from
 from yakusu.compress.words import Words
 from yakusu.errors import DataError
 from yakusu.progress import Progress
@@ -147,6 +147,7 @@ class NumbersWithin:
     budget: Budget
     whitening: float = 0.5
     boundaries: tuple[int, ...] = ()
+    greatest: int = GREATEST  # that a number may be
 
     def __call__(
         self, words: Sequence[str], vectors: Matrix, progress: Progress
@@ -157,6 +158,7 @@ class NumbersWithin:
             self.budget,
             whitening=self.whitening,
             tiers=tiers_from(self.boundaries),
+            greatest=self.greatest,
             progress=progress,
         )
         return ByNumbers(step, self.whitening, self.boundaries)(words, vectors, progress)

@@ -8,6 +8,7 @@ rounded to 8 bits too: a CPU multiplies whole numbers several times faster than 
 sum is the same in any order.
 """
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ from yakusu.model.table import Table
 if TYPE_CHECKING:  # a compressed translator is used without what compressed it
     from yakusu.compress.uniform import Lattice, Numbers
 
-_GREATEST = 127
+GREATEST = 127
 
 
 class TableNumbers(TablePlan):
@@ -58,10 +59,10 @@ class NumberTable(Table):
             DataError: 8 bits do not hold the numbers.
         """
         greatest = int(np.abs(numbers).max(initial=0))
-        if greatest > _GREATEST:
+        if greatest > GREATEST:
             raise DataError(
                 f"numbers up to {greatest} do not fit into 8 bits: take a step at least "
-                f"{greatest / _GREATEST:.2g} times as large, or ask for a smaller size"
+                f"{ceil(10 * greatest / GREATEST) / 10} times as large"
             )
         n_components, width = lattice.basis.shape
         sizes = {"n_components": n_components, "n_exact": len(exact)}
@@ -102,7 +103,7 @@ def _product(x: Tensor, numbers: Tensor) -> Tensor:
     """x (n, M) times numbers (W, M), each row of x rounded to 255 levels: (n, W)."""
     if x.device.type != "cpu":
         return x @ numbers.to(x.dtype).T
-    scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / _GREATEST
+    scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / GREATEST
     whole = torch._int_mm((x / scale).round().to(torch.int8), numbers.T)
     product: Tensor = whole.float().mul_(scale)
     return product

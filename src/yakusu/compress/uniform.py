@@ -23,7 +23,7 @@ from yakusu.progress import Progress, Silent
 
 Numbers = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.integer]
-_GREATEST = 2**15 - 1
+GREATEST = 2**15 - 1
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Rounding:
     ) -> None:
         refuse_unfit(vectors, n_components)
         begins = [tier.begin for tier in tiers]
-        if tiers[-1].factor > _GREATEST:
+        if tiers[-1].factor > GREATEST:
             raise DataError(f"{len(tiers)} tiers are too many for 16 bits: give at most 15")
         if begins[0] or sorted(set(begins)) != begins or begins[-1] >= len(vectors):
             raise DataError(
@@ -159,7 +159,7 @@ def rounded(scores: Floats, step: float, factor: int = 1) -> Numbers:
     if not 0 < step < np.inf:
         raise DataError(f"a step of {step} is not possible: choose one greater than 0")
     whole = factor * np.rint(scores / (step * factor))
-    if np.abs(whole).max() > _GREATEST:
+    if np.abs(whole).max() > GREATEST:
         raise DataError(
             f"a step of {step:.3g} gives numbers of more than 16 bits: take a larger step, or "
             "fewer bits for a word"

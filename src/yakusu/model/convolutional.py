@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from yakusu.model.attention import Attends
+from yakusu.model.attention import Attends, shares
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions
 from yakusu.model.product import Product
@@ -269,10 +269,7 @@ class DotAttention(Attends):
     def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
         """How much each position of `query` attends to each of `memory`: (B, 1, T, S)."""
         key, _ = memory.chunk(2, dim=-1)  # (B, S, d_model)
-        scores = (query @ key.mT)[:, None]  # (B, 1, T, S)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -torch.inf)
-        return scores.softmax(dim=-1)
+        return shares((query @ key.mT)[:, None], mask)  # (B, 1, T, S)
 
 
 class Projection(nn.Module):

@@ -43,7 +43,8 @@ class Experts(Routes):
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> (..., d)."""
         rows = x.flatten(0, -2)  # (N, d)
-        logits = self.router(rows).float()  # (N, E)
+        with torch.autocast(rows.device.type, enabled=False):  # inference must choose alike
+            logits = self.router(rows.float())  # (N, E)
         best, chosen = logits.topk(self.top_k)  # (N, k)
         self._routed = (logits, chosen) if self.training else None
         y = self._each_by_its_experts(rows, chosen)  # (N, k, d)
@@ -69,7 +70,8 @@ class Experts(Routes):
         """Weight x E sum_e f_e p_e in the last pass of training; 0 in evaluation.
 
         f_e is the share of choices that fell on expert e and p_e its mean probability among all
-        experts; the sum is 1 where experts are chosen evenly (Lepikhin et al. 2020, section 2.2).
+        experts; the sum is 1 where experts are chosen evenly (Fedus et al. 2021, Eq. 4, whose f is
+        of the first choices).
 
         Args:
             real: (B, n), True at positions that are no padding.

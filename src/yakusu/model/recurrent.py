@@ -21,7 +21,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from yakusu.model.attention import Attends
+from yakusu.model.attention import Attends, shares
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.product import MIN_ROWS
 
@@ -218,13 +218,10 @@ class LuongAttention(Attends):
 
     def weights(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
         """a_t(s), Eq. 7: (B, 1, T, S), for it is one head."""
-        scores: Tensor = self.score(query, memory[0])[:, None]  # (B, 1, T, S)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -torch.inf)
-        return scores.softmax(dim=-1)
+        return shares(self.score(query, memory[0])[:, None], mask)  # (B, 1, T, S)
 
 
-class DotScore(nn.Module):
+class LuongDot(nn.Module):
     """Eq. 8, dot: h_t . h_s."""
 
     def __init__(self, d_model: int) -> None:
@@ -239,7 +236,7 @@ class DotScore(nn.Module):
         return query @ keys.mT
 
 
-class GeneralScore(DotScore):
+class LuongGeneral(LuongDot):
     """Eq. 8, general: h_t . W_a h_s."""
 
     def __init__(self, d_model: int) -> None:
@@ -251,7 +248,7 @@ class GeneralScore(DotScore):
         return self.w_a(states)  # type: ignore[no-any-return]
 
 
-class AdditiveScore(DotScore):
+class LuongConcat(LuongDot):
     """Bahdanau et al. 2014: v . tanh(W_q h_t + W_k h_s), Eq. 8's concat with W_a in halves."""
 
     def __init__(self, d_model: int) -> None:
@@ -269,7 +266,7 @@ class AdditiveScore(DotScore):
         return self.v(met.tanh())[..., 0]  # type: ignore[no-any-return]  # (B, T, S)
 
 
-_SCORES = {"dot": DotScore, "general": GeneralScore, "additive": AdditiveScore}
+_SCORES = {"dot": LuongDot, "general": LuongGeneral, "additive": LuongConcat}
 
 
 def _read(

@@ -17,9 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from yakusu.tokenizer import UNK
-
 from yakusu.parsing.brackets import is_tag
+from yakusu.tokenizer import UNK
 
 MAX_CHAIN = 12  # opening brackets in a row; 7 in the Penn Treebank's sample and in GUM
 _OTHER = -1  # of a token: it opens, or closes, no bracket

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from yakusu.corpus import is_tree_file
 from yakusu.errors import DataError, RunError
 from yakusu.text import raw_lines
 
@@ -26,14 +27,14 @@ _MAX_DEPTH = 200  # far above any sentence, far below Python's limit on recursio
 
 
 def tree_files(place: str | Path) -> list[Path]:
-    """The files that a path, a folder (all *.mrg within) or a pattern names, in order.
+    """The files that a path, a folder (all *.mrg and *.mrg.gz within) or a pattern names, in order.
 
     Raises:
         DataError: There is none.
     """
     path = Path(place)
     if path.is_dir():
-        files = sorted(path.rglob("*.mrg"))
+        files = sorted(file for file in path.rglob("*") if is_tree_file(file))
     elif not path.exists() and any(sign in str(place) for sign in _ANY):
         files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
     else:
@@ -91,8 +92,8 @@ def one_line(tree: Tree) -> str:
 
 
 def bare_label(label: str) -> str:
-    """A label without function and index: NP-SBJ-1 and NP=2 are NP, -LRB- stays."""
-    return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0]
+    """A label without function and index: NP-SBJ-1 and NP=2 are NP; -LRB- and =2 stay."""
+    return re.split("[-=|]", label, maxsplit=1)[0] or label
 
 
 def _inner(node: Tree | str) -> bool:
@@ -111,8 +112,6 @@ def _split(path: Path) -> Iterator[tuple[str, str]]:
     """Each tree's text with the file and line where it begins."""
     depth, begun, parts = 0, 0, list[str]()
     for number, line in enumerate(raw_lines(path), start=1):
-        if depth and line.startswith("("):
-            raise DataError(_endless(path, begun))
         last = 0
         for bracket in re.finditer("[()]", line):
             if not depth:
@@ -130,11 +129,9 @@ def _split(path: Path) -> Iterator[tuple[str, str]]:
         else:
             _refuse_stray(line[last:], path, number)
     if depth:
-        raise DataError(_endless(path, begun))
-
-
-def _endless(path: Path, line: int) -> str:
-    return f"{path}, line {line}: the tree that begins here does not end: close its brackets"
+        raise DataError(
+            f"{path}, line {begun}: the tree that begins here does not end: close its brackets"
+        )
 
 
 def _refuse_stray(text: str, path: Path, line: int) -> None:
@@ -152,11 +149,12 @@ def _parse(text: str, place: str) -> Tree:
     tree = Tree.fromstring(text)
     for node in tree.subtrees():
         words = [child for child in node if isinstance(child, str)]
-        shown = " ".join(one_line(node).split())[:40]
         if not len(node) or (words and len(node) > 1) or (words and not node.label()):
-            raise DataError(
-                f"{place}: '{shown}' is neither (LABEL TREE ...) nor (TAG word): mend it"
-            )
-        if not node.label() and node is not tree:
-            raise DataError(f"{place}: '{shown}' has no label: only the outer brackets may lack it")
+            fault = "is neither (LABEL TREE ...) nor (TAG word): mend it"
+        elif not node.label() and node is not tree:
+            fault = "has no label: only the outer brackets may lack it"
+        else:
+            continue
+        shown = " ".join(one_line(node).split())[:40]
+        raise DataError(f"{place}: '{shown}' {fault}")
     return tree

@@ -4,6 +4,7 @@ The paper's formula, section 6.1:  seconds x number of devices x sustained FLOPS
 Counted:  2 n m k for each product of an (n, m) and an (m, k) matrix, forward and backward.
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from yakusu.batches import Batch
 from yakusu.model.base import Seq2Seq
+from yakusu.training.balance import forget
 from yakusu.training.loss import smoothed_loss
 
 # Single-precision FLOPS of GPUs as the paper takes them, section 6.1, footnote 5.
@@ -42,7 +44,7 @@ def sustained_flops(name: str, device: torch.device, *, size: int = 1024) -> flo
         size: Of their square matrices.
     """
     for gpu, flops in SUSTAINED.items():
-        if gpu in name:
+        if re.search(rf"\b{gpu}\b", name):
             return flops
     a, best = torch.ones(size, size, device=device), float("inf")
     for _ in range(5):
@@ -54,7 +56,8 @@ def sustained_flops(name: str, device: torch.device, *, size: int = 1024) -> flo
 
 def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
     """FLOPs of the loss of some batches and of its gradient; the gradients are thrown away."""
-    device = model.output_weight.device
+    device, training = model.output_weight.device, model.training
+    model.train()  # evaluation computes a few rows more, docs/decisions/0015
     with counting() as counter:
         for batch in batches:
             on_device = batch.to(device)
@@ -63,6 +66,8 @@ def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
             target = on_device.tgt[real]  # (N,)
             smoothed_loss(hidden, model.output_weight, target, epsilon=0.1).smoothed.backward()
     model.zero_grad(set_to_none=True)
+    forget(model)
+    model.train(training)
     return counter.get_total_flops()
 
 

@@ -1,7 +1,8 @@
 """The gradient of the mean loss over all target tokens of a step.
 
 The batches of a step are shared out among the processes. Where memory runs out the step is
-computed again in smaller batches, which give the same gradient.
+computed again in smaller batches, which give the same gradient, but for the balance of experts
+(docs/decisions/0022).
 """
 
 import logging

@@ -133,22 +133,28 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     Args:
         translator: Its model must be one that attends.
         src: A sentence.
-        tgt: Its translation; None: the translator's own, token for token as it was found.
+        tgt: Its translation; None: the translator's own, token for token as it was found. Every
+            search ends in eos; at the greatest length nothing else was left to predict.
 
     Raises:
-        DataError: A sentence is empty or too long.
+        DataError: A sentence is empty or too long, or is no text.
         ModelError: The model does not attend.
     """
     model, tokenizer, task = attentive(translator), translator.tokenizer, translator.task
     n_src, n_tgt = limits(translator)
-    src_ids = _within(n_src, "source", src, tokenizer.encode_source([task.source(src)])[0])
+    _require_text("source sentence", src)
+    src_ids = tokenizer.encode_source([task.source(src)])[0]
+    src_ids = _within(n_src, "source sentence", src, src_ids)
     if tgt is None:
+        side = "model's own translation"
         found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
         tgt = tokenizer.decode_target([found])[0]
         tgt_ids = [*found, EOS]
     else:
+        side = "target sentence"
+        _require_text(side, tgt)
         tgt_ids = tokenizer.encode_target([task.target(tgt.strip())])[0]
-    tgt_ids = _within(n_tgt, "target", tgt, tgt_ids)
+    tgt_ids = _within(n_tgt, side, tgt, tgt_ids)
     seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
     return AttentionMaps(
         src=src.strip(),
@@ -186,9 +192,20 @@ def attentions(model: Seq2Seq, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
     return model.attentions(src.to(device), tgt.to(device))
 
 
+def _require_text(side: str, text: str) -> None:
+    """Refuse halves of surrogate pairs: what a shell's bytes become where they are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"the {side}, character {error.start + 1}: {text[error.start]!a} is no text: "
+            "give the sentence in UTF-8"
+        ) from error
+
+
 def _within(limit: int, side: str, text: str, ids: list[int]) -> list[int]:
     if len(ids) < 2:  # eos alone
-        raise DataError(f"the {side} sentence is empty: there is nothing to attend to")
+        raise DataError(f"the {side} is empty: give another sentence, there is nothing to show")
     if len(ids) > limit:
         raise DataError(
             f"the {side} '{text.strip()[:40]}...' has {len(ids)} tokens and can have {limit}: "
