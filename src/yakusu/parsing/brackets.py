@@ -5,8 +5,8 @@
     (S (NP DT NN )NP (VP VBD )VP )S                 the target, one token each
 
 As tensor2tensor has it, where the paper's own parser was made: closing brackets carry the label,
-and a word is its part-of-speech tag. Vinyals et al. 2015, section 2.2, write XX for every tag, which
-gains a little with 40,000 trees; with some thousands tags teach which word is meant.
+and a word is its part-of-speech tag. Vinyals et al. 2015, section 2.2, write XX for every tag,
+which gains a little with 40,000 trees; with some thousands tags teach which word is meant.
 """
 
 import re
