@@ -493,7 +493,7 @@ def test_evaluate_compares_with_a_baseline_and_scores_as_the_paper(
     assert re.match(r"p = 0\.\d{4} ", lines[6])
 
 
-# ---- errors: issue 2's list
+# ---- errors
 
 
 def test_files_of_unequal_length(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The verbs of compression: `compress` for translators, `vectors ...` for word vectors."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
+from yakusu.cli.methods import CodeOptions, NumberOptions, method_of
 from yakusu.cli.shown import Shown, escape
-from yakusu.errors import DataError
 
 if TYPE_CHECKING:
-    from yakusu.compress.budget import Budget
-    from yakusu.compress.method import Method
     from yakusu.compression import CompressedTranslator, Side
     from yakusu.vectors import Facts, Report, SystemScores
 
@@ -106,8 +103,8 @@ def compress(
 
     Example: `yakusu compress runs/en-de/model small --uniform --ratio 8 --int8`
     """
-    codes, numbers = _Codes(m, k), _Numbers(step, whitening)
-    method = _method(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
+    codes, numbers = CodeOptions(m, k), NumberOptions(step, whitening)
+    method = method_of(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
     sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
@@ -173,11 +170,11 @@ def compress_vectors(
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --k 16`
     """
-    codes, numbers = _Codes(m, k, fit, mean), _Numbers(step, whitening, tiers)
+    codes, numbers = CodeOptions(m, k, fit, mean), NumberOptions(step, whitening, tiers)
     report = yakusu.vectors.compress(
         source,
         out,
-        method=_method(uniform, codes, numbers, wishes=(bits, ratio, max_loss)),
+        method=method_of(uniform, codes, numbers, wishes=(bits, ratio, max_loss)),
         words=words or None,
         weights=weights or None,
         precision="float16" if half else "float32",
@@ -198,64 +195,6 @@ def _print_report(out: str, report: "Report") -> None:
         table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
     Console().print(table)
     print(f"the file: {out}\nthe report: {out}.json, {out}.png")
-
-
-@dataclass(frozen=True)
-class _Codes:
-    """The options of the paper's codes."""
-
-    m: int = 0
-    k: int = 0
-    fit: str = "least-squares"
-    mean: str = "stored"
-
-    def method(self, budget: "Budget | None") -> "Method":
-        fitting = yakusu.compress.Fitting(self.fit, self.mean)
-        if not budget:
-            return yakusu.compress.ByCodes(self.m, self.k or 16, fitting)
-        if self.m or self.k:
-            raise DataError("--bits, --ratio and --max-loss choose M and K: leave out --m and --k")
-        return yakusu.compress.CodesWithin(budget, fitting)
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The options of whole numbers."""
-
-    step: float = 0
-    whitening: float | None = None
-    tiers: str = ""
-
-    def method(self, budget: "Budget | None") -> "Method":
-        try:
-            boundaries = tuple(int(rank) for rank in self.tiers.split(",") if rank)
-        except ValueError as error:
-            raise DataError(
-                f"--tiers {self.tiers}: give ranks with commas between, as 10000,50000"
-            ) from error
-        whitening = 0.5 if self.whitening is None else self.whitening
-        if not self.step:
-            budget = budget or yakusu.compress.Budget(max_loss=0.05)
-            return yakusu.compress.NumbersWithin(budget, whitening, boundaries)
-        if budget:
-            raise DataError("--bits, --ratio and --max-loss choose the step: leave out --step")
-        return yakusu.compress.ByNumbers(self.step, whitening, boundaries)
-
-
-def _method(
-    uniform: bool, codes: _Codes, numbers: _Numbers, *, wishes: tuple[float, float, float]
-) -> "Method":
-    """What the options ask for; wishes are --bits, --ratio and --max-loss, 0 if not given."""
-    if uniform and codes != _Codes():
-        named = "--m and --k" if codes.m or codes.k else "--fit and --mean"
-        raise DataError(f"{named} belong to the paper's codes: leave them or --uniform out")
-    if not uniform and numbers != _Numbers():
-        named = next(
-            f"--{name}" for name, own in vars(_Numbers()).items() if own != vars(numbers)[name]
-        )
-        raise DataError(f"{named} belongs to --uniform: add it, or leave {named} out")
-    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
-    return (numbers if uniform else codes).method(budget)
 
 
 @vectors.command()
