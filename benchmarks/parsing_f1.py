@@ -18,7 +18,7 @@ import torch
 import yakusu
 from common import record
 from yakusu.metrics import Score
-from yakusu.parsing.brackets import bracketed
+from yakusu.parsing.brackets import UNTAGGED, bracketed
 from yakusu.parsing.trees import read_trees, tree_files, words_of
 
 # Table 4 of the paper: WSJ section 23, from 40,000 gold trees.
@@ -43,9 +43,9 @@ LABELS = ("NP", "VP", "S", "PP", "SBAR")
 def right_branching(words: Sequence[str], label: str) -> str:
     """The tree that every word opens a constituent in, up to the end: S, then `label`."""
     labels = ["S", *[label] * (len(words) - 2)]
-    tokens = [token for name in labels for token in (f"({name}", "XX")]
+    tokens = [token for name in labels for token in (f"({name}", UNTAGGED)]
     return bracketed(
-        [*tokens, *["XX"] * (len(words) - len(labels)), *(f"){name}" for name in labels[::-1])],
+        [*tokens, *[UNTAGGED] * (len(words) - len(labels)), *(f"){name}" for name in labels[::-1])],
         words,
     )
 

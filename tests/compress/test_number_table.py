@@ -7,7 +7,7 @@ from torch import Tensor
 
 from yakusu.compress.number_table import NumberTable, _product
 from yakusu.compress.streams import from_streams, to_streams
-from yakusu.compress.uniform import Lattice
+from yakusu.compress.uniform import Lattice, entropy
 from yakusu.errors import DataError
 
 V, D, M, N = 321, 16, 12, 5
@@ -84,6 +84,15 @@ def test_streams_give_back_the_numbers_in_fewer_bytes() -> None:
     assert whole.keys() == weights.keys()
     assert all(torch.equal(whole[name], weights[name]) for name in weights)
     assert coded["a.numbers"].nbytes < 0.41 * few.nbytes  # its entropy is 3.05 bits of 8
+
+
+@pytest.mark.parametrize(("spread", "most"), [(4.0, 1.02), (2.0, 1.03), (1.0, 1.06), (0.35, 1.61)])
+def test_a_code_takes_little_more_than_the_entropy(spread: float, most: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    numbers = (spread * torch.randn(6000, 64, generator=generator)).round().to(torch.int8)
+    least = sum(entropy(numbers[:, m : m + 1].numpy().astype(np.int16)) for m in range(64))
+    stored = 8 * to_streams({"a.numbers": numbers})["a.numbers"].nbytes / 6000
+    assert least < stored < most * least
 
 
 def test_a_code_that_was_cut_is_told() -> None:
