@@ -249,6 +249,11 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
     [
         ({"method": ByCodes(17)}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
         ({"method": ByCodes(n_codes=1)}, DataError, "K = 1 codes tell nothing apart"),
+        (
+            {"method": CodesWithin(Budget(ratio=99))},
+            DataError,
+            r"src_table = tgt_table = output_table, 47 x 16: a ratio of 99 cannot .* most is ",
+        ),
         ({"n_exact": 46}, DataError, "46 exact ids leave none of the 47: leave 2 or more"),
         ({"method": ByNumbers(1e-3)}, DataError, "do not fit into 8 bits: take a step at least"),
         (

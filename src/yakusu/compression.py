@@ -176,7 +176,12 @@ def _compress(
     if n_exact > len(weight) - 2:
         raise DataError(f"{n_exact} exact ids leave none of the {len(weight)}: leave 2 or more")
     ids = [str(i) for i in range(len(weight))]
-    made = _suited(method, len(weight), n_exact)(ids, weight.numpy(), progress)
+    try:
+        made = _suited(method, len(weight), n_exact)(ids, weight.numpy(), progress)
+    except DataError as error:
+        raise DataError(
+            f"{' = '.join(names)}, {len(weight):,} x {len(weight[0])}: {error}"
+        ) from error
     table = table_of(weight[:n_exact], made)
     plan = table.plan(names)
     plan.put(model, table)

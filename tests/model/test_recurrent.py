@@ -14,6 +14,7 @@ from yakusu.tokenizer import EOS
 from yakusu.training.gradient import ModelLoss
 
 V, D = 12, 16
+SCALE = 4.0  # sqrt(D)
 SCORES = ("dot", "general", "additive")
 LENGTHS = [2, 7, 5]
 
@@ -60,7 +61,7 @@ def torchs(*cells: nn.LSTMCell) -> nn.LSTM:
 def test_the_encoder_equals_torchs_lstms_over_packed_sentences(src: Tensor) -> None:
     model = made(n_layers=3)
     encoder, memory = model.encoder, model.encode(src)
-    x = pack_padded_sequence(model.src_table(src), torch.tensor(LENGTHS), True, False)
+    x = pack_padded_sequence(SCALE * model.src_table(src), torch.tensor(LENGTHS), True, False)
     cells: list[Any] = [(encoder.forwards, encoder.backwards), *((cell,) for cell in encoder.above)]
     for cell, (h, c) in zip(cells, memory.last, strict=True):
         x, (last_h, last_c) = torchs(*cell)(x)
@@ -78,7 +79,7 @@ def test_without_attention_the_decoder_equals_torchs_lstm_from_the_encoders_last
     src: Tensor, tgt: Tensor
 ) -> None:
     model = made(n_layers=2, attention="none")
-    memory, x = model.encode(src), model.tgt_table(tgt)
+    memory, x = model.encode(src), SCALE * model.tgt_table(tgt)
     for cell, (h, c) in zip(model.decoder.layers, memory.last, strict=True):
         assert isinstance(cell, nn.LSTMCell)
         x, _ = torchs(cell)(x, (h[None], c[None]))
@@ -106,7 +107,7 @@ def test_hidden_is_the_papers_equations_position_by_position(
         h_s = memory.states[b, :length]  # (S, D)
         (h, c), fed = (state[b] for state in memory.last[0]), torch.zeros(D)
         for t in range(tgt.shape[1]):
-            x = torch.cat([model.tgt_table(tgt[b, t]), fed])
+            x = torch.cat([SCALE * model.tgt_table(tgt[b, t]), fed])
             gates = cell.weight_ih @ x + cell.bias_ih + cell.weight_hh @ h + cell.bias_hh
             i, f, g, o = gates.chunk(4)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()

@@ -815,7 +815,7 @@ def test_vectors_by_whole_numbers_and_within_a_budget(
     [
         (["--m", "5"], "M = 5 components cannot be taken of 4 dimensions: choose M from 1 to 4"),
         (["--k", "1"], "K = 1 codes tell nothing apart: choose K of 2 or more"),
-        (["--ratio", "5000"], "a ratio of 5000 cannot be reached: ask for less"),
+        (["--ratio", "5000"], "a ratio of 5000 cannot be reached: the most is "),
         (["--step", "1"], "--step belongs to --uniform: add it"),
         (["--bits", "9", "--k", "4"], "--bits, --ratio and --max-loss choose M and K: leave out"),
         (["--bits", "9", "--ratio", "4"], "bits = 9, ratio = 4 is no budget: give one"),

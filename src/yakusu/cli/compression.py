@@ -59,9 +59,9 @@ Whitening = Annotated[
 Tiers = Annotated[
     str, typer.Option(help="Of --uniform: ranks from which the step doubles, as 10000,50000.")
 ]
-Bits = Annotated[float, typer.Option(min=0, help="At most so many bits of codes a word.")]
-Ratio = Annotated[float, typer.Option(min=0, help="At least so many times smaller.")]
-MaxLoss = Annotated[float, typer.Option(min=0, help="At most this share of the variance lost.")]
+Bits = Annotated[float | None, typer.Option(help="At most so many bits of codes a word.")]
+Ratio = Annotated[float | None, typer.Option(help="At least so many times smaller.")]
+MaxLoss = Annotated[float | None, typer.Option(help="At most this share of the variance lost.")]
 Weights = Annotated[
     str, typer.Option(help="Frequencies of the words, one a line; else the first is the first.")
 ]
@@ -87,9 +87,9 @@ def compress(
     uniform: Uniform = False,
     step: Step = 0,
     whitening: Whitening = None,
-    bits: Bits = 0,
-    ratio: Ratio = 0,
-    max_loss: MaxLoss = 0,
+    bits: Bits = None,
+    ratio: Ratio = None,
+    max_loss: MaxLoss = None,
     exact: Exact = None,
     int8: Annotated[bool, typer.Option("--int8", help="All else in 8 bits a number.")] = False,
     src: Annotated[str, typer.Option(help="Sentences, for BLEU before and after.")] = "",
@@ -156,9 +156,9 @@ def compress_vectors(
     step: Step = 0,
     whitening: Whitening = None,
     tiers: Tiers = "",
-    bits: Bits = 0,
-    ratio: Ratio = 0,
-    max_loss: MaxLoss = 0,
+    bits: Bits = None,
+    ratio: Ratio = None,
+    max_loss: MaxLoss = None,
     words: Words = "",
     weights: Weights = "",
     half: Half = False,

@@ -54,9 +54,13 @@ class NumberOptions:
 
 
 def method_of(
-    uniform: bool, codes: CodeOptions, numbers: NumberOptions, *, wishes: tuple[float, float, float]
+    uniform: bool,
+    codes: CodeOptions,
+    numbers: NumberOptions,
+    *,
+    wishes: tuple[float | None, float | None, float | None],
 ) -> "Method":
-    """What the options ask for; wishes are --bits, --ratio and --max-loss, 0 if not given."""
+    """What the options ask for; wishes are --bits, --ratio and --max-loss."""
     if uniform and codes != CodeOptions():
         named = "--m and --k" if codes.m or codes.k else "--fit and --mean"
         raise DataError(f"{named} belong to the paper's codes: leave them or --uniform out")
@@ -65,5 +69,6 @@ def method_of(
             f"--{name}" for name, own in vars(NumberOptions()).items() if own != vars(numbers)[name]
         )
         raise DataError(f"{named} belongs to --uniform: add it, or leave {named} out")
-    budget = yakusu.compress.Budget(*wishes) if any(wishes) else None
+    given = any(wish is not None for wish in wishes)
+    budget = yakusu.compress.Budget(*wishes) if given else None
     return (numbers if uniform else codes).method(budget)

@@ -39,19 +39,24 @@ class Budget:
         DataError: None is given, or several, or one that cannot be.
     """
 
-    bits: float = 0
-    ratio: float = 0
-    max_loss: float = 0
+    bits: float | None = None
+    ratio: float | None = None
+    max_loss: float | None = None
 
     def __post_init__(self) -> None:
-        given = [value for value in (self.bits, self.ratio, self.max_loss) if value]
-        if len(given) != 1 or given[0] < 0 or self.max_loss >= 1:
-            named = {"bits": self.bits, "ratio": self.ratio, "max_loss": self.max_loss}
-            wishes = ", ".join(f"{name} = {value:g}" for name, value in named.items() if value)
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if len(given) != 1 or min(given.values()) <= 0 or (self.max_loss or 0) >= 1:
+            wishes = ", ".join(f"{name} = {value:g}" for name, value in given.items())
             raise DataError(
                 f"{wishes or 'no wish'} is no budget: give one of bits, ratio and max_loss, "
                 "greater than 0, and a loss of less than 1"
             )
+
+    def honoured_by(self, reached: float) -> bool:
+        """Whether so many bits, or such a ratio or loss, is what is wished for."""
+        if self.ratio:
+            return reached >= self.ratio
+        return reached <= (self.bits or self.max_loss or 0)
 
     def __str__(self) -> str:
         if self.bits:
@@ -69,6 +74,12 @@ class Choice:
     ratio: float
     loss: float
 
+    def reached(self, budget: Budget) -> float:
+        """What of it the budget limits."""
+        if budget.max_loss:
+            return self.loss
+        return self.ratio if budget.ratio else self.bits
+
 
 def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = None) -> Choice:
     """M and K for vectors (V, H): the least loss within a size, or the least size within a loss.
@@ -77,21 +88,17 @@ def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = No
         DataError: No M and K satisfy the budget.
     """
     choices = list(trade_off(vectors, progress=progress))
+    fitting = [choice for choice in choices if budget.honoured_by(choice.reached(budget))]
+    if not budget.max_loss and fitting:
+        return min(fitting, key=lambda choice: (choice.loss, choice.bits))
+    for choice in sorted(fitting, key=lambda choice: (-choice.ratio, choice.loss)):
+        measured = _on_all_words(choice, vectors)
+        if budget.honoured_by(measured.loss):
+            return measured
+    best = max(choices, key=lambda choice: choice.ratio)
     if budget.max_loss:
-        for choice in sorted(choices, key=lambda choice: (-choice.ratio, choice.loss)):
-            if choice.loss <= budget.max_loss:
-                measured = _on_all_words(choice, vectors)
-                if measured.loss <= budget.max_loss:
-                    return measured
-        raise _unreachable(budget)
-    fitting = [
-        choice
-        for choice in choices
-        if (choice.bits <= budget.bits if budget.bits else choice.ratio >= budget.ratio)
-    ]
-    if not fitting:
-        raise _unreachable(budget)
-    return min(fitting, key=lambda choice: (choice.loss, choice.bits))
+        best = _on_all_words(min(choices, key=lambda choice: choice.loss), vectors)
+    raise _unreachable(budget, best.reached(budget))
 
 
 def choose_step(
@@ -119,28 +126,31 @@ def choose_step(
     rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
     sample = rounding.sampled(_SAMPLE)
 
-    def within(step: float, rounding: Rounding, bits_of_word: Bits) -> bool:
+    def reached(step: float, rounding: Rounding, bits_of_word: Bits) -> float:
         numbers = rounding.numbers(step)
         if budget.max_loss:
-            return rounding.lost(numbers).share <= budget.max_loss
+            return rounding.lost(numbers).share
         bits = bits_of_word(numbers, rounding.tiers)
-        if budget.bits:
-            return bits <= budget.bits
-        return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) >= budget.ratio
+        return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) if budget.ratio else bits
 
     coarsest = rounding.coarsest()
     coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * greatest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-    if not within(good, rounding, stored_bits):
-        raise _unreachable(budget)
+    best = reached(good, rounding, stored_bits)
+    if not budget.honoured_by(best):
+        raise _unreachable(budget, best)
     with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
 
         def on_sample(step: float) -> bool:
             task.advance()
-            return within(step, sample, entropy)
+            return budget.honoured_by(reached(step, sample, entropy))
 
         found = _halved(good, bad, on_sample)
-    return _finished(found, good, bad, lambda step: within(step, rounding, stored_bits))
+
+    def on_all(step: float) -> bool:
+        return budget.honoured_by(reached(step, rounding, stored_bits))
+
+    return _finished(found, good, bad, on_all)
 
 
 def _halved(good: float, bad: float, within: Within) -> float:
@@ -203,6 +213,7 @@ def _on_all_words(choice: Choice, vectors: Matrix) -> Choice:
     return replace(choice, loss=Codebook.closed(coded).lost(vectors, coded.codes).share)
 
 
-def _unreachable(budget: Budget) -> DataError:
-    remedy = "allow a greater loss" if budget.max_loss else "ask for less"
-    return DataError(f"{budget} cannot be reached: {remedy}")
+def _unreachable(budget: Budget, best: float) -> DataError:
+    return DataError(
+        f"{budget} cannot be reached: the {'most' if budget.ratio else 'least'} is {best:.3g}"
+    )

@@ -8,11 +8,13 @@ At a target position t, with y the token before it and s every source position:
 
 h~_t goes to the output matrix. Without attention h~_t is h_t, nothing is fed, and the decoder knows
 of the source only the encoder's last states, in which it begins (Sutskever et al. 2014, whose
-reversal of the source is left out).
+reversal of the source is left out). E is a table that the output matrix may share, so its vectors
+are multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
 
 B batch, S source, T target, K beam, N layers, D width (d_model).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -24,6 +26,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends, shares
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.product import MIN_ROWS
+from yakusu.model.table import Table
 
 _FIRST_RESIDUAL = 2  # the third layer
 
@@ -102,14 +105,14 @@ class Recurrent(Seq2Seq):
         if not self.training and n < MIN_ROWS:
             src = torch.cat([src, src[:1].expand(MIN_ROWS - n, -1)])  # (MIN_ROWS, S)
         real = src != self.src_pad  # (B, S)
-        states, last = self.encoder(self.src_table(src), real)
+        states, last = self.encoder(self._vectors(self.src_table, src), real)
         mask = real[:n, None, None]  # (B, 1, 1, S)
         return RecurrentMemory(states[:n], mask, [(h[:n], c[:n]) for h, c in last])
 
     def hidden(self, tgt_in: Tensor, memory: Memory) -> Tensor:
         """h~ of all positions, one after the other: each is fed to the next."""
         state = self.start(memory, 1)
-        embedded = self.tgt_table(tgt_in).split(1, dim=1)  # T times (B, 1, D)
+        embedded = self._vectors(self.tgt_table, tgt_in).split(1, dim=1)  # T times (B, 1, D)
         return self.dropout(torch.cat([self.decoder(x, state) for x in embedded], dim=1))  # type: ignore[no-any-return]  # (B, T, D)
 
     def start(self, memory: Memory, n_beams: int) -> RecurrentState:
@@ -127,11 +130,15 @@ class Recurrent(Seq2Seq):
     def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, RecurrentState]:
         """One position for K hypotheses a sentence."""
         assert isinstance(state, RecurrentState)
-        return self.logits(self.dropout(self.decoder(self.tgt_table(prev_ids), state))), state
+        x = self._vectors(self.tgt_table, prev_ids)  # (B, K, D)
+        return self.logits(self.dropout(self.decoder(x, state))), state
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
         """The decoder's one layer of attention to the source, if it has one."""
         return {} if self.decoder.attention is None else {"cross": [self.decoder.attention]}
+
+    def _vectors(self, table: Table, ids: Tensor) -> Tensor:
+        return table(ids) * math.sqrt(self.config.d_model)  # type: ignore[no-any-return]
 
 
 class Encoder(nn.Module):
