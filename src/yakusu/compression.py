@@ -21,7 +21,7 @@ from yakusu.compress.rows import from_int8, has_int8, to_int8
 from yakusu.compress.streams import from_streams, to_streams
 from yakusu.compress.table import CodedTable, TableName, TablePlan
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.evaluation import Text, translated
+from yakusu.evaluation import Text, remark_on_case, translated
 from yakusu.folder import json_text, read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import ModelConfig, Seq2Seq
@@ -29,6 +29,7 @@ from yakusu.model.table import DenseTable, Table
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import compression_story, table_story
 from yakusu.text import language_of, read_lines
+from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import Tensors
 from yakusu.translator import Translator, save_translator
 
@@ -127,6 +128,8 @@ def compress_translator(
     assert isinstance(learnt, Seq2Seq)  # one folder, one model
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
+    if test:
+        test.remark(translator.tokenizer, progress)
     before = test.bleu(translator, progress) if test else None
     tables = [
         _compress(learnt, names, method or ByCodes(), n_exact, progress)
@@ -264,6 +267,11 @@ class _Test:
             )
         named = language_of(references) if isinstance(references, str | Path) else ""
         return cls(lines, truth, named, lowercase)
+
+    def remark(self, tokenizer: Tokenizer, progress: Progress) -> None:
+        written = tokenizer.decode_target(tokenizer.encode_target(self.references))
+        if not self.lowercase:
+            remark_on_case(written, self.references, progress)
 
     def bleu(self, translator: Translator, progress: Progress) -> Score:
         with progress.task("translating", "sentences", len(self.src)) as task:

@@ -70,6 +70,8 @@ def evaluate(
     options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     if not (language or tokenize):
         progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
+    if not lowercase:
+        remark_on_case(made.lines, truth.lines, progress)
     results: list[Score | BootstrapResult] = []
     results += score(made.lines, truth.lines, **options, target_language=language)
     if paper:
@@ -85,6 +87,12 @@ def evaluate(
             )
         )
     return results
+
+
+def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:
+    """Say so where a system writes no capitals, the truth does, and a score would mind."""
+    if all(line == line.lower() for line in lines) and any(t != t.lower() for t in truth):
+        progress.say("the system writes no capitals, the references do: --lowercase ignores case")
 
 
 def evaluate_trees(

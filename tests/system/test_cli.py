@@ -464,6 +464,18 @@ def test_evaluate_scores_a_file_as_python_does(run_yakusu: Yakusu, work: Path) -
     assert said.out.splitlines()[0].split(" (")[1].startswith("nrefs:1|case:mixed|eff:no|tok:13a|")
 
 
+def test_evaluate_tells_of_capitals_that_the_system_never_writes(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    (tmp_path / "truth").write_text("The ferry sails.\nWe wait.\n")
+    (tmp_path / "out").write_text("the ferry sails.\nwe wait.\n")
+    said = run_yakusu("evaluate", tmp_path / "out", tmp_path / "truth")
+    assert "no capitals" in said.err and "--lowercase" in said.err
+    for options in (("out", "truth", "--lowercase"), ("truth", "truth"), ("out", "out")):
+        files = [tmp_path / name for name in options[:2]]
+        assert "capitals" not in run_yakusu("evaluate", *files, *options[2:]).err
+
+
 def test_evaluate_of_a_model_is_evaluate_of_what_it_translates(
     run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
 ) -> None:
