@@ -1,10 +1,14 @@
 """One TOML file: packaged recipes, overrides, the environment, and faults with their place."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from yakusu.errors import RecipeError
+from yakusu.model.architectures import config_of
+from yakusu.model.base import models
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate
@@ -29,6 +33,21 @@ def fault(path: Path | str, *overrides: str) -> str:
 
 def test_the_packaged_recipes_are_these() -> None:
     assert recipe_names() == RECIPES
+
+
+def documented() -> Iterator[str]:
+    """How the line of docs/recipe.md on each key begins, section by section."""
+    recipe = Recipe().model_dump()
+    architectures = [config_of({"name": name}).model_dump() for name in models]
+    for section in (recipe, *recipe.values(), recipe["data"]["extra"], *architectures):
+        for key, value in section.items() if isinstance(section, dict) else ():
+            if not isinstance(value, dict) and key not in ("name", "dropout"):
+                yield f"| `{key}` | `{json.dumps(value)}` |"
+
+
+def test_every_key_is_in_the_docs_with_its_default() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "recipe.md").read_text()
+    assert [line for line in documented() if line not in page] == []
 
 
 # Table 3: what a row changes. Base and big have recipes of their own.

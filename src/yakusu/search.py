@@ -36,7 +36,9 @@ class SearchConfig(Config):
     @model_validator(mode="after")
     def _best_are_in_the_beam(self) -> "SearchConfig":
         if self.n_best > self.beam:
-            raise ValueError(f"n_best = {self.n_best} is more than beam = {self.beam} can give")
+            raise ValueError(
+                f"n_best = {self.n_best} is more than beam = {self.beam} can give: widen the beam"
+            )
         return self
 
 
