@@ -354,7 +354,7 @@ def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
         f"{files[0]} and {files[1]}: of 2 pairs read, 0 are left to train on and 0 to validate on: "
-        "give more text or loosen the filters"
+        "give more text or loosen the filters, which dropped 2 empty"
     )
 
 
@@ -371,7 +371,7 @@ def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: of 400 pairs read, 0 are left to train on and 0 to validate "
-        "on: give more text or loosen the filters"
+        "on: give more text or loosen the filters, which dropped 400 too long"
     )
 
 

@@ -79,7 +79,7 @@ class Preparation:
         if recipe.data.extra:
             self._leave_out(kept[1], train, dev, report)
         if not train.any() or not dev.any():
-            raise DataError(_too_few(recipe.data.train, report.read, train.sum(), dev.sum()))
+            raise DataError(_too_few(recipe.data.train, report, train.sum(), dev.sum()))
         tokenizer = self._tokenizer(parts)
         tokenizer.save(folder)
         total = sum(int(keep.sum()) for keep in kept)
@@ -87,11 +87,10 @@ class Preparation:
             _chosen(parts), total, folder / "train", tokenizer, recipe.filters, report
         )
         dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, dev_report)
-        if recipe.data.dev and (dropped := +dev_report.dropped):
-            counts = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
-            self.progress.say(f"left out of the dev set: {counts}")
+        if recipe.data.dev and dev_report.losses:
+            self.progress.say(f"left out of the dev set: {dev_report.losses}")
         if not n_train or not dev_pairs:
-            raise DataError(_too_few(recipe.data.train, report.read, n_train, len(dev_pairs)))
+            raise DataError(_too_few(recipe.data.train, report, n_train, len(dev_pairs)))
         self._write_dev(folder, dev_pairs, tokenizer)
         if changed := _changed(paths, inputs):
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
@@ -291,11 +290,12 @@ def _corpora(recipe: Recipe) -> dict[str, Corpus]:
     return {"train": recipe.data.train, "extra": recipe.data.extra, "dev": recipe.data.dev}
 
 
-def _too_few(corpus: Corpus, n_read: int, n_train: int, n_dev: int) -> str:
+def _too_few(corpus: Corpus, report: FilterReport, n_train: int, n_dev: int) -> str:
     names = " and ".join(str(file) for file in corpus.files)
-    if not n_read:
+    if not report.read:
         return f"{names}: no sentence pair is there: check the files"
+    filters = f"the filters, which dropped {report.losses}" if report.losses else "the filters"
     return (
-        f"{names}: of {n_read:,} pairs read, {n_train:,} are left to train on and {n_dev:,} to "
-        "validate on: give more text or loosen the filters"
+        f"{names}: of {report.read:,} pairs read, {n_train:,} are left to train on and {n_dev:,} "
+        f"to validate on: give more text or loosen {filters}"
     )

@@ -155,6 +155,11 @@ class FilterReport:
         """Pairs that passed every filter."""
         return self.read - self.dropped.total()
 
+    @property
+    def losses(self) -> str:
+        """What was dropped, as "3 empty, 1 ratio"; nothing where nothing was."""
+        return ", ".join(f"{n:,} {reason}" for reason, n in (+self.dropped).items())
+
     def as_dict(self) -> dict[str, int]:
         """All counts, for JSON and for printing."""
         return {"read": self.read, **self.dropped, "kept": self.kept}

@@ -254,6 +254,13 @@ def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> N
     assert len({t.text for t in best}) == len(best) > 1
 
 
+def test_what_a_parser_attends_to_is_shown_with_its_tree(untrained: Translator) -> None:
+    maps = yakusu.view.attention_maps(untrained, "the cat sees the boat")
+    assert maps.tgt == untrained.translate(["the cat sees the boat"])[0]
+    again = yakusu.view.attention_maps(untrained, maps.src, maps.tgt)
+    assert again.target == maps.target
+
+
 def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Translator) -> None:
     trees = tmp_path / "a.mrg"
     trees.write_text(TREES[0])

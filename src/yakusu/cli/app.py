@@ -51,6 +51,13 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a key of the recipe.")
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODEL", help="One more model to decide together; repeat it."),
+]
+Beam = Annotated[int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")]
+Alpha = Annotated[float | None, typer.Option(min=0, help="Length penalty; else as the model says.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
 
 
@@ -186,18 +193,11 @@ def average(
 
 @app.command()
 def translate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     source: Annotated[str, typer.Argument(help="A text file; - is standard input.")] = "-",
-    ensemble: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODEL", help="One more model to decide together; repeat it."),
-    ] = None,
-    beam: Annotated[
-        int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")
-    ] = 0,
-    alpha: Annotated[
-        float | None, typer.Option(min=0, help="Length penalty; else as the model says.")
-    ] = None,
+    ensemble: Ensemble = None,
+    beam: Beam = 0,
+    alpha: Alpha = None,
     n_best: Annotated[int, typer.Option(min=1, help="Print this many, with scores, by tabs.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Sentences translated together.")] = 64,
     window: Annotated[int, typer.Option(min=0, help="Sentences read ahead; 0: 32 batches.")] = 0,
@@ -282,7 +282,7 @@ def evaluate(
 
 @app.command()
 def verify(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
 ) -> None:
     """Check every file of a model against its hash and say what made it.
 

@@ -23,6 +23,26 @@ if TYPE_CHECKING:
 _PICTURES = (".svg", ".html")
 _MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
+Src = Annotated[str | None, typer.Option(help="A sentence, for pictures.")]
+Tgt = Annotated[str | None, typer.Option(help="Its translation; else the model translates.")]
+SrcFile = Annotated[str | None, typer.Option(help="Sentences, for a table of all heads instead.")]
+TgtFile = Annotated[str | None, typer.Option(help="Their translations, line by line.")]
+Out = Annotated[
+    str,
+    typer.Option(
+        help="A folder, for attention.svg and attention.html, or one such file; else here."
+    ),
+]
+Json = Annotated[str, typer.Option("--json", metavar="FILE", help="Also the numbers, as JSON.")]
+OfRole = Annotated[
+    Literal["encoder", "decoder", "cross"] | None,
+    typer.Option(help="Of the SVG; else cross, or what the model has."),
+]
+Layer = Annotated[int, typer.Option(min=0, help="Of the SVG, from 1; 0: the last.")]
+Heads = Annotated[str, typer.Option(help="Of the SVG, as 1,4; else all.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
@@ -30,33 +50,17 @@ def add_to(app: typer.Typer) -> None:
 
 
 def view(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
-    src: Annotated[str | None, typer.Option(help="A sentence, for pictures.")] = None,
-    tgt: Annotated[
-        str | None, typer.Option(help="Its translation; else the model translates.")
-    ] = None,
-    src_file: Annotated[
-        str | None, typer.Option(help="Sentences, for a table of all heads instead.")
-    ] = None,
-    tgt_file: Annotated[str | None, typer.Option(help="Their translations, line by line.")] = None,
-    out: Annotated[
-        str,
-        typer.Option(
-            help="A folder, for attention.svg and attention.html, or one such file; else here."
-        ),
-    ] = "",
-    json_: Annotated[
-        str, typer.Option("--json", metavar="FILE", help="Also the numbers, as JSON.")
-    ] = "",
-    role: Annotated[
-        Literal["encoder", "decoder", "cross"] | None,
-        typer.Option(help="Of the SVG; else cross, or what the model has."),
-    ] = None,
-    layer: Annotated[int, typer.Option(min=0, help="Of the SVG, from 1; 0: the last.")] = 0,
-    heads: Annotated[str, typer.Option(help="Of the SVG, as 1,4; else all.")] = "",
-    device: Annotated[
-        str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")
-    ] = "cpu",
+    model: Model,
+    src: Src = None,
+    tgt: Tgt = None,
+    src_file: SrcFile = None,
+    tgt_file: TgtFile = None,
+    out: Out = "",
+    json_: Json = "",
+    role: OfRole = None,
+    layer: Layer = 0,
+    heads: Heads = "",
+    device: Device = "cpu",
 ) -> None:
     """Show how a model attends: a sentence as SVG and as a web page, or its heads over a corpus.
 

@@ -148,7 +148,7 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     if tgt is None:
         side = "model's own translation"
         found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
-        tgt = tokenizer.decode_target([found])[0]
+        tgt = task.answer(tokenizer.decode_target([found])[0], src)
         tgt_ids = [*found, EOS]
     else:
         side = "target sentence"
