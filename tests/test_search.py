@@ -320,11 +320,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("name", "beam"),
-    [*((name, beam) for name in MODELS for beam in (1, 3, 4, 5)), *((v, 4) for v in VARIANTS)],
+    [*((name, beam) for name in MODELS for beam in (1, 4, 5)), *((v, 4) for v in VARIANTS)],
 )
 @settings(
     deadline=None,
-    max_examples=5,
+    max_examples=2,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
