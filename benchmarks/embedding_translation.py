@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 import yakusu
 from common import RESULTS, record
+from runs import slug
 from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
@@ -166,8 +167,20 @@ def draw(path: Path, points: list[Point], base: float) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
-    """Measure, print, draw, record."""
+def table_3(points: list[Point], base: float, most: float) -> dict[str, Any]:
+    """Print the paper's rows beside the greatest ratios without a loss; return them."""
+    rows = {}
+    for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
+        own = [p for p in points if (p["side"], p["method"]) == (side, method)]
+        best, paper = without_loss(own, base, most), PAPER.get((side, method))
+        rows[f"{side}, {method}"] = {"ours": best, "paper": paper}
+        ours = f"{best['bleu']} at x{best['ratio']} ({best['size']})" if best else "none"
+        print(f"{side}, {method}: {base:.2f} -> {ours}; the paper: {paper or 'not there'}")
+    return rows
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         epilog="example: python benchmarks/embedding_translation.py runs/multi30k/model "
@@ -183,7 +196,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=0, help="of Shu's, for Table 5")
     parser.add_argument("--loss", type=float, default=0.5, help="BLEU that counts as no loss")
     parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure, print, draw, record."""
+    args = arguments()
     translator = yakusu.Translator.load(args.model)
     src, ref = (list(read_lines(path)) for path in (args.src, args.ref))
     base = bleu(translator, src, ref, args)
@@ -192,25 +210,20 @@ def main() -> None:
     for point in measured(translator, src, ref, args):
         points.append(point)
         print("  ".join(f"{key} {value}" for key, value in point.items()), flush=True)
-    rows = {}
-    for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
-        own = [p for p in points if (p["side"], p["method"]) == (side, method)]
-        best, paper = without_loss(own, base.value, args.loss), PAPER.get((side, method))
-        rows[f"{side}, {method}"] = {"ours": best, "paper": paper}
-        ours = f"{best['bleu']} at x{best['ratio']} ({best['size']})" if best else "none"
-        print(f"{side}, {method}: {base.value:.2f} -> {ours}; the paper: {paper or 'not there'}")
+    rows = table_3(points, base.value, args.loss)
     hashes = {hash_of(translator) for _ in range(10)}
     print(f"Table 5: {len(hashes)} different result(s) of ten runs of the proposed method")
     by_chance = by_seed(translator, src, ref, args)
     if by_chance:
         print(f"Table 5: Shu's, encoder, {SHU[0]}, by seed: {by_chance}; the paper: 24.9 to 25.6")
-    if not args.no_record:
-        picture = RESULTS / "embedding_translation.png"
-        draw(picture, points, base.value)
-        result = {"name": args.name, "score": str(base), "points": points, "table 3": rows}
-        result |= {"different results of ten runs": len(hashes), "figure": picture.name}
-        result |= {"Shu, encoder, by seed": by_chance}
-        record("embedding_translation", result, seed=args.seed, threads=torch.get_num_threads())
+    if args.no_record:
+        return
+    picture = RESULTS / f"embedding_translation-{slug(args.name)}.png"
+    draw(picture, points, base.value)
+    result = {"name": args.name, "score": str(base), "points": points, "table 3": rows}
+    result |= {"different results of ten runs": len(hashes), "figure": picture.name}
+    result |= {"Shu, encoder, by seed": by_chance}
+    record("embedding_translation", result, seed=args.seed, threads=torch.get_num_threads())
 
 
 def by_seed(
