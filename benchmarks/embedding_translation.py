@@ -20,7 +20,7 @@ from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
 from yakusu.compress.method import Method
-from yakusu.compression import ratio_beside, share_lost, table_of
+from yakusu.compression import ratio_of, share_lost, table_of
 from yakusu.model.table import DenseTable, Table
 from yakusu.progress import Silent
 from yakusu.text import read_lines
@@ -54,8 +54,8 @@ def with_table(translator: yakusu.Translator, side: str, table: Table) -> dict[s
 def made_by(method: Method, weight: torch.Tensor, n_exact: int) -> tuple[float, float, Table]:
     """Ratio, share of the variance lost, and table; so many vectors stay as they are."""
     made = method([str(i) for i in range(len(weight))], weight.numpy(), Silent())
-    lost = share_lost(weight, made, n_exact)
-    return ratio_beside(n_exact, made), lost, table_of(weight[:n_exact], made)
+    table = table_of(weight[:n_exact], made)
+    return ratio_of(table, made), share_lost(weight, made, n_exact), table
 
 
 def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:

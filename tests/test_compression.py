@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import yakusu
 from yakusu.compress.budget import Budget
@@ -119,6 +120,25 @@ def test_a_ratio_that_is_asked_for_is_kept_exact_vectors_counted(
 ) -> None:
     table = compressed(saved, method=method(Budget(ratio=1.7)), n_exact=n_exact)[1].tables[0]
     assert 1.7 <= table.ratio < 2.4
+
+
+@pytest.mark.parametrize("method", [CodesWithin, NumbersWithin])
+def test_what_is_said_to_be_the_most_can_be_had(saved: Path, method: Any) -> None:
+    with pytest.raises(DataError, match="a ratio of 9 cannot be reached: the most is ") as caught:
+        compressed(saved, method=method(Budget(ratio=9)), n_exact=6)
+    most = float(str(caught.value).split()[-1])
+    table = compressed(saved, method=method(Budget(ratio=most)), n_exact=6)[1].tables[0]
+    assert most <= table.ratio < 1.1 * most
+
+
+@pytest.mark.parametrize("n_exact", [0, 9])
+def test_bits_and_ratio_of_whole_numbers_are_those_of_the_file(saved: Path, n_exact: int) -> None:
+    _, made = compressed(saved, method=ByNumbers(1.0), n_exact=n_exact)
+    stored = load_file(saved.parent / "small" / "model.safetensors")
+    parts = {name.rpartition(".")[2]: t.nbytes for name, t in stored.items() if "_table." in name}
+    table = made.tables[0]
+    assert table.bits == 8 * parts["numbers"] / (47 - n_exact)
+    assert table.ratio == pytest.approx(4 * 47 * 16 / sum(parts.values()))
 
 
 @pytest.mark.parametrize("budget", [Budget(ratio=1.01), Budget(bits=1000), Budget(max_loss=1e-4)])
@@ -259,7 +279,7 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
         (
             {"method": NumbersWithin(Budget(ratio=5)), "n_exact": 10},
             DataError,
-            "a ratio of 5 cannot be reached with 10 of 47 vectors as they are",
+            r"a ratio of 5 cannot be reached: the most is ",  # 10 of 47 alone are a fifth
         ),
         ({"src": ["a"], "references": ["b", "c"]}, DataError, "1 sentences and 2 references"),
         ({"sides": ()}, DataError, "name a side, and 0 or more"),

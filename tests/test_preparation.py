@@ -353,7 +353,7 @@ def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
 def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: of 2 pairs read, 0 are left to train on and 0 to validate on: "
+        f"{files[0]} and {files[1]}: of 2 pairs read, none is left to train on: "
         "give more text or loosen the filters, which dropped 2 empty"
     )
 
@@ -362,7 +362,7 @@ def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("hello world", "hallo welt")])
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 1 pairs read, 1 are left to train on and 0 to validate on: "
+        f"{files[0]} and {files[1]}: of 1 pairs read, none is left to validate on: "
         "give more text or loosen the filters"
     )
 
@@ -370,8 +370,8 @@ def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
 def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 400 pairs read, 0 are left to train on and 0 to validate "
-        "on: give more text or loosen the filters, which dropped 400 too long"
+        f"{files[0]} and {files[1]}: of 400 pairs read, none is left to train on: "
+        "give more text or loosen the filters, which dropped 400 too long"
     )
 
 
@@ -453,7 +453,7 @@ def test_no_held_out_pair_comes_back_by_the_extra_ones(
     drop: str, files: list[str], tmp_path: Path
 ) -> None:
     more = invented(40, seed=12)
-    extra = write(tmp_path, [*PAIRS, *more, more[0]], "extra")
+    extra = write(tmp_path, [*PAIRS, *more, more[0], ("new", PAIRS[0][1])], "extra")
     recipe = recipe_for(
         files,
         tmp_path / "run",
@@ -463,10 +463,31 @@ def test_no_held_out_pair_comes_back_by_the_extra_ones(
     )
     made = yakusu.prepare(recipe)
     train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
-    assert len(dev) == 20 and not set(train) & set(dev)
+    assert len(dev) == 20 and PAIRS[0] in dev and not set(train) & set(dev)
     fit = [pair for pair in PAIRS if pair not in dev]
     assert train == fit + (more if drop == "true" else [*fit, *more, more[0]])
-    assert made.report["duplicate"] == (len(PAIRS) + 1 if drop == "true" else len(dev))
+    assert made.report["in the dev set"] == len(dev) + 1
+    assert made.report["duplicate"] == (len(fit) + 1 if drop == "true" else 0)
+
+
+def test_extra_pairs_share_no_sentence_with_a_dev_set_that_is_given(
+    files: list[str], tmp_path: Path
+) -> None:
+    dev = write(tmp_path, invented(9, seed=3), "dev")
+    extra = write(tmp_path, [*invented(9, seed=3), ("new", "neu")], "extra")
+    made = yakusu.prepare(
+        recipe_for(
+            files,
+            tmp_path / "run",
+            *(f"data.dev.{side}={path}" for side, path in zip(("src", "tgt"), dev, strict=True)),
+            *(
+                f"data.extra.{side}={path}"
+                for side, path in zip(("src", "tgt"), extra, strict=True)
+            ),
+        )
+    )
+    assert made.report["in the dev set"] == 9
+    assert texts(made.folder, "train") == [*PAIRS, ("new", "neu")]
 
 
 def test_every_pair_knows_its_line(tmp_path: Path) -> None:

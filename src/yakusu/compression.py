@@ -2,15 +2,17 @@
 
 import multiprocessing
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from yakusu.compress.blocks import Lost
-from yakusu.compress.budget import Budget
+from yakusu.compress.budget import Budget, BudgetError, Storage
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
@@ -18,8 +20,9 @@ from yakusu.compress.method import ByCodes, CodesWithin, Method, NumbersWithin
 from yakusu.compress.number_table import GREATEST, NumberTable
 from yakusu.compress.packing import PackedCodes
 from yakusu.compress.rows import from_int8, has_int8, to_int8
-from yakusu.compress.streams import from_streams, to_streams
+from yakusu.compress.streams import from_streams, stored_bits, to_streams
 from yakusu.compress.table import CodedTable, TableName, TablePlan
+from yakusu.compress.uniform import Numbers, Tier
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.evaluation import Text, remark_on_case, translated
 from yakusu.folder import json_text, read_json, sha256
@@ -178,9 +181,8 @@ def _compress(
     weight = dense.weight.detach()[:-1]  # (V - 1, D): without pad
     if n_exact > len(weight) - 2:
         raise DataError(f"{n_exact} exact ids leave none of the {len(weight)}: leave 2 or more")
-    ids = [str(i) for i in range(len(weight))]
     try:
-        made = _suited(method, len(weight), n_exact)(ids, weight.numpy(), progress)
+        made = _made(method, weight, n_exact, progress)
     except DataError as error:
         raise DataError(
             f"{' = '.join(names)}, {len(weight):,} x {len(weight[0])}: {error}"
@@ -192,32 +194,53 @@ def _compress(
         plan,
         n_words=len(weight),
         width=weight.shape[1],
-        bits=8 * made.codes.n_bytes / len(made),
+        bits=bits_in(table),
         loss=share_lost(weight, made, n_exact),
-        ratio=ratio_beside(n_exact, made),
+        ratio=ratio_of(table, made),
     )
 
 
-def _suited(method: Method, n_words: int, n_exact: int) -> Method:
-    """The method with numbers of 8 bits, and with the ratio that is wanted beside exact vectors."""
+def _made(method: Method, weight: Tensor, n_exact: int, progress: Progress) -> CompressedVectors:
+    """All vectors compressed: by numbers that a model holds, for a ratio that counts exact ones."""
+    n_words = len(weight)
+    ids, vectors = [str(i) for i in range(n_words)], weight.numpy()
+    if not isinstance(method, CodesWithin | NumbersWithin):
+        return method(ids, vectors, progress)
+    wish = method.budget
     if isinstance(method, NumbersWithin):
-        method = replace(method, greatest=GREATEST)
-    if not isinstance(method, CodesWithin | NumbersWithin) or not method.budget.ratio:
-        return method
-    left = n_words / method.budget.ratio - n_exact  # vectors of float32
-    if left <= 0:
-        raise DataError(
-            f"{method.budget} cannot be reached with {n_exact} of {n_words:,} vectors as they "
-            "are: keep fewer by --exact"
-        )
-    return replace(method, budget=Budget(ratio=n_words / left))
+        method = replace(method, storage=_storage(n_exact))
+    if wish.ratio:
+        left = n_words / wish.ratio - n_exact  # vectors of float32, for the others
+        method = replace(method, budget=Budget(ratio=n_words / max(left, 1e-9)))
+    try:
+        return method(ids, vectors, progress)
+    except BudgetError as error:
+        best = n_words / (n_words / error.best + n_exact) if wish.ratio else error.best
+        raise BudgetError(wish, best) from error
 
 
-def ratio_beside(n_exact: int, made: CompressedVectors) -> float:
-    """Bits of float32 vectors over those of N exact ones and the compressed rest."""
+def _storage(n_exact: int) -> Storage:
+    """Of whole numbers in a model, of which the first N have none."""
+
+    def bits(numbers: Numbers, tiers: Sequence[Tier]) -> float:
+        return stored_bits(torch.from_numpy(numbers[n_exact:].astype(np.int8)))
+
+    return Storage(GREATEST, bits)
+
+
+def bits_in(table: CodedTable | NumberTable) -> float:
+    """Bits on disk of a vector that is not exact."""
+    if isinstance(table, CodedTable):
+        return 8 * table.packed.shape[1]
+    return stored_bits(table.numbers)
+
+
+def ratio_of(table: CodedTable | NumberTable, made: CompressedVectors) -> float:
+    """Bits of float32 vectors over those of a table: as the paper counts, and exact vectors."""
+    n_exact, in_file = len(table.exact), 8 * made.codes.n_bytes / len(made)
     dense = 32 * len(made) * made.width
-    of_exact = n_exact * (32 * made.width - 8 * made.codes.n_bytes / len(made))
-    return dense / (dense / made.ratio + of_exact)
+    book = dense / made.ratio - len(made) * in_file
+    return dense / (book + (len(made) - n_exact) * bits_in(table) + 32 * n_exact * made.width)
 
 
 def share_lost(vectors: Tensor, made: CompressedVectors, n_exact: int) -> float:

@@ -21,7 +21,8 @@ from yakusu.translator import Translator
 
 Text = str | Path | Iterable[str]  # a file, or lines
 _HEAD = 10  # lines of a file that tell trees from sentences
-_TREE = re.compile(r"\s*\([^\s()]*\s*\(")  # "(S (", "( (": no sentence begins so
+# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag.
+_TREE = re.compile(r"\s*\((?:[^\sa-z()]*\s*\()+[^\s()]+\s+[^\s()]+\s*\)")
 
 
 def evaluate(

@@ -8,6 +8,7 @@ data.json                                     sizes, counts and the filters' rep
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -68,18 +69,19 @@ class Preparation:
     def fill(self, folder: Path) -> None:
         """Write the data folder."""
         recipe, report = self.recipe, FilterReport()
-        trees = _trees(recipe)
+        trees, source = _trees(recipe), recipe.data.train
         paths = _texts(recipe) | trees
         inputs = {key: sha256(path) for key, path in paths.items()}
         corpora = [recipe.data.train, *([recipe.data.extra] if recipe.data.extra else [])]
-        kept = [sift(corpus, recipe.filters, report, self.progress) for corpus in corpora]
-        train, parts = kept[0], list(zip(corpora, kept, strict=True))
+        kept = [sift(source, recipe.filters, report, self.progress)]
+        _require(bool(kept[0].any()), "train", source, report)
         dev_report = FilterReport() if recipe.data.dev else report
-        dev_corpus, dev_filters, dev = self._dev(train, dev_report)
+        dev_corpus, dev_filters, dev = self._dev(kept[0], dev_report)
+        _require(bool(dev.any()), "validate", dev_corpus, dev_report)
         if recipe.data.extra:
-            self._leave_out(kept[1], train, dev, report)
-        if not train.any() or not dev.any():
-            raise DataError(_too_few(recipe.data.train, report, train.sum(), dev.sum()))
+            kept.append(sift(recipe.data.extra, recipe.filters, report, self.progress))
+            self._leave_out(kept[0], kept[1], chosen_pairs(dev_corpus, dev), report)
+        parts = list(zip(corpora, kept, strict=True))
         tokenizer = self._tokenizer(parts)
         tokenizer.save(folder)
         total = sum(int(keep.sum()) for keep in kept)
@@ -89,8 +91,8 @@ class Preparation:
         dev_pairs = self._fit_dev(chosen_pairs(dev_corpus, dev), tokenizer, dev_filters, dev_report)
         if recipe.data.dev and dev_report.losses:
             self.progress.say(f"left out of the dev set: {dev_report.losses}")
-        if not n_train or not dev_pairs:
-            raise DataError(_too_few(recipe.data.train, report, n_train, len(dev_pairs)))
+        _require(n_train > 0, "train", source, report)
+        _require(len(dev_pairs) > 0, "validate", dev_corpus, dev_report)
         self._write_dev(folder, dev_pairs, tokenizer)
         if changed := _changed(paths, inputs):
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
@@ -102,7 +104,7 @@ class Preparation:
             "inputs": inputs,
             "trees": {key: str(path) for key, path in trees.items()},
         }
-        self._describe(folder, facts, n_lines=len(train))
+        self._describe(folder, facts, n_lines=len(kept[0]))
 
     def _write_dev(self, folder: Path, pairs: list[Numbered], tokenizer: Tokenizer) -> None:
         """Binarised and as text."""
@@ -163,24 +165,26 @@ class Preparation:
 
     def _leave_out(
         self,
-        extra: npt.NDArray[np.bool_],
         train: npt.NDArray[np.bool_],
-        dev: npt.NDArray[np.bool_],
+        extra: npt.NDArray[np.bool_],
+        dev: Iterator[Numbered],
         report: FilterReport,
     ) -> None:
-        """Take out of `extra` what is held out and, where repeats go, what is in `train`."""
-        data, fit = self.recipe.data, np.flatnonzero(extra)
-        held_out = np.zeros_like(train) if data.dev else dev
-        pairs = (pair for _, pair in chosen_pairs(data.extra, extra))
+        """Take out of `extra` what shares a sentence with the dev set and, where repeats go, what
+        is in `train`."""
+        data, known = self.recipe.data, [(src, tgt) for _, (src, tgt) in dev]
+        sources, targets = {src for src, _ in known}, {tgt for _, tgt in known}
+        shared = [
+            src in sources or tgt in targets for _, (src, tgt) in chosen_pairs(data.extra, extra)
+        ]
+        extra[extra] = ~np.array(shared, dtype=np.bool_)
+        if n_shared := sum(shared):
+            report.dropped["in the dev set"] += n_shared
         if self.recipe.filters.drop_duplicates:
-            known = train | held_out
-            before = (pair for _, pair in chosen_pairs(data.train, known))
-            repeated = _repeated(chain(before, pairs))[known.sum() :]
-        else:
-            apart = {pair for _, pair in chosen_pairs(data.train, held_out)}
-            repeated = np.fromiter((pair in apart for pair in pairs), dtype=np.bool_)
-        extra[fit] = ~repeated
-        report.dropped["duplicate"] += int(repeated.sum())
+            both = chain(chosen_pairs(data.train, train), chosen_pairs(data.extra, extra))
+            repeated = _repeated(pair for _, pair in both)[train.sum() :]
+            extra[extra] = ~repeated
+            report.dropped["duplicate"] += int(repeated.sum())
 
     def _tokenizer(self, parts: list[Sifted]) -> Tokenizer:
         """Learnt on sentences spread evenly over the corpora."""
@@ -259,6 +263,13 @@ def refuse_changed(folder: Path, recipe: Recipe) -> None:
             f"{changed} has changed since {folder} was made from it: put the old text back, or "
             "choose another folder with --run"
         )
+    with suppress(DataError):  # they are gone
+        now = {path for path in _trees(recipe).values() if path.exists()}
+        if added := now - set(trees.values()):
+            raise RunError(
+                f"{min(added)} was not there when {folder} was made: take it away, or choose "
+                "another folder with --run"
+            )
 
 
 def _changed(paths: Mapping[str, Path], before: Mapping[str, str]) -> Path | None:
@@ -290,12 +301,15 @@ def _corpora(recipe: Recipe) -> dict[str, Corpus]:
     return {"train": recipe.data.train, "extra": recipe.data.extra, "dev": recipe.data.dev}
 
 
-def _too_few(corpus: Corpus, report: FilterReport, n_train: int, n_dev: int) -> str:
+def _require(is_left: bool, purpose: str, corpus: Corpus, report: FilterReport) -> None:
+    """Refuse a corpus of which nothing is left to train or validate on."""
+    if is_left:
+        return
     names = " and ".join(str(file) for file in corpus.files)
     if not report.read:
-        return f"{names}: no sentence pair is there: check the files"
+        raise DataError(f"{names}: no sentence pair is there: check the files")
     filters = f"the filters, which dropped {report.losses}" if report.losses else "the filters"
-    return (
-        f"{names}: of {report.read:,} pairs read, {n_train:,} are left to train on and {n_dev:,} "
-        f"to validate on: give more text or loosen {filters}"
+    raise DataError(
+        f"{names}: of {report.read:,} pairs read, none is left to {purpose} on: give more text or "
+        f"loosen {filters}"
     )

@@ -61,7 +61,23 @@ def test_brackets_in_words_are_written_as_in_trees() -> None:
     assert tree_words("  all (or  none) ") == ["all", "-LRB-or", "none-RRB-"]
 
 
-@pytest.mark.parametrize("line", ["(S (NP (NN x)", "(S (NN x)) )", "( (S (NN x)))", "Die Katze"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(S (NP (NN x)",
+        "(S (NN x)) )",
+        "( (S (NN x)))",
+        "Die Katze",
+        "",
+        "(S (NN x) bar)",  # a word without a tag
+        "(S (NP (NN a) b) (VP (VB c)))",
+        "foo (S (NN x))",
+        "(S (NN x)) bar",
+        "(S (NN x)) (S (NN y))",
+        "(NN x)",  # a tag alone
+        "(S )",
+    ],
+)
 def test_a_line_that_is_no_tree_is_refused(line: str) -> None:
     with pytest.raises(DataError, match="is no tree: close each bracket once"):
         linearised(line)

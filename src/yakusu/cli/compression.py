@@ -51,7 +51,7 @@ Mean = Annotated[
 Uniform = Annotated[
     bool, typer.Option("--uniform", help="Entropy-coded whole numbers, not the paper's codes.")
 ]
-Step = Annotated[float, typer.Option(min=0, help="Of --uniform, for a fixed step.")]
+Step = Annotated[float | None, typer.Option(help="Of --uniform, for a fixed step.")]
 Whitening = Annotated[
     float | None,
     typer.Option(min=0, max=1, help="Of --uniform: 0 keeps, 1 evens out; 0.5 by default."),
@@ -85,7 +85,7 @@ def compress(
     m: M = 0,
     k: K = 0,
     uniform: Uniform = False,
-    step: Step = 0,
+    step: Step = None,
     whitening: Whitening = None,
     bits: Bits = None,
     ratio: Ratio = None,
@@ -153,7 +153,7 @@ def compress_vectors(
     fit: Fit = "least-squares",
     mean: Mean = "stored",
     uniform: Uniform = False,
-    step: Step = 0,
+    step: Step = None,
     whitening: Whitening = None,
     tiers: Tiers = "",
     bits: Bits = None,

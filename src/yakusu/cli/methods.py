@@ -33,7 +33,7 @@ class CodeOptions:
 class NumberOptions:
     """The options of whole numbers."""
 
-    step: float = 0
+    step: float | None = None
     whitening: float | None = None
     tiers: str = ""
 
@@ -45,7 +45,7 @@ class NumberOptions:
                 f"--tiers {self.tiers}: give ranks with commas between, as 10000,50000"
             ) from error
         whitening = 0.5 if self.whitening is None else self.whitening
-        if not self.step:
+        if self.step is None:
             budget = budget or yakusu.compress.Budget(max_loss=0.05)
             return yakusu.compress.NumbersWithin(budget, whitening, boundaries)
         if budget:

@@ -70,7 +70,7 @@ def view(
     """
     numbers = [Path(json_)] if json_ else []
     if src is not None and not (src_file or tgt_file):
-        if Path(src).is_file():
+        if os.path.isfile(src):  # noqa: PTH113 - a long sentence is no path, and no error
             raise DataError(f"--src {src} is a file: give a sentence, or the file by --src-file")
         pictures = _pictures(out)
         _check([*pictures, *numbers])

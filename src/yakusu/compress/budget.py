@@ -4,8 +4,10 @@ Everything is measured, on an even sample of the words and at last on all; nothi
 here is the squared error over the variance of the vectors, so that 0.05 loses a twentieth.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
@@ -45,7 +47,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         given = {name: value for name, value in vars(self).items() if value is not None}
-        if len(given) != 1 or min(given.values()) <= 0 or (self.max_loss or 0) >= 1:
+        possible = all(0 < value < math.inf for value in given.values())
+        if len(given) != 1 or not possible or (self.max_loss or 0) >= 1:
             wishes = ", ".join(f"{name} = {value:g}" for name, value in given.items())
             raise DataError(
                 f"{wishes or 'no wish'} is no budget: give one of bits, ratio and max_loss, "
@@ -62,6 +65,36 @@ class Budget:
         if self.bits:
             return f"{self.bits:g} bits a word"
         return f"a ratio of {self.ratio:g}" if self.ratio else f"a loss of {self.max_loss:g}"
+
+
+class BudgetError(DataError):
+    """A budget that nothing honours.
+
+    best: What can be had of it.
+    """
+
+    def __init__(self, budget: Budget, best: float) -> None:
+        # Rounded to the side on which it can be had.
+        rounding = ROUND_FLOOR if budget.ratio else ROUND_CEILING
+        shown = Context(prec=3, rounding=rounding).create_decimal_from_float(best)
+        most = "most" if budget.ratio else "least"
+        super().__init__(f"{budget} cannot be reached: the {most} is {shown:f}")
+        self.best = best
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How whole numbers are kept.
+
+    greatest: That one may be.
+    bits: A word takes of numbers (V, M) in these tiers.
+    """
+
+    greatest: int
+    bits: Bits
+
+
+RANS = Storage(GREATEST, stored_bits)  # as word vectors have it
 
 
 @dataclass(frozen=True)
@@ -98,7 +131,9 @@ def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = No
     best = max(choices, key=lambda choice: choice.ratio)
     if budget.max_loss:
         best = _on_all_words(min(choices, key=lambda choice: choice.loss), vectors)
-    raise _unreachable(budget, best.reached(budget))
+    if budget.honoured_by(best.reached(budget)):  # though a sample of the words said no
+        return best
+    raise BudgetError(budget, best.reached(budget))
 
 
 def choose_step(
@@ -107,7 +142,7 @@ def choose_step(
     *,
     whitening: float = 0.5,
     tiers: Sequence[Tier] = ONE_TIER,
-    greatest: int = GREATEST,
+    storage: Storage = RANS,
     progress: Progress | None = None,
 ) -> float:
     """The greatest step within a loss, or the least within a size, for vectors (V, H).
@@ -117,7 +152,7 @@ def choose_step(
         budget: The wish.
         whitening: p.
         tiers: Steps by frequency.
-        greatest: That a number may be.
+        storage: What a number may be, and what it takes.
         progress: Watches.
 
     Raises:
@@ -134,11 +169,11 @@ def choose_step(
         return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) if budget.ratio else bits
 
     coarsest = rounding.coarsest()
-    coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * greatest))
+    coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * storage.greatest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-    best = reached(good, rounding, stored_bits)
+    best = reached(good, rounding, storage.bits)
     if not budget.honoured_by(best):
-        raise _unreachable(budget, best)
+        raise BudgetError(budget, best)
     with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
 
         def on_sample(step: float) -> bool:
@@ -148,7 +183,7 @@ def choose_step(
         found = _halved(good, bad, on_sample)
 
     def on_all(step: float) -> bool:
-        return budget.honoured_by(reached(step, rounding, stored_bits))
+        return budget.honoured_by(reached(step, rounding, storage.bits))
 
     return _finished(found, good, bad, on_all)
 
@@ -211,9 +246,3 @@ def _on_all_words(choice: Choice, vectors: Matrix) -> Choice:
         return choice
     coded = code(vectors, n_components=choice.n_components, n_codes=choice.n_codes)
     return replace(choice, loss=Codebook.closed(coded).lost(vectors, coded.codes).share)
-
-
-def _unreachable(budget: Budget, best: float) -> DataError:
-    return DataError(
-        f"{budget} cannot be reached: the {'most' if budget.ratio else 'least'} is {best:.3g}"
-    )

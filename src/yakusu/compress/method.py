@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from yakusu.compress.adam import fit_by_adam
-from yakusu.compress.budget import Budget, choose_codes, choose_step
+from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook, fit_by_least_squares
 from yakusu.compress.codes import Coded, Codes, Matrix, code
 from yakusu.compress.compressed import CompressedVectors
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.packing import PackedCodes
-from yakusu.compress.uniform import GREATEST, Rounding, tiers_from
+from yakusu.compress.uniform import Rounding, tiers_from
 from yakusu.compress.words import Words
 from yakusu.errors import DataError
 from yakusu.progress import Progress
@@ -126,10 +126,21 @@ class ByNumbers:
 
 @dataclass(frozen=True)
 class CodesWithin:
-    """The paper's, with M and K chosen for a budget, by the loss of the closed form."""
+    """The paper's, with M and K chosen for a budget, by the loss of the closed form.
+
+    Raises:
+        DataError: The mean is to be folded, which loses more than was measured.
+    """
 
     budget: Budget
     fitting: Fitting = Fitting()
+
+    def __post_init__(self) -> None:
+        if self.fitting.mean != "stored":
+            raise DataError(
+                "bits, ratio and max_loss choose M and K for a stored mean: name M and K where it "
+                "is to be folded"
+            )
 
     def __call__(
         self, words: Sequence[str], vectors: Matrix, progress: Progress
@@ -147,7 +158,7 @@ class NumbersWithin:
     budget: Budget
     whitening: float = 0.5
     boundaries: tuple[int, ...] = ()
-    greatest: int = GREATEST  # that a number may be
+    storage: Storage = RANS
 
     def __call__(
         self, words: Sequence[str], vectors: Matrix, progress: Progress
@@ -158,7 +169,7 @@ class NumbersWithin:
             self.budget,
             whitening=self.whitening,
             tiers=tiers_from(self.boundaries),
-            greatest=self.greatest,
+            storage=self.storage,
             progress=progress,
         )
         return ByNumbers(step, self.whitening, self.boundaries)(words, vectors, progress)

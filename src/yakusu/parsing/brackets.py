@@ -15,28 +15,32 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 UNTAGGED = "XX"
-_NODE = re.compile(r"\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\)")
+_NODE = re.compile(r"\s*(?:\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\))")
 
 
 def linearised(tree: str) -> list[str]:
     """The tokens of a tree in a line of text, as `one_line` writes it.
 
     Raises:
-        DataError: The line is no such tree.
+        DataError: The line is no such tree, or more than one.
     """
-    tokens, open_labels = list[str](), list[str]()
-    for node in _NODE.finditer(tree):
-        if label := node[1]:
+    tokens, open_labels, place = list[str](), list[str](), 0
+    while node := _NODE.match(tree, place):
+        label, tag = node.groups()
+        if label and (open_labels or not tokens):
             open_labels.append(label)
             tokens.append(f"({label}")
-        elif node[0] == ")" and open_labels:
+        elif tag and open_labels:
+            tokens.append(tag)
+        elif open_labels:
             tokens.append(f"){open_labels.pop()}")
-        elif node[0] != ")":
-            tokens.append(node[2])
         else:
-            raise DataError(f"'{tree}' is no tree: close each bracket once, label each constituent")
-    if open_labels or not tokens:
-        raise DataError(f"'{tree}' is no tree: close each bracket once, label each constituent")
+            break
+        place = node.end()
+    if open_labels or not tokens or tree[place:].strip():
+        raise DataError(
+            f"'{tree}' is no tree: close each bracket once, label each constituent, tag each word"
+        )
     return tokens
 
 
