@@ -23,6 +23,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import table
+
 RESULTS = Path(__file__).parent / "results"
 LOAD_BEFORE = round(os.getloadavg()[0], 2)  # of the machine, before this script adds its own
 
@@ -144,12 +146,13 @@ def in_turns(
 
 
 def record(name: str, measurement: Mapping[str, Any], *, seed: int, threads: int) -> Path:
-    """Append a measurement, with all that it depends on, to results/NAME.json."""
+    """Append a measurement, with all that it depends on, to results/NAME.json, and to the table."""
     path = RESULTS / f"{name}.json"
     records = json.loads(path.read_text()) if path.exists() else []
     records.append({**_circumstances(seed, threads), **measurement})
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    table.rewrite()
     return path
 
 

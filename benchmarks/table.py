@@ -62,11 +62,8 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def rewrite() -> None:
     """Rewrite the part of the README that lies between the markers."""
-    argparse.ArgumentParser(
-        description=__doc__, epilog="example: python benchmarks/table.py"
-    ).parse_args()
     readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -74,4 +71,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    argparse.ArgumentParser(
+        description=__doc__, epilog="example: python benchmarks/table.py"
+    ).parse_args()
+    rewrite()
