@@ -431,7 +431,7 @@ def test_a_parser_says_tokens_and_a_translator_text() -> None:
 
 def test_a_weight_needs_a_corpus() -> None:
     assert fault("tiny", "data.extra.weight=3") == (
-        "--set: weight = 3.0 is of no corpus: name its files beside it"
+        "--set: extra.weight = 3.0 is of no corpus: name its files beside it"
     )
 
 

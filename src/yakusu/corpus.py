@@ -56,7 +56,9 @@ class ExtraCorpus(Corpus):
     @model_validator(mode="after")
     def _weighs_something(self) -> "ExtraCorpus":
         if self.weight != 1.0 and not self:
-            raise ValueError(f"weight = {self.weight} is of no corpus: name its files beside it")
+            raise ValueError(
+                f"extra.weight = {self.weight} is of no corpus: name its files beside it"
+            )
         return self
 
 

@@ -16,6 +16,7 @@ from rich.logging import RichHandler
 
 import yakusu
 from yakusu.cli import compression, view
+from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown, command, err, escape
 from yakusu.errors import SignalError, YakusuError
 from yakusu.recipes import recipe_names
@@ -51,14 +52,12 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a key of the recipe.")
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
 Ensemble = Annotated[
     list[str] | None,
     typer.Option(metavar="MODEL", help="One more model to decide together; repeat it."),
 ]
 Beam = Annotated[int, typer.Option(min=0, max=256, help="Width of the beam; 0: as the model says.")]
 Alpha = Annotated[float | None, typer.Option(min=0, help="Length penalty; else as the model says.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
 
 
 # Set before torch is loaded, where the user has not. Threads that wait by spinning are a few per

@@ -10,6 +10,7 @@ from rich.table import Table
 
 import yakusu
 from yakusu.cli.methods import CodeOptions, NumberOptions, method_of
+from yakusu.cli.options import Model
 from yakusu.cli.shown import Shown, escape
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def compress(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     out: Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")],
     encoder: Annotated[bool, typer.Option("--encoder", help="The source embedding.")] = False,
     decoder: Decoder = False,
@@ -128,7 +129,7 @@ def _print_translator(model: str, made: "CompressedTranslator") -> None:
         print(table)
     print(f"weights on disk: {_from_to(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
-        print("that is larger: compress both sides of tied tables, or ask for a greater --ratio")
+        print("that is larger: compress both sides of tied tables, or ask for less by --ratio")
     memory = memory_of(model), memory_of(made.folder)
     print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
@@ -186,7 +187,7 @@ def compress_vectors(
 def _print_report(out: str, report: "Report") -> None:
     _print_facts(report.facts)
     if report.facts.ratio < 1:
-        print("that is larger than the vectors were: take smaller --m or --k, or a larger --step")
+        print("that is larger than the vectors were: ask for less by --ratio")
     print(
         f"lost: {report.share_lost:.2%} of the variance, {report.loss:.5g} of squared error a word"
     )

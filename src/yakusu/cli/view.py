@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
+from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 _PICTURES = (".svg", ".html")
 _MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
 Src = Annotated[str | None, typer.Option(help="A sentence, for pictures.")]
 Tgt = Annotated[str | None, typer.Option(help="Its translation; else the model translates.")]
 SrcFile = Annotated[str | None, typer.Option(help="Sentences, for a table of all heads instead.")]
@@ -41,7 +41,6 @@ OfRole = Annotated[
 ]
 Layer = Annotated[int, typer.Option(min=0, help="Of the SVG, from 1; 0: the last.")]
 Heads = Annotated[str, typer.Option(help="Of the SVG, as 1,4; else all.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
 
 
 def add_to(app: typer.Typer) -> None:
