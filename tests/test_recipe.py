@@ -417,7 +417,9 @@ def test_learned_positions_must_reach_the_longest_sentence() -> None:
 
 def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
     trees, text = ("data.train.trees=a.mrg",), ("data.train.src=a.en", "data.train.tgt=a.de")
-    assert "only a parser is trained on trees: set task = 'parsing'" in fault("tiny", *trees)
+    assert "only a parser is trained on trees: begin with the recipe 'parse' or" in fault(
+        "tiny", *trees
+    )
     told = "a parser is trained on trees, not on text: name them as data.train.trees"
     assert told in fault("parse", *text)
     assert "name them as data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")

@@ -1,6 +1,8 @@
 """Corpora: where pairs of a source and a target lie, and reading them in order."""
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -10,6 +12,10 @@ from pydantic import Field, model_validator
 from yakusu.config import Config
 from yakusu.errors import DataError
 from yakusu.text import Pair, raw_lines, read_lines
+
+_HEAD = 10  # lines of a file that tell trees from sentences
+# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag.
+_TREE = re.compile(r"\s*\((?:[^\sa-z()]*\s*\()+[^\s()]+\s+[^\s()]+\s*\)")
 
 Column = Annotated[int, Field(ge=1)] | str
 
@@ -65,6 +71,28 @@ class ExtraCorpus(Corpus):
 def is_tree_file(path: Path) -> bool:
     """Whether a file is trees by its name: *.mrg or *.mrg.gz, in capitals too."""
     return path.name.lower().endswith((".mrg", ".mrg.gz"))
+
+
+def holds_trees(place: str | Path) -> bool:
+    """Whether trees lie there: by its name, by those within a folder, by how a file begins."""
+    path = Path(place)
+    if is_tree_file(path):
+        return True
+    if path.is_dir():
+        return any(map(is_tree_file, path.rglob("*")))
+    # A pipe can be read once, so it is left alone.
+    return path.is_file() and bool(_TREE.match(" ".join(islice(raw_lines(path), _HEAD))))
+
+
+def read_sources(place: str | Path) -> Iterator[str]:
+    """The sentences of a file, one a line; of trees their words.
+
+    Raises:
+        DataError: A file is missing or not UTF-8, or a tree is broken.
+    """
+    if not holds_trees(place):
+        return read_lines(place)
+    return (words for words, _ in read_pairs(Corpus(trees=str(place))))
 
 
 def read_pairs(corpus: Corpus) -> Iterator[Pair]:

@@ -1,28 +1,23 @@
 """Scores of a system: of files, of a model folder, of a model that is being trained."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from yakusu.corpus import is_tree_file
+from yakusu.corpus import holds_trees
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Task
 from yakusu.recipe import Recipe
-from yakusu.text import language_of, raw_lines, read_lines
+from yakusu.text import language_of, read_lines
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.device import keep_freed_memory
 from yakusu.training.parallel import Group
 from yakusu.translator import Translator
 
 Text = str | Path | Iterable[str]  # a file, or lines
-_HEAD = 10  # lines of a file that tell trees from sentences
-# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag.
-_TREE = re.compile(r"\s*\((?:[^\sa-z()]*\s*\()+[^\s()]+\s+[^\s()]+\s*\)")
 
 
 def evaluate(
@@ -60,7 +55,7 @@ def evaluate(
         ModelError: The model folder is incomplete or corrupt, or a parser has no true trees.
     """
     progress = progress or Silent()
-    if isinstance(references, str | Path) and _holds_trees(Path(references)):
+    if isinstance(references, str | Path) and holds_trees(references):
         given = any((src, baseline, lowercase, tokenize, target_language, paper))
         _refuse_for_trees(system, references, given)
         return [*evaluate_trees(str(system), references, progress=progress)]
@@ -115,7 +110,9 @@ def evaluate_trees(
     from yakusu.parsing.trees import read_trees, tree_files, tree_of, words_of
 
     true = list(read_trees(tree_files(references)))
-    if not Path(system).is_dir() or _holds_trees(Path(system)):
+    if not true:
+        raise DataError(f"{references} holds no tree: name a file or folder of true trees")
+    if not Path(system).is_dir() or holds_trees(system):
         made = list(read_trees(tree_files(system)))
     else:
         parser = Translator.load(system)
@@ -126,16 +123,6 @@ def evaluate_trees(
             sentences = [" ".join(words_of(tree)) for tree in true]
             made = [tree_of(line) for line in translated(parser, sentences, task)]
     return total(compare(made, true)).scores()
-
-
-def _holds_trees(place: Path) -> bool:
-    """Whether trees lie there: by its name, by those within a folder, by how a file begins."""
-    if is_tree_file(place):
-        return True
-    if place.is_dir():
-        return any(map(is_tree_file, place.rglob("*")))
-    # A pipe can be read once, so it is left alone.
-    return place.is_file() and bool(_TREE.match(" ".join(islice(raw_lines(place), _HEAD))))
 
 
 def _refuse_for_trees(system: Text, references: str | Path, options: bool) -> None:

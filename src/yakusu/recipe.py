@@ -78,7 +78,8 @@ class Recipe(Config):
                 raise ValueError(
                     f"a parser is trained on trees, not on text: name them as data.{key}.trees"
                     if parsing
-                    else "only a parser is trained on trees: set task = 'parsing'"
+                    else "only a parser is trained on trees: begin with the recipe 'parse' or "
+                    "'parse-small'"
                 )
         if parsing != (self.tokenizer.target == "tokens"):
             raise ValueError(
@@ -211,7 +212,7 @@ def _fault(
         return (
             f"{where}: {key} = {first['input']!r}: it is a group of keys, as in {key}.KEY = VALUE"
         )
-    advice = first["msg"][0].lower() + first["msg"][1:]
+    advice = first["msg"][0].lower() + first["msg"][1:].replace("tuple", "list")
     return f"{where}: {key} = {first['input']!r}: {advice}"
 
 

@@ -29,6 +29,14 @@ class Task(ABC):
         """A target line of a corpus as its vocabulary reads it."""
 
     @abstractmethod
+    def written(self, target: str, line: str) -> str:
+        """A target that somebody wrote for a source line, as a corpus has it.
+
+        Raises:
+            DataError: It cannot be one of that line.
+        """
+
+    @abstractmethod
     def answer(self, said: str, line: str) -> str:
         """What is given back for a source line when the model has said this; "" is nothing."""
 
@@ -65,6 +73,9 @@ class TranslationTask(Task):
     def target(self, line: str) -> str:
         return line
 
+    def written(self, target: str, line: str) -> str:
+        return target.strip()
+
     def answer(self, said: str, line: str) -> str:
         return said
 
@@ -91,6 +102,11 @@ class ParsingTask(Task):
 
     def target(self, line: str) -> str:
         return " ".join(linearised(line))
+
+    def written(self, target: str, line: str) -> str:
+        from yakusu.parsing.trees import one_line, tree_over  # its library is an extra
+
+        return one_line(tree_over(tree_words(line), target))
 
     def answer(self, said: str, line: str) -> str:
         words = tree_words(line)

@@ -12,8 +12,9 @@ from torch import Tensor
 from yakusu.batches import pad
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.parsing.brackets import bracketed
+from yakusu.parsing.brackets import MAX_DEPTH, bracketed
 from yakusu.parsing.constraint import MAX_CHAIN, BracketRules, TreeConstraint
+from yakusu.parsing.trees import tree_over, words_of
 from yakusu.search import SearchConfig, beam_search
 from yakusu.tokenizer import EOS
 
@@ -185,3 +186,17 @@ def test_where_nothing_may_be_said_the_answer_is_empty(model: Seq2Seq) -> None:
     config = SearchConfig(beam=2, max_extra=0)
     (found,) = beam_search(model, sources(3), config, constraint=constraint(3, n_beams=2))
     assert [(h.tokens, h.log_prob) for h in found] == [((), -math.inf)]
+
+
+def test_the_deepest_answer_can_be_read_back() -> None:
+    words = [f"w{i}" for i in range(60)]
+    state, tokens = constraint(len(words)), list[int]()
+    while not tokens or tokens[-1] != EOS:
+        allowed = state.allowed(torch.tensor([1000 - len(tokens)]))[0, 0]
+        # As many brackets as may be, and each is closed as late as may be.
+        token = next(i for i in (4, 2, 5, EOS) if allowed[i])
+        state.follow(torch.tensor([[0]]), torch.tensor([[token]]))
+        tokens.append(token)
+    line = bracketed([TOKENS[i] for i in tokens[:-1]], words)
+    assert words_of(tree_over(words, line)) == words
+    assert int(state.labels.shape[2]) > MAX_DEPTH  # it was the bound that stopped it

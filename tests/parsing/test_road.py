@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import yakusu
-from yakusu.corpus import Corpus, read_pairs
+from yakusu.corpus import Corpus, read_pairs, read_sources
 from yakusu.data import Pairs
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
@@ -263,8 +263,32 @@ def test_what_a_parser_attends_to_is_shown_with_its_tree(untrained: Translator) 
     assert maps.tgt == untrained.translate(["the cat sees the boat"])[0]
     again = yakusu.view.attention_maps(untrained, maps.src, maps.tgt)
     assert again.target == maps.target
-    with pytest.raises(DataError, match="is no tree over 5 words"):
-        yakusu.view.attention_maps(untrained, maps.src, "(S (DT the) (NN cat))")
+    clean = "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN boat))))"
+    own = f"( {clean.replace('(NP', '(NP-SBJ').replace('boat))', 'boat) (-NONE- *))')} )"
+    assert yakusu.view.attention_maps(untrained, maps.src, own).tgt == clean
+    for other in ("(S (DT the) (NN cat))", clean.replace("boat", "cat"), f"{clean} {clean}"):
+        with pytest.raises(DataError, match="is no tree over 'the cat sees the boat'"):
+            yakusu.view.attention_maps(untrained, maps.src, other)
+    with pytest.raises(DataError, match="stands outside a tree"):
+        yakusu.view.attention_maps(untrained, maps.src, f"{clean} so")
+
+
+def test_the_words_of_trees_are_what_is_parsed(tmp_path: Path) -> None:
+    lines = [
+        "( (S (NP-SBJ (DT The)\n   (NN cat)) (VP (VBZ sits))) )",
+        "(S (NP (SYM \\)) (VP (VB go)))",
+    ]
+    for name in ("a.mrg", "trees.txt"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        assert list(read_sources(tmp_path / name)) == ["The cat sits", "\\ go"]
+    (tmp_path / "text").write_text("(so) it is\n")
+    assert list(read_sources(tmp_path / "text")) == ["(so) it is"]
+
+
+def test_no_tree_is_not_scored(tmp_path: Path) -> None:
+    (tmp_path / "empty.mrg").touch()
+    with pytest.raises(DataError, match=r"empty\.mrg holds no tree"):
+        yakusu.evaluate(tmp_path / "empty.mrg", tmp_path / "empty.mrg")
 
 
 def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Translator) -> None:

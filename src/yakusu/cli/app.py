@@ -18,9 +18,10 @@ import yakusu
 from yakusu.cli import compression, view
 from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown, command, err, escape
+from yakusu.corpus import holds_trees, read_sources
 from yakusu.errors import SignalError, YakusuError
 from yakusu.recipes import recipe_names
-from yakusu.text import Arriving, count_lines, decode_lines, read_lines
+from yakusu.text import Arriving, count_lines, decode_lines
 
 if TYPE_CHECKING:
     from yakusu.translator import Translation
@@ -210,7 +211,7 @@ def translate(
     began, n_sentences, n_tokens = time.monotonic(), 0, 0
     found = yakusu.translate(
         model,
-        arriving if source == "-" else read_lines(source),
+        arriving if source == "-" else read_sources(source),
         ensemble=ensemble or (),
         beam=beam,
         alpha=alpha,
@@ -219,7 +220,8 @@ def translate(
         window=window,
         device=device,
     )
-    total = count_lines(source) if Path(source).is_file() else None  # a pipe can be read once
+    known = Path(source).is_file() and not holds_trees(source)  # a pipe can be read once
+    total = count_lines(source) if known else None
     shown = Shown(bars=not sys.stdout.isatty())
     with shown.task("translating", "sentences", total) as task:
         for number, best in enumerate(found, start=1):

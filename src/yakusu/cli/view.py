@@ -14,6 +14,7 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown
+from yakusu.corpus import Corpus, holds_trees, read_pairs
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 
@@ -26,7 +27,9 @@ _MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "sta
 
 Src = Annotated[str | None, typer.Option(help="A sentence, for pictures.")]
 Tgt = Annotated[str | None, typer.Option(help="Its translation; else the model translates.")]
-SrcFile = Annotated[str | None, typer.Option(help="Sentences, for a table of all heads instead.")]
+SrcFile = Annotated[
+    str | None, typer.Option(help="Sentences, or trees alone, for a table of all heads instead.")
+]
 TgtFile = Annotated[str | None, typer.Option(help="Their translations, line by line.")]
 Out = Annotated[
     str,
@@ -76,9 +79,9 @@ def view(
         maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)
         picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
         print("\n".join([maps.tgt, *_write(maps, picture, pictures, numbers)]))
-    elif src_file and tgt_file and src is tgt is None:
+    elif src_file and (tgt_file or holds_trees(src_file)) and src is tgt is None:
         _refuse({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
-        _check(numbers, [Path(src_file), Path(tgt_file)])
+        _check(numbers, [Path(file) for file in (src_file, tgt_file) if file])
         _statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, numbers)
     else:
         raise DataError(
@@ -146,10 +149,10 @@ def _numbers(heads: str) -> list[int]:
         raise DataError(f"--heads {heads}: give numbers with commas between, as 1,4") from error
 
 
-def _statistics(translator: "Translator", src: str, tgt: str, numbers: Sequence[Path]) -> None:
-    from yakusu.corpus import Corpus, read_pairs
-
-    pairs = read_pairs(Corpus(src=src, tgt=tgt))
+def _statistics(
+    translator: "Translator", src: str, tgt: str | None, numbers: Sequence[Path]
+) -> None:
+    pairs = read_pairs(Corpus(src=src, tgt=tgt) if tgt else Corpus(trees=src))
     found = yakusu.view.head_statistics(translator, pairs, progress=Shown())
     table = Table("role", "layer", "head", *_MEASURES, box=None, padding=(0, 1, 0, 0))
     for head in found.heads:

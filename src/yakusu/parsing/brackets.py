@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 UNTAGGED = "XX"
+MAX_DEPTH = 200  # brackets; far above any sentence, far below Python's limit on recursion
 _NODE = re.compile(r"\s*(?:\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\))")
 
 

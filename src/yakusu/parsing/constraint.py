@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from yakusu.parsing.brackets import is_tag
+from yakusu.parsing.brackets import MAX_DEPTH, is_tag
 from yakusu.tokenizer import UNK
 
 MAX_CHAIN = 12  # opening brackets in a row; 7 in the Penn Treebank's sample and in GUM
@@ -74,6 +74,7 @@ class TreeConstraint:
         rules, inside = self.rules, self.depth > 0
         need = self.to_come + self.depth + 1  # (B, K)
         may_open = (self.to_come > 0) & (self.chain < MAX_CHAIN)
+        may_open &= self.depth + 2 <= MAX_DEPTH  # that bracket, and its word's
         if self.begun:
             may_open &= inside
         # Said now, an opening bracket leaves left - 1 tokens for a need that is one more.

@@ -8,11 +8,12 @@ the outer pair of brackets: without a label, or labelled TOP or ROOT.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from yakusu.corpus import is_tree_file
 from yakusu.errors import DataError, RunError
+from yakusu.parsing.brackets import MAX_DEPTH
 from yakusu.text import raw_lines
 
 try:
@@ -23,7 +24,7 @@ except ModuleNotFoundError as error:
 TRACE = "-NONE-"
 OUTER = ("", "TOP", "ROOT")
 _ANY = "*?["  # what makes a path a pattern
-_MAX_DEPTH = 200  # far above any sentence, far below Python's limit on recursion
+_TEXT = r"[^\s()]+"  # a label, a tag, a word; nltk's own pattern takes "\)" for a part of one
 
 
 def tree_files(place: str | Path) -> list[Path]:
@@ -53,7 +54,7 @@ def read_trees(files: Iterable[Path]) -> Iterator[Tree]:
         DataError: A tree is broken (its file and line are named), or a file cannot be read.
     """
     for path in files:
-        for place, text in _split(path):
+        for place, text in _split(raw_lines(path), path):
             if (tree := clean(_parse(text, place))) is not None:
                 yield tree
 
@@ -73,7 +74,19 @@ def clean(tree: Tree) -> Tree | None:
 
 def tree_of(line: str) -> Tree:
     """The tree that `one_line` wrote."""
-    return Tree.fromstring(line)
+    return Tree.fromstring(line, node_pattern=_TEXT, leaf_pattern=_TEXT)
+
+
+def tree_over(words: Sequence[str], text: str) -> Tree:
+    """The clean tree of a text, which is one over these words.
+
+    Raises:
+        DataError: It is not.
+    """
+    trees = [clean(_parse(found, "the tree")) for _, found in _split([text], "the tree")]
+    if len(trees) != 1 or trees[0] is None or words_of(trees[0]) != list(words):
+        raise DataError(f"'{text.strip()}' is no tree over '{' '.join(words)}'")
+    return trees[0]
 
 
 def words_of(tree: Tree) -> list[str]:
@@ -108,17 +121,17 @@ def _without_traces(tree: Tree) -> Tree | None:
     return Tree(bare_label(tree.label()), children) if children else None
 
 
-def _split(path: Path) -> Iterator[tuple[str, str]]:
+def _split(lines: Iterable[str], path: Path | str) -> Iterator[tuple[str, str]]:
     """Each tree's text with the file and line where it begins."""
     depth, begun, parts = 0, 0, list[str]()
-    for number, line in enumerate(raw_lines(path), start=1):
+    for number, line in enumerate(lines, start=1):
         last = 0
         for bracket in re.finditer("[()]", line):
             if not depth:
                 _refuse_stray(line[last : bracket.start()], path, number)
                 begun, last = number, bracket.start()
             depth += 1 if bracket[0] == "(" else -1
-            if depth < 0 or depth > _MAX_DEPTH:
+            if depth < 0 or depth > MAX_DEPTH:
                 fault = "a closing bracket too many" if depth < 0 else f"{depth} brackets deep"
                 raise DataError(f"{path}, line {number}: {fault}: mend the tree or remove it")
             if not depth:
@@ -134,7 +147,7 @@ def _split(path: Path) -> Iterator[tuple[str, str]]:
         )
 
 
-def _refuse_stray(text: str, path: Path, line: int) -> None:
+def _refuse_stray(text: str, path: Path | str, line: int) -> None:
     if text.strip():
         shown = text.strip()[:20]
         raise DataError(f"{path}, line {line}: '{shown}' stands outside a tree: write (S ...)")
@@ -146,7 +159,7 @@ def _parse(text: str, place: str) -> Tree:
     Raises:
         DataError: A bracket holds nothing, or words beside brackets, or has no label.
     """
-    tree = Tree.fromstring(text)
+    tree = tree_of(text)
     for node in tree.subtrees():
         words = [child for child in node if isinstance(child, str)]
         if not len(node) or (words and len(node) > 1) or (words and not node.label()):

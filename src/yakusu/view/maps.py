@@ -153,8 +153,8 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     else:
         side = "target sentence"
         _require_text(side, tgt)
-        said = task.target(tgt.strip())
-        tgt_ids, tgt = tokenizer.encode_target([said])[0], task.answer(said, src)
+        tgt = task.written(tgt, src)
+        tgt_ids = tokenizer.encode_target([task.target(tgt)])[0]
     tgt_ids = _within(n_tgt, side, tgt, tgt_ids)
     seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
     return AttentionMaps(
