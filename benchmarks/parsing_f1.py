@@ -19,7 +19,8 @@ import yakusu
 from common import record
 from yakusu.metrics import Score
 from yakusu.parsing.brackets import UNTAGGED, bracketed
-from yakusu.parsing.trees import read_trees, tree_files, words_of
+from yakusu.parsing.files import tree_files
+from yakusu.parsing.trees import read_trees, words_of
 
 # Table 4 of the paper: WSJ section 23, from 40,000 gold trees.
 PAPER = {

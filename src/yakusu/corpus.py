@@ -1,21 +1,15 @@
 """Corpora: where pairs of a source and a target lie, and reading them in order."""
 
-import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.errors import DataError
+from yakusu.parsing.files import holds_trees, tree_files
 from yakusu.text import Pair, raw_lines, read_lines
-
-_HEAD = 10  # lines of a file that tell trees from sentences
-# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag.
-_TREE = re.compile(r"\s*\((?:[^\sa-z()]*\s*\()+[^\s()]+\s+[^\s()]+\s*\)")
 
 Column = Annotated[int, Field(ge=1)] | str
 
@@ -50,7 +44,7 @@ class Corpus(Config):
     def files(self) -> tuple[Path, ...]:
         """The files that hold this corpus."""
         if self.trees:
-            return tuple(_trees().tree_files(self.trees))
+            return tuple(tree_files(self.trees))
         return (Path(self.tsv),) if self.tsv else (Path(self.src), Path(self.tgt))
 
 
@@ -66,22 +60,6 @@ class ExtraCorpus(Corpus):
                 f"extra.weight = {self.weight} is of no corpus: name its files beside it"
             )
         return self
-
-
-def is_tree_file(path: Path) -> bool:
-    """Whether a file is trees by its name: *.mrg or *.mrg.gz, in capitals too."""
-    return path.name.lower().endswith((".mrg", ".mrg.gz"))
-
-
-def holds_trees(place: str | Path) -> bool:
-    """Whether trees lie there: by its name, by those within a folder, by how a file begins."""
-    path = Path(place)
-    if is_tree_file(path):
-        return True
-    if path.is_dir():
-        return any(map(is_tree_file, path.rglob("*")))
-    # A pipe can be read once, so it is left alone.
-    return path.is_file() and bool(_TREE.match(" ".join(islice(raw_lines(path), _HEAD))))
 
 
 def read_sources(place: str | Path) -> Iterator[str]:
@@ -160,12 +138,7 @@ def _column(column: int | str, header: list[str], path: str) -> int:
 
 
 def _read_trees(corpus: Corpus) -> Iterator[Pair]:
-    trees = _trees()
-    for tree in trees.read_trees(corpus.files):
-        yield " ".join(trees.words_of(tree)), trees.one_line(tree)
+    from yakusu.parsing.trees import one_line, read_trees, words_of  # their library is an extra
 
-
-def _trees() -> ModuleType:
-    from yakusu.parsing import trees  # its library is an extra
-
-    return trees
+    for tree in read_trees(corpus.files):
+        yield " ".join(words_of(tree)), one_line(tree)

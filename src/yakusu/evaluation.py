@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yakusu.corpus import holds_trees
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq
+from yakusu.parsing.files import holds_trees, tree_files
 from yakusu.progress import Progress, Silent, Task
 from yakusu.recipe import Recipe
 from yakusu.text import language_of, read_lines
@@ -107,7 +107,7 @@ def evaluate_trees(
         ModelError: The model folder is incomplete or corrupt, or holds no parser.
     """
     from yakusu.parsing.score import compare, total  # its library is an extra
-    from yakusu.parsing.trees import read_trees, tree_files, tree_of, words_of
+    from yakusu.parsing.trees import read_trees, tree_of, words_of
 
     true = list(read_trees(tree_files(references)))
     if not true:

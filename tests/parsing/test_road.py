@@ -17,7 +17,8 @@ from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.parsing.brackets import bracketed, linearised
-from yakusu.parsing.trees import one_line, read_trees, tree_files, tree_of, words_of
+from yakusu.parsing.files import tree_files
+from yakusu.parsing.trees import one_line, read_trees, tree_of, words_of
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search import SearchConfig
 from yakusu.tokenizer import Tokenizer

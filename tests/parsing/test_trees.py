@@ -7,13 +7,13 @@ import pytest
 from nltk.tree import Tree
 
 from yakusu.errors import DataError
+from yakusu.parsing.files import tree_files
 from yakusu.parsing.trees import (
     bare_label,
     clean,
     one_line,
     read_trees,
     tags_of,
-    tree_files,
     words_of,
 )
 

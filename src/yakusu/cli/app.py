@@ -18,8 +18,9 @@ import yakusu
 from yakusu.cli import compression, view
 from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown, command, err, escape
-from yakusu.corpus import holds_trees, read_sources
+from yakusu.corpus import read_sources
 from yakusu.errors import SignalError, YakusuError
+from yakusu.parsing.files import holds_trees
 from yakusu.recipes import recipe_names
 from yakusu.text import Arriving, count_lines, decode_lines
 

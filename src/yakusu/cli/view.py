@@ -14,9 +14,10 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Shown
-from yakusu.corpus import Corpus, holds_trees, read_pairs
+from yakusu.corpus import Corpus, read_pairs
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
+from yakusu.parsing.files import holds_trees
 
 if TYPE_CHECKING:
     from yakusu.translator import Translator

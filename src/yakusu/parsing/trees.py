@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from yakusu.corpus import is_tree_file
 from yakusu.errors import DataError, RunError
 from yakusu.parsing.brackets import MAX_DEPTH
 from yakusu.text import raw_lines
@@ -23,26 +22,7 @@ except ModuleNotFoundError as error:
 
 TRACE = "-NONE-"
 OUTER = ("", "TOP", "ROOT")
-_ANY = "*?["  # what makes a path a pattern
 _TEXT = r"[^\s()]+"  # a label, a tag, a word; nltk's own pattern takes "\)" for a part of one
-
-
-def tree_files(place: str | Path) -> list[Path]:
-    """The files that a path, a folder (all *.mrg and *.mrg.gz within) or a pattern names, in order.
-
-    Raises:
-        DataError: There is none.
-    """
-    path = Path(place)
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if is_tree_file(file))
-    elif not path.exists() and any(sign in str(place) for sign in _ANY):
-        files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-    else:
-        return [path]
-    if not files:
-        raise DataError(f"{place} holds no tree: name a file, a folder of *.mrg or a pattern")
-    return files
 
 
 def read_trees(files: Iterable[Path]) -> Iterator[Tree]:
