@@ -1,11 +1,10 @@
-"""Table 3, Figure 2 and Table 5 of the compression paper: BLEU of a translator against the ratio.
+"""Table 3 and Figure 2 of the compression paper: BLEU of a translator against the ratio.
 
 The source embedding (encoder) or the target embedding with the output matrix (decoder) becomes
 codes, or Shu & Nakayama's with --shu; the rest of the translator stays as it is.
 """
 
 import argparse
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from matplotlib.figure import Figure
 import yakusu
 from common import RESULTS, record
 from runs import slug
-from yakusu.compress import Budget, ByCodes, NumbersWithin, compress
+from yakusu.compress import Budget, ByCodes, NumbersWithin
 from yakusu.compress.gumbel import learn
 from yakusu.compress.gumbel import ratio as shu_ratio
 from yakusu.compress.method import Method
@@ -193,7 +192,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--lowercase", action="store_true")
     parser.add_argument("--shu", type=int, default=0, help="training steps of Shu's; 0: without")
     parser.add_argument("--seed", type=int, default=1, help="of Shu's; ours has none")
-    parser.add_argument("--seeds", type=int, default=0, help="of Shu's, for Table 5")
     parser.add_argument("--loss", type=float, default=0.5, help="BLEU that counts as no loss")
     parser.add_argument("--no-record", action="store_true", help="only print the result")
     return parser.parse_args()
@@ -211,40 +209,17 @@ def main() -> None:
         points.append(point)
         print("  ".join(f"{key} {value}" for key, value in point.items()), flush=True)
     rows = table_3(points, base.value, args.loss)
-    hashes = {hash_of(translator) for _ in range(10)}
-    print(f"Table 5: {len(hashes)} different result(s) of ten runs of the proposed method")
-    by_chance = by_seed(translator, src, ref, args)
-    if by_chance:
-        print(f"Table 5: Shu's, encoder, {SHU[0]}, by seed: {by_chance}; the paper: 24.9 to 25.6")
     if args.no_record:
         return
     picture = RESULTS / f"embedding_translation-{slug(args.name)}.png"
     draw(picture, points, base.value)
     result = {"name": args.name, "score": str(base), "points": points, "table 3": rows}
-    result |= {"different results of ten runs": len(hashes), "figure": picture.name}
-    result |= {"Shu, encoder, by seed": by_chance}
-    record("embedding_translation", result, seed=args.seed, threads=torch.get_num_threads())
-
-
-def by_seed(
-    translator: yakusu.Translator, src: list[str], ref: list[str], args: argparse.Namespace
-) -> list[float]:
-    """BLEU of Shu's codes of the source table, each time from another seed."""
-    weight = translator.model.src_table.weight.detach()[:-1].clone()
-    scores = []
-    for seed in range(1, args.seeds + 1):
-        for *_, table in shu(weight, args.shu, seed, SHU[:1]):
-            score = bleu_with(translator, "encoder", table, src, ref, args)
-            scores.append(round(score.value, 2))
-    return scores
-
-
-def hash_of(translator: yakusu.Translator) -> str:
-    """Of the codes and codebook of the output matrix."""
-    vectors = translator.model.output_weight.detach()[:-1].double().numpy()
-    coded, book = compress(vectors, n_components=vectors.shape[1], n_codes=4)
-    parts = (coded.codes, book.mean, book.basis, book.weights)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+    record(
+        "embedding_translation",
+        result | {"figure": picture.name},
+        seed=args.seed,
+        threads=torch.get_num_threads(),
+    )
 
 
 if __name__ == "__main__":
