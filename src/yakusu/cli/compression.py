@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.filesize import decimal
 from rich.table import Table
 
 import yakusu
@@ -138,8 +139,8 @@ def _print_translator(model: str, made: "CompressedTranslator") -> None:
 
 
 def _from_to(sizes: tuple[int, int]) -> str:
-    before, after = (max(1, size) / 1e6 for size in sizes)
-    return f"{before:.1f} -> {after:.1f} MB ({after / before:.0%})"
+    before, after = (max(1, size) for size in sizes)
+    return f"{decimal(before)} -> {decimal(after)} ({after / before:.0%})"
 
 
 # ---- word vectors --------------------------------------------------------------------------------
@@ -290,6 +291,6 @@ def _print_facts(facts: "Facts") -> None:
     print(
         f"{facts.n_words:,} words x {facts.width} numbers as {kind}: {facts.bits:.1f} bits a word, "
         f"{facts.ratio:.1f} times smaller (codes and codebook against float32)\n"
-        f"the file, its words too: {facts.file_bytes / 1e6:.1f} MB; the numbers alone were "
-        f"{facts.dense_bytes / 1e6:.1f} MB"
+        f"the file, its words too: {decimal(facts.file_bytes)}; the numbers alone were "
+        f"{decimal(facts.dense_bytes)}"
     )
