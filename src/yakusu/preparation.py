@@ -174,12 +174,12 @@ class Preparation:
         is in `train`."""
         data, known = self.recipe.data, [(src, tgt) for _, (src, tgt) in dev]
         sources, targets = {src for src, _ in known}, {tgt for _, tgt in known}
-        shared = [
-            src in sources or tgt in targets for _, (src, tgt) in chosen_pairs(data.extra, extra)
-        ]
-        extra[extra] = ~np.array(shared, dtype=np.bool_)
-        if n_shared := sum(shared):
-            report.dropped["in the dev set"] += n_shared
+        pairs = (pair for _, pair in chosen_pairs(data.extra, extra))
+        # A byte a pair: machine-made ones may be millions.
+        shared = np.fromiter((s in sources or t in targets for s, t in pairs), dtype=np.bool_)
+        extra[extra] = ~shared
+        if shared.any():
+            report.dropped["in the dev set"] += int(shared.sum())
         if self.recipe.filters.drop_duplicates:
             both = chain(chosen_pairs(data.train, train), chosen_pairs(data.extra, extra))
             repeated = _repeated(pair for _, pair in both)[train.sum() :]
