@@ -130,7 +130,7 @@ def _print_translator(model: str, made: "CompressedTranslator") -> None:
         print(table)
     print(f"weights on disk: {_from_to(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
-        print("that is larger: compress both sides of tied tables, or ask for less by --ratio")
+        print("that is larger: compress both sides of tied tables, or choose the size by --ratio")
     memory = memory_of(model), memory_of(made.folder)
     print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
@@ -188,7 +188,7 @@ def compress_vectors(
 def _print_report(out: str, report: "Report") -> None:
     _print_facts(report.facts)
     if report.facts.ratio < 1:
-        print("that is larger than the vectors were: ask for less by --ratio")
+        print("that is larger than the vectors were: choose the size by --ratio")
     print(
         f"lost: {report.share_lost:.2%} of the variance, {report.loss:.5g} of squared error a word"
     )
