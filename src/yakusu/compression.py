@@ -292,8 +292,8 @@ class _Test:
         return cls(lines, truth, named, lowercase)
 
     def remark(self, tokenizer: Tokenizer, progress: Progress) -> None:
-        written = tokenizer.decode_target(tokenizer.encode_target(self.references))
         if not self.lowercase:
+            written = tokenizer.decode_target(tokenizer.encode_target(self.references))
             remark_on_case(written, self.references, progress)
 
     def bleu(self, translator: Translator, progress: Progress) -> Score:
