@@ -106,6 +106,19 @@ def epoch_of_shu(path: Path, size: tuple[int, int], steps: int) -> Cost:
     return {"seconds": of_step * len(vectors) / _BATCH}
 
 
+def sides_of(path: Path, width: int, args: argparse.Namespace) -> dict[str, Callable[[], Cost]]:
+    """What is measured, by name, of vectors of this width in a file."""
+    return {
+        "yakusu": partial(compressed, path, args.threads),
+        f"faiss PQ, {width // 2} parts of 8 bits": partial(quantised, path, args.threads, 2),
+        f"faiss PQ, {width} parts of 4 bits": partial(quantised, path, args.threads, 1),
+        "kmeans1d, clustering alone, extrapolated": partial(clustered, path, args.columns),
+        "Shu+'18, M = 64, K = 16, one epoch, extrapolated": partial(
+            epoch_of_shu, path, (64, 16), args.shu_steps
+        ),
+    }
+
+
 def in_new_processes(
     sides: Mapping[str, Callable[[], Cost]], rounds: int, threads: int
 ) -> dict[str, list[Cost]]:
@@ -143,16 +156,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "vectors.npy"
         np.save(path, np.resize(dense, (args.words, width)))
-        sides = {
-            "yakusu": partial(compressed, path, args.threads),
-            f"faiss PQ, {width // 2} parts of 8 bits": partial(quantised, path, args.threads, 2),
-            f"faiss PQ, {width} parts of 4 bits": partial(quantised, path, args.threads, 1),
-            "kmeans1d, clustering alone, extrapolated": partial(clustered, path, args.columns),
-            "Shu+'18, M = 64, K = 16, one epoch, extrapolated": partial(
-                epoch_of_shu, path, (64, 16), args.shu_steps
-            ),
-        }
-        rounds = in_new_processes(sides, args.rounds, args.threads)
+        rounds = in_new_processes(sides_of(path, width, args), args.rounds, args.threads)
     found = {name: medians(costs) for name, costs in rounds.items()}
     for name, cost in found.items():
         print(f"{name:50} " + ", ".join(f"{key} {value:.3f}" for key, value in cost.items()))

@@ -26,6 +26,16 @@ def curve_of(run: Path) -> list[dict[str, float]]:
     return [points[step] for step in sorted(points)]
 
 
+def show(curve: list[dict[str, float]]) -> None:
+    """Print a curve."""
+    print(f"{'step':>7}{'minutes':>9}{'dev perplexity':>16}{'dev BLEU':>10}")
+    for point in curve:
+        print(
+            f"{point['step']:7,}{point['minutes']:9.1f}{point['dev_perplexity']:16.2f}"
+            f"{point['dev_bleu']:10.2f}"
+        )
+
+
 def main() -> None:
     """Print the curve and the scores, and record them."""
     parser = argparse.ArgumentParser(
@@ -43,12 +53,7 @@ def main() -> None:
     parser.add_argument("--no-record", action="store_true", help="only print the result")
     args = parser.parse_args()
     curve = curve_of(args.run)
-    print(f"{'step':>7}{'minutes':>9}{'dev perplexity':>16}{'dev BLEU':>10}")
-    for point in curve:
-        print(
-            f"{point['step']:7,}{point['minutes']:9.1f}{point['dev_perplexity']:16.2f}"
-            f"{point['dev_bleu']:10.2f}"
-        )
+    show(curve)
     scores = yakusu.evaluate(
         args.run / "model",
         Path(args.ref),

@@ -18,7 +18,8 @@ from yakusu.model.base import Seq2Seq, models
 from yakusu.model.transformer import Transformer, TransformerConfig
 from yakusu.progress import Silent
 from yakusu.tokenizer import EOS
-from yakusu.training.trainer import Trainer, TrainingConfig
+from yakusu.training.config import TrainingConfig
+from yakusu.training.trainer import Trainer
 
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]

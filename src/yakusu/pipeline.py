@@ -29,6 +29,7 @@ from yakusu.training.checkpoint import (
     step_of,
 )
 from yakusu.training.device import keep_freed_memory, pick_device
+from yakusu.training.limits import limit_reached
 from yakusu.training.log import RunLog
 from yakusu.training.parallel import Group, processes
 from yakusu.training.stop import Stop
@@ -141,7 +142,7 @@ def _beginning(trainer: Trainer, resumed: bool) -> str:
         f"{trainer.learning_rate:.2e}, best {trainer.config.best_by} {best}, "
         f"{state.bad_validations} validations without a better one)"
     )
-    if reason := trainer.limit_reached():
+    if reason := limit_reached(trainer.config, trainer.state):
         return f"{place}: nothing left to do, {reason} is reached"
     return f"{place}: going on"
 

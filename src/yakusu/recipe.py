@@ -23,7 +23,7 @@ from yakusu.registry import nearest
 from yakusu.search import SearchConfig
 from yakusu.text import FilterConfig, language_of
 from yakusu.tokenizer import TokenizerConfig
-from yakusu.training.trainer import TrainingConfig
+from yakusu.training.config import TrainingConfig
 
 
 class DataConfig(Config):

@@ -153,7 +153,7 @@ def test_train_prepares_trains_and_says_what_to_type_next(work: Path) -> None:
     assert re.fullmatch(
         r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", lines[1]
     )
-    assert lines[2] == f"the translator: {model}"
+    assert lines[2] == f"the model: {model}"
     command = r"(.*/)?yakusu|python -m yakusu"  # as the user can type it
     assert re.fullmatch(
         rf"next: echo 'A sentence\.' \| ({command}) translate {re.escape(str(model))}", lines[3]

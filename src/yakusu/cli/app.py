@@ -171,7 +171,7 @@ def train(
     print(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
         f"dev {made.dev_score}\n"
-        f"the translator: {made.model}\n"
+        f"the model: {made.model}\n"
         f"next: echo 'A sentence.' | {command()} translate {made.model}"
     )
 
@@ -229,7 +229,10 @@ def translate(
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
             _print_best(number, best, alone=n_best == 1)
             task.advance()
-    seconds = time.monotonic() - began
+    _tell_speed(n_sentences, n_tokens, time.monotonic() - began)
+
+
+def _tell_speed(n_sentences: int, n_tokens: int, seconds: float) -> None:
     err.print(
         f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
         f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"

@@ -107,11 +107,10 @@ def compress(
     """
     codes, numbers = CodeOptions(m, k), NumberOptions(step, whitening)
     method = method_of(uniform, codes, numbers, wishes=(bits, ratio, max_loss))
-    sides: dict[Side, bool] = {"encoder": encoder, "decoder": decoder}
     made = yakusu.compress_translator(
         model,
         out,
-        sides=tuple(side for side, chosen in sides.items() if chosen or encoder == decoder),
+        sides=_sides(encoder, decoder),
         method=method,
         n_exact=(0 if uniform else 128) if exact is None else exact,
         int8=int8,
@@ -121,6 +120,13 @@ def compress(
         progress=Shown(),
     )
     _print_translator(model, made)
+
+
+def _sides(encoder: bool, decoder: bool) -> "tuple[Side, ...]":
+    """Those that were named, or both."""
+    if encoder == decoder:
+        return ("encoder", "decoder")
+    return ("encoder",) if encoder else ("decoder",)
 
 
 def _print_translator(model: str, made: "CompressedTranslator") -> None:
@@ -135,7 +141,7 @@ def _print_translator(model: str, made: "CompressedTranslator") -> None:
     print(f"a process that translates grows by: {_from_to(memory)}")
     if made.scores:
         print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
-    print(f"the translator: {made.folder}")
+    print(f"the model: {made.folder}")
 
 
 def _from_to(sizes: tuple[int, int]) -> str:

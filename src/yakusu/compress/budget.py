@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import partial
 
 import numpy as np
 
@@ -161,16 +162,10 @@ def choose_step(
     rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
     sample = rounding.sampled(_SAMPLE)
 
-    def reached(step: float, rounding: Rounding, bits_of_word: Bits) -> float:
-        numbers = rounding.numbers(step)
-        if budget.max_loss:
-            return rounding.lost(numbers).share
-        bits = bits_of_word(numbers, rounding.tiers)
-        return ratio_of_numbers(vectors.shape, vectors.shape[1], bits) if budget.ratio else bits
-
     coarsest = rounding.coarsest()
     coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * storage.greatest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
+    reached = partial(_reached, budget, vectors.shape)
     best = reached(good, rounding, storage.bits)
     if not budget.honoured_by(best):
         raise BudgetError(budget, best)
@@ -186,6 +181,17 @@ def choose_step(
         return budget.honoured_by(reached(step, rounding, storage.bits))
 
     return _finished(found, good, bad, on_all)
+
+
+def _reached(
+    budget: Budget, shape: tuple[int, ...], step: float, rounding: Rounding, bits_of_word: Bits
+) -> float:
+    """What the budget limits, for vectors of `shape` (V, H) and this step on some of them."""
+    numbers = rounding.numbers(step)
+    if budget.max_loss:
+        return rounding.lost(numbers).share
+    bits = bits_of_word(numbers, rounding.tiers)
+    return ratio_of_numbers(shape, shape[1], bits) if budget.ratio else bits
 
 
 def _halved(good: float, bad: float, within: Within) -> float:

@@ -10,22 +10,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from signal import Signals
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import nn
 
 from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
-from yakusu.config import Config
 from yakusu.data import Pairs
 from yakusu.errors import RunError, SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Task
+from yakusu.training.config import TrainingConfig
 from yakusu.training.device import made_by, out_of_memory
-from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of
+from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of, seed_step
+from yakusu.training.limits import expected_steps, limit_reached
 from yakusu.training.loss import zero_point
 from yakusu.training.parallel import Group
 from yakusu.training.saving import Saving, restore
@@ -36,35 +36,6 @@ from yakusu.training.stop import Stop
 
 _LOG_SECONDS = 60.0  # something is to be seen this often
 Event = dict[str, Any]
-
-
-class TrainingConfig(Config):
-    """How the weights are learnt; the defaults are the paper's (section 5)."""
-
-    warmup_steps: int = Field(4000, ge=1)
-    lr_scale: float = Field(1.0, gt=0)  # times Eq. 3
-    adam_beta1: float = Field(0.9, ge=0, lt=1)
-    adam_beta2: float = Field(0.98, ge=0, lt=1)
-    adam_epsilon: float = Field(1e-9, gt=0)
-    label_smoothing: float = Field(0.1, ge=0, lt=1)  # epsilon_ls
-    clip_norm: float = Field(0.0, ge=0)  # 0: gradients are not clipped
-    precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
-    compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU
-    device: str = "auto"  # auto: a GPU where there is one
-    max_steps: int = Field(100_000, ge=1)
-    max_epochs: float = Field(0.0, ge=0)  # 0: no limit
-    max_hours: float = Field(0.0, ge=0)  # 0: no limit
-    patience: int = Field(0, ge=0)  # validations without a new best before stopping; 0: no limit
-    validate_steps: int = Field(1000, ge=1)  # validate, and keep a checkpoint to average
-    keep_last: int = Field(5, ge=1)  # how many of these are kept and averaged
-    checkpoint_minutes: float = Field(10.0, ge=0)  # also save this often; 0: not by time
-    checkpoint_steps: int = Field(0, ge=0)  # also save this often; 0: not by steps
-    best_by: Literal["score", "perplexity"] = "score"  # of the dev set: BLEU, or the task's own
-    log_steps: int = Field(50, ge=1)
-    max_skipped: int = Field(20, ge=0)  # steps left out because they are not finite, in a run
-    max_failed_saves: int = Field(3, ge=1)  # in a row, before training stops
-    stall_minutes: float = Field(10.0, gt=0)  # what processes wait for one another
-    sharded: bool = False  # each process holds a part of the weights (FSDP2), not a copy
 
 
 class Trainer:
@@ -147,41 +118,18 @@ class Trainer:
             ) from error
 
     def _train(self, clock: Clock, task: Task) -> str:
-        while not (reason := self.limit_reached()):
+        while not (reason := limit_reached(self.config, self.state)):
             for batches in self._epoch():
                 self._step(batches)
                 clock.tick()
                 note = f"epoch {self.state.epoch + 1}, {clock.note}"
-                task.advance(1, note=note, total=self._expected_steps())
+                task.advance(1, note=note, total=expected_steps(self.config, self.state))
                 self._after_step(clock)
-                if reason := self.limit_reached():
+                if reason := limit_reached(self.config, self.state):
                     return reason
             self.state.epoch += 1
             self.state.step_in_epoch, self.state.epoch_share = 0, 0.0
         return reason
-
-    def limit_reached(self) -> str:
-        """Which limit of the recipe ends the run now; "" if none does."""
-        state, config = self.state, self.config
-        if state.step >= config.max_steps:
-            return f"max_steps = {config.max_steps}"
-        if config.max_epochs and state.epoch + state.epoch_share >= config.max_epochs:
-            return f"max_epochs = {config.max_epochs:g}"
-        if config.max_hours and state.seconds >= 3600 * config.max_hours:
-            return f"max_hours = {config.max_hours:g}"
-        if config.patience and state.bad_validations >= config.patience:
-            return f"patience = {config.patience} validations without a better {config.best_by}"
-        return ""
-
-    def _expected_steps(self) -> int:
-        """After how many steps the first of the limits will be reached, by the speed so far."""
-        state, config = self.state, self.config
-        shares = [state.step / config.max_steps]
-        if config.max_epochs:
-            shares.append((state.epoch + state.epoch_share) / config.max_epochs)
-        if config.max_hours:
-            shares.append(state.seconds / 3600 / config.max_hours)
-        return math.ceil(state.step / max(shares))
 
     def _epoch(self) -> Iterator[list[Indices]]:
         """What is left of the state's epoch."""
@@ -287,7 +235,9 @@ class Trainer:
     def _validate_and_save(self, clock: Clock) -> None:
         """Make a milestone of this step, if it is to be one and is not yet."""
         state = self.state
-        due = state.step % self.config.validate_steps == 0 or bool(self.limit_reached())
+        due = state.step % self.config.validate_steps == 0 or bool(
+            limit_reached(self.config, self.state)
+        )
         if not due or state.validated == state.step:
             return
         self._validate()
@@ -383,9 +333,3 @@ class Trainer:
         self.state = replace(state, made_by=self.state.made_by)
         self._saved_step = state.step
         return True
-
-
-def seed_step(seed: int, step: int, rank: int = 0) -> None:
-    """Make torch's random numbers a pure function of (seed, step, rank)."""
-    entropy = np.random.SeedSequence([seed, step, rank])
-    torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))
