@@ -24,7 +24,7 @@ PAPER = {"base": 3.3e18, "big": 2.3e19}  # 12 hours and 3.5 days on 8 P100
 def of_recipe(name: str, length: int) -> dict[str, Any]:
     """What training by a recipe would cost."""
     recipe = yakusu.load_recipe(name)
-    size = recipe.tokenizer.vocab_size + 1  # pad
+    size = recipe.tokenizer.vocab_size
     model = build(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
     n_pairs = 8
     sentences = torch.full((n_pairs, length), 2)

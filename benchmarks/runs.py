@@ -51,7 +51,7 @@ def trained(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
 
 def slug(name: str) -> str:
     """A name as a folder is called: "A, h = 1" is a-h-1."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")
 
 
 def records(name: str) -> dict[str, dict[str, Any]]:

@@ -188,7 +188,7 @@ def arguments(doc: str, script: str, *, names: list[str], flops: float) -> argpa
 
 def main() -> None:
     """Train what is missing, print, draw."""
-    args = arguments(__doc__, "table2", names=list(SYSTEMS), flops=3e13)
+    args = arguments(__doc__, "table2", names=list(SYSTEMS), flops=2e13)
     results = {n: r for n, r in records("table2").items() if r["budget"] == args.flops}
     data = prepared(recipe_of(SYSTEMS["Transformer"]), args.runs / "data")
     for name in args.systems:

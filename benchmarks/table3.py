@@ -141,7 +141,7 @@ class Base:
     """The mean of a score of the base model, and how far its seeds lie apart."""
 
     mean: float
-    noise: float
+    noise: float  # between the best and the worst seed
 
     @classmethod
     def of(cls, records: dict[str, dict[str, Any]], measure: str) -> "Base":
@@ -165,7 +165,7 @@ def verdict(row: str, measure: str, value: float, base: Base) -> str:
 def show(records: dict[str, dict[str, Any]]) -> None:
     """Print the paper's rows beside ours."""
     bases = {measure: Base.of(records, measure) for measure in NONE}
-    noise = ", ".join(f"{m} {base.mean:.2f} +- {base.noise / 2:.2f}" for m, base in bases.items())
+    noise = ", ".join(f"{m} {base.mean:.2f}, {base.noise:.2f} apart" for m, base in bases.items())
     print(f"\nbase over its seeds: {noise}\n")
     print(
         f"{'':22}{'millions':>10}{'paper':>6}   {'PPL':>7}{'paper':>7}  {'effect':32}"
@@ -200,8 +200,8 @@ def draw(path: Path, records: dict[str, dict[str, Any]]) -> None:
                 np.array(values) / of - 1 if measure == "perplexity" else np.array(values) - of
             )
             ax.barh(places + shift, effects, height=0.4, color=colour, label=label)
-        half = base.noise / (base.mean if measure == "perplexity" else 1)
-        ax.axvspan(-half, half, color="C1", alpha=0.3, label="noise of seeds")
+        noise = base.noise / (base.mean if measure == "perplexity" else 1)
+        ax.axvspan(-noise, noise, color="C1", alpha=0.3, label="noise of seeds")
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set(title=title, yticks=places, yticklabels=rows)
     axes[0].invert_yaxis()

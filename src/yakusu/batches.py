@@ -115,13 +115,19 @@ def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
 
 def fullness(pairs: Pairs, batches: list[Indices]) -> float:
     """The share of positions, over both sides, that hold tokens and not padding."""
-    real = padded = 0
-    for side in (pairs.src, pairs.tgt):
-        for batch in batches:
-            lengths = side.lengths_of(batch)
-            real += int(lengths.sum())
-            padded += len(batch) * int(lengths.max())
-    return real / padded
+    real = sum(
+        int(side.lengths_of(batch).sum()) for side in (pairs.src, pairs.tgt) for batch in batches
+    )
+    return real / n_positions(pairs, batches)
+
+
+def n_positions(pairs: Pairs, batches: list[Indices]) -> int:
+    """How many positions batches have over both sides, padding included."""
+    return sum(
+        len(batch) * int(side.lengths_of(batch).max())
+        for side in (pairs.src, pairs.tgt)
+        for batch in batches
+    )
 
 
 def collate(pairs: Pairs, batch: Indices, *, src_pad: int, tgt_pad: int) -> Batch:

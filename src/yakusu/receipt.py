@@ -6,9 +6,7 @@ The cost is given as in Table 2, by the paper's formula and by counting.
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from yakusu.batches import collate, cut_by_length
+from yakusu.batches import collate, cut_by_length, n_positions, seen_in_epoch
 from yakusu.data import Pairs
 from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score
@@ -16,6 +14,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
 from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
+_COUNTED = 6  # batches
 _KINDS = {
     "translation": ("source", "target", "translator"),
     "parsing": ("words", "trees", "parser"),
@@ -66,7 +65,7 @@ def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) ->
     """Floating-point operations of a training run.
 
     `paper`: by the paper's formula; `sustained` is the rate of one device that it took. `counted`:
-    those of a sample of batches, times tokens over the sample's tokens.
+    those of a target token, times all that were seen.
     """
     sustained = sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
     return {
@@ -77,12 +76,20 @@ def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) ->
 
 
 def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
-    """Operations of training on one target token, padding included, over a sample of batches."""
-    chosen = np.linspace(0, len(pairs) - 1, min(len(pairs), 256), dtype=np.int64)
-    batches = cut_by_length(chosen, pairs, min(2048, recipe.batches.step_tokens))
-    tokens = sum(int(pairs.tgt.lengths_of(batch).sum()) for batch in batches)
+    """Operations of training on one target token, padding included.
+
+    Those of some batches of the first epoch, from the shortest sentences to the longest, times the
+    positions of the whole epoch over theirs.
+    """
+    seen = seen_in_epoch(pairs.parts, seed=recipe.seed, epoch=0)
+    tokens_of_batch = recipe.batches.batch_tokens_on(model.output_weight.device.type)
+    batches = cut_by_length(seen, pairs, tokens_of_batch)
+    n = min(len(batches), _COUNTED)
+    chosen = [batches[(2 * i + 1) * len(batches) // (2 * n)] for i in range(n)]
     pads = {"src_pad": model.src_pad, "tgt_pad": model.tgt_pad}
-    return count_flops(model, (collate(pairs, batch, **pads) for batch in batches)) / tokens
+    counted = count_flops(model, (collate(pairs, batch, **pads) for batch in chosen))
+    share = n_positions(pairs, chosen) / n_positions(pairs, batches)
+    return counted / share / int(pairs.tgt.lengths_of(seen).sum())
 
 
 def story(facts: dict[str, Any]) -> list[str]:

@@ -450,6 +450,24 @@ def test_a_signal_says_where_the_run_goes_on(
             trainer.run()
 
 
+def test_a_signal_during_the_last_validation_is_obeyed_when_all_is_saved(
+    make_trainer: MakeTrainer,
+) -> None:
+    trainer = make_trainer(max_steps=3)
+    score = trainer.score
+
+    def interrupted(model: Any) -> Any:
+        trainer.stop.signal = int(signal.SIGTERM)
+        return score(model)
+
+    trainer.score = interrupted
+    with pytest.raises(SignalError, match="SIGTERM: stopped after step 3, the last; the same"):
+        trainer.run()
+    again = make_trainer(max_steps=3)
+    assert again.resume() and again.state.validated == 3
+    assert again.run() == "max_steps = 3"
+
+
 def run_out(trainer: Trainer, most: int, error: Exception) -> None:
     """Let memory run out where a batch has more than `most` pairs."""
     loss = trainer.gradient.loss

@@ -23,6 +23,8 @@ from yakusu.training.loss import smoothed_loss
 # Single-precision FLOPS of GPUs as the paper takes them, section 6.1, footnote 5.
 SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
 
+_PRODUCTS = 100
+
 
 def by_formula(seconds: float, *, n_devices: int, sustained: float) -> float:
     """FLOPs of a training run by the paper's formula.
@@ -35,19 +37,22 @@ def by_formula(seconds: float, *, n_devices: int, sustained: float) -> float:
     return seconds * n_devices * sustained
 
 
-def sustained_flops(name: str, device: torch.device, *, size: int = 1024) -> float:
-    """FLOPS of a device: the paper's figure for its GPUs, else the best of some large products.
+def sustained_flops(name: str, device: torch.device) -> float:
+    """FLOPS of a device: the paper's figure for its GPUs, else the best of many products.
+
+    They are large enough to keep the device busy, and so short that other work, which may stand
+    in the way of most, leaves some alone.
 
     Args:
         name: What the device calls itself.
         device: Where the products are measured.
-        size: Of their square matrices.
     """
     for gpu, flops in SUSTAINED.items():
         if re.search(rf"\b{gpu}\b", name):
             return flops
+    size = 512 if device.type == "cpu" else 4096
     a, best = torch.ones(size, size, device=device), float("inf")
-    for _ in range(5):
+    for _ in range(_PRODUCTS):
         began = time.perf_counter()
         float((a @ a)[0, 0])  # waits for the device
         best = min(best, time.perf_counter() - began)

@@ -108,7 +108,7 @@ class Trainer:
             with self.progress.task("training", "steps", self.config.max_steps) as task:
                 task.advance(self.state.step)
                 self._validate_and_save(clock)  # what a signal had put off
-                return self._train(clock, task)
+                reason = self._train(clock, task)
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -116,6 +116,13 @@ class Trainer:
                 f"out of memory at step {self.state.step}: set "
                 f"batches.batch_tokens={self.batch_tokens // 2} in a new run"
             ) from error
+        if signal := self._agree(clock):  # it came during the last validation
+            raise SignalError(
+                f"{Signals(signal).name}: stopped after step {self.state.step:,}, the last; the "
+                "same command makes the model",
+                signal,
+            )
+        return reason
 
     def _train(self, clock: Clock, task: Task) -> str:
         while not (reason := limit_reached(self.config, self.state)):
