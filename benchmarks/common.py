@@ -24,9 +24,25 @@ from pathlib import Path
 from typing import Any
 
 import table
+from yakusu.errors import SignalError, YakusuError
 
 RESULTS = Path(__file__).parent / "results"
 LOAD_BEFORE = round(os.getloadavg()[0], 2)  # of the machine, before this script adds its own
+
+
+# ---- the script ----------------------------------------------------------------------------------
+
+
+def start(main: Callable[[], None]) -> None:
+    """Run a script; an error meant for users is one sentence and exit code 2, as of yakusu."""
+    try:
+        main()
+    except SignalError as error:
+        print(error, file=sys.stderr)
+        sys.exit(128 + error.signal)
+    except YakusuError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 # ---- ratios --------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 import yakusu
-from common import record
+from common import record, start
 from yakusu.batches import Batch
+from yakusu.errors import ModelError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.training.cost import SUSTAINED, by_formula, count_flops, sustained_flops
@@ -43,6 +44,8 @@ def of_recipe(name: str, length: int) -> dict[str, Any]:
 
 def of_model(folder: Path) -> dict[str, Any]:
     """What its training took, as its receipt says."""
+    if not (folder / "receipt.json").exists():
+        raise ModelError(f"{folder} is no model folder: name the folder model of a run")
     facts = read_json(folder / "receipt.json")
     return {
         "parameters": facts["parameters"],
@@ -72,6 +75,8 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=28, help="tokens of a sentence, eos counted")
     parser.add_argument("--no-record", action="store_true", help="only print the result")
     args = parser.parse_args()
+    if args.length < 1:
+        parser.error("--length is of at least 1 token")
     is_model = Path(args.what).is_dir()
     facts = of_model(Path(args.what)) if is_model else of_recipe(args.what, args.length)
     facts["sustained FLOPS of this machine"] = sustained_flops("", torch.device("cpu"))
@@ -89,4 +94,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 import yakusu
-from common import record
+from common import record, start
 from embedding_translation import bleu, bleu_with, made_by, shu
 from yakusu.compress import ByCodes
 from yakusu.compress.number_table import NumberTable
@@ -68,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

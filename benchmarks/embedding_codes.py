@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import record
+from common import record, start
 from yakusu.compress import code, read_vectors
 
 PAPER = {
@@ -79,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

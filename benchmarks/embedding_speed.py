@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from common import Worker, record
+from common import Worker, record, start
 from yakusu.compress import read_vectors
 from yakusu.compress.blocks import Lost
 
@@ -172,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import Worker, record
+from common import Worker, record, start
 from embedding_tasks import size
 from word_tasks import TASKS, Scores, WordTasks, paper_sets, shown
 from yakusu.compress import read_vectors
@@ -139,4 +139,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -15,7 +15,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from common import RESULTS, record
+from common import RESULTS, record, start
 from embedding_systems import Compressed, controls, numbers, peers, proposed, shu
 from word_tasks import PAPER_FLOATS, SLACK, TASKS, Scores, WordTasks, paper_sets, shown
 from yakusu.compress import read_vectors
@@ -184,4 +184,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -13,7 +13,7 @@ import torch
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record
+from common import RESULTS, record, start
 from runs import slug
 from yakusu.compress import Budget, ByCodes, NumbersWithin
 from yakusu.compress.gumbel import learn
@@ -223,4 +223,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

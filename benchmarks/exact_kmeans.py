@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from common import in_turns, ratio, record
+from common import in_turns, ratio, record, start
 
 OURS, THEIRS = "yakusu", "kmeans1d (PyPI)"
 
@@ -77,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import record
+from common import record, start
 from yakusu.folder import sha256
 from yakusu.training.checkpoint import checkpoints
 
@@ -249,4 +249,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -15,7 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record
+from common import RESULTS, record, start
 from runs import prepared, records, slug, trained
 from table2 import SYSTEMS, arguments, recipe_of, within
 from yakusu.recipe import Recipe
@@ -135,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -13,7 +13,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from common import in_turns, ratio, record
+from common import in_turns, ratio, record, start
 from yakusu.compress import ByCodes, ByNumbers
 from yakusu.compression import table_of
 from yakusu.model.table import DenseTable, Table
@@ -98,4 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

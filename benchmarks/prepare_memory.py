@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import Worker, record
+from common import Worker, record, start
 from yakusu.progress import Silent, Task
 
 CHUNK = 20_000  # sentences that are generated at a time
@@ -167,4 +167,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

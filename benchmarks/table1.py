@@ -25,7 +25,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from common import RESULTS, record
+from common import RESULTS, record, start
 from layers import BY_N, LAYERS, Layer, Size
 from runs import records
 from yakusu.training.cost import counting
@@ -247,4 +247,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -18,10 +18,11 @@ import torch
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record
+from common import RESULTS, record, start
 from runs import prepared, records, slug, trained
 from yakusu.batches import epoch_steps
 from yakusu.data import Pairs
+from yakusu.errors import DataError
 from yakusu.model.architectures import build
 from yakusu.receipt import flops_per_token
 from yakusu.recipe import Recipe
@@ -30,6 +31,7 @@ from yakusu.tokenizer import Tokenizer
 
 HERE = Path(__file__).parent
 STEP_TOKENS = 2_000  # for all systems; small steps, for the budget is small
+LEAST = 8  # steps of a budget
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,12 @@ def within(flops: float, recipe: Recipe, data: Path) -> Recipe:
     )
     step_flops = flops_per_token(model, pairs, recipe) * pairs.tgt.lengths.sum() / len(epoch)
     training = recipe.training
-    steps = max(8, round(flops / float(step_flops)))
+    steps = round(flops / float(step_flops))
+    if steps < LEAST:
+        raise DataError(
+            f"{flops:g} FLOPs are {steps} steps of {recipe.model.name}: give --flops "
+            f"{LEAST * float(step_flops):.1e} or more"
+        )
     warmup = math.ceil(training.warmup_steps * steps / training.max_steps)
     changes = {
         "max_steps": steps,
@@ -203,4 +210,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -18,7 +18,7 @@ import torch
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record
+from common import RESULTS, record, start
 from runs import prepared, records, slug, trained
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
@@ -217,7 +217,7 @@ def main() -> None:
         epilog="example: python benchmarks/table3.py --runs runs/table3",
     )
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
-    parser.add_argument("--rows", nargs="*", default=list(ROWS), help="of the table; all")
+    parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=ROWS, help="or else all")
     parser.add_argument("--seeds", type=int, default=3, help="of the base model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
@@ -234,4 +234,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

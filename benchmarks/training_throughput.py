@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import yakusu
-from common import in_turns, ratio, record
+from common import in_turns, ratio, record, start
 from peers.common import Pair, Sizes, Throughput
 from yakusu.batches import cut_by_length
 from yakusu.recipe import Recipe
@@ -169,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 import yakusu
-from common import record
+from common import record, start
 
 
 def curve_of(run: Path) -> list[dict[str, float]]:
@@ -78,4 +78,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

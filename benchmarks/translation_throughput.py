@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 import yakusu
-from common import in_turns, ratio, record
+from common import in_turns, ratio, record, start
 from peers.common import Sizes
 from yakusu.batches import pad
 from yakusu.model.base import DecoderState
@@ -174,4 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -451,5 +451,22 @@ def test_trees_stand_alone() -> None:
 
 def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
     assert fault("tiny", "model.name=recurrent").endswith(
-        "model.d_ff belongs to model.name = 'transformer': leave it out"
+        "model.d_ff belongs to model.name = 'transformer': leave it out, or begin with a recipe of "
+        "the other"
     )
+
+
+@pytest.mark.parametrize(
+    ("override", "choice"),
+    [
+        ("neighbourhood=4", "mixing = 'restricted'"),
+        ("kernel=5", "mixing = 'convolution'"),
+        ("top_k=3", "n_experts above 0"),
+        ("balance=0.5", "n_experts above 0"),
+        ("max_positions=2048", "positions = 'learned'"),
+    ],
+)
+def test_a_size_of_a_layer_that_is_not_chosen_is_refused(override: str, choice: str) -> None:
+    key, value = override.split("=")
+    told = f"--set: model.{key} = {value} is of use with model.{choice} alone: set that too"
+    assert fault("tiny", f"model.{override}") == told

@@ -250,14 +250,14 @@ def test_a_sentence_too_long_is_cut_with_a_warning(
     limited.max_source_tokens = 5
     long, short = " ".join(SENTENCES[100:104]), SENTENCES[0]
     ids = tokenizer.encode_source([long])[0]
-    cut = limited._cut(long, ids)
+    cut = limited._cut(1, long, ids)
     assert cut == [*ids[:4], 0]
     caplog.clear()
     with caplog.at_level(logging.WARNING):
-        limited.translate([short, long])
+        list(limited.stream([short, long], window=1))
     (record,) = caplog.records
     assert record.getMessage().startswith(
-        f"a sentence of {len(ids)} tokens is cut to 5: '{long[:40]}"
+        f"sentence 2 of {len(ids)} tokens is cut to 5: '{long[:40]}"
     )
 
 

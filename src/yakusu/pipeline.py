@@ -21,6 +21,7 @@ from yakusu.receipt import card, receipt, story
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.run import opened
 from yakusu.search import SearchConfig
+from yakusu.task import tasks
 from yakusu.tokenizer import Tokenizer
 from yakusu.training.checkpoint import (
     TensorsOnDisk,
@@ -60,8 +61,15 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
         else:
             save_folder(folder, Preparation(recipe, progress or Silent(), workers).fill)
     facts = read_json(folder / "data.json")
+    parts = facts.get("parts", {}).get("train", ())
     return Prepared(
-        folder, facts["report"], facts["n_train"], facts["n_dev"], facts["fullness"], was_there
+        folder,
+        facts["report"],
+        facts["n_train"],
+        sum(part["n_pairs"] for part in parts[1:]),
+        facts["n_dev"],
+        facts["fullness"],
+        was_there,
     )
 
 
@@ -77,6 +85,7 @@ class Trained:
     seconds: float
     reason: str  # why it stopped
     dev_score: str  # with its signature
+    example: str  # of a source line
     rank: int  # of this process
 
 
@@ -125,10 +134,23 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
             stop=stop,
         )
         progress.say(_beginning(trainer, trainer.resume()))
+        if (steps := recipe.training.max_steps) < (warmup := recipe.training.warmup_steps):
+            progress.say(
+                f"training.max_steps = {steps:,} ends before the warm-up of {warmup:,} steps does, "
+                "while the rate is low: lower training.warmup_steps in a new run"
+            )
         reason = trainer.run()
     out = group.lead(lambda: _averaged(run, recipe) or average(run, progress=progress))
     score = read_json(out / "receipt.json")["scores"][0]
-    return Trained(out, trainer.state.step, trainer.state.seconds, reason, score, group.rank)
+    return Trained(
+        out,
+        trainer.state.step,
+        trainer.state.seconds,
+        reason,
+        score,
+        tasks[recipe.task].example,
+        group.rank,
+    )
 
 
 def _beginning(trainer: Trainer, resumed: bool) -> str:

@@ -43,6 +43,7 @@ class Prepared:
     folder: Path
     report: dict[str, int]  # pairs read, dropped by each filter, kept
     n_train: int
+    n_extra: int  # of these
     n_dev: int
     fullness: float  # share of positions of a batch that are not padding
     was_there: bool  # nothing was to be done
@@ -51,9 +52,10 @@ class Prepared:
         dropped = ", ".join(
             f"{n:,} {reason}" for reason, n in self.report.items() if reason not in ("read", "kept")
         )
+        extra = f"{self.n_extra:,} of them extra, " if self.n_extra else ""
         return (
             f"{self.report['read']:,} pairs read; dropped: {dropped}\n"
-            f"{self.n_train:,} pairs to train on, {self.n_dev:,} to validate on; "
+            f"{self.n_train:,} pairs to train on, {extra}{self.n_dev:,} to validate on; "
             f"{1 - self.fullness:.1%} of a batch's positions are padding\n"
             f"binarised pairs and tokenizer: {self.folder}"
         )

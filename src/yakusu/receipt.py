@@ -12,6 +12,7 @@ from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
+from yakusu.task import tasks
 from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
 _COUNTED = 6  # batches
@@ -134,7 +135,8 @@ def table_story(facts: dict[str, Any]) -> str:
 def card(facts: dict[str, Any]) -> str:
     """The model card that belongs to a receipt."""
     model, codes = facts["recipe"]["model"], [code for code in facts["languages"] if code]
-    *sides, kind = _KINDS[facts["recipe"].get("task", "translation")]
+    task = facts["recipe"].get("task", "translation")
+    *sides, kind = _KINDS[task]
     source, target = codes if len(codes) == 2 else sides
     scores = "\n".join(f"- {score}" for score in facts["scores"])
     tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
@@ -158,7 +160,7 @@ was steered:
 ## How to use it
 
     pip install yakusu
-    echo 'A sentence.' | yakusu translate THIS_FOLDER
+    echo '{tasks[task].example}' | yakusu translate THIS_FOLDER
 
 `yakusu verify THIS_FOLDER` checks every file against its hash and says what made them;
 `receipt.json` holds the recipe, versions, inputs and cost.

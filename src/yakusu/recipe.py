@@ -201,7 +201,10 @@ def _fault(
         owners = [name for name in models if keys[-1] in models[name].Config.model_fields]
         if keys[0] == "model" and owners:
             named = " or ".join(f"'{name}'" for name in owners)
-            return f"{where}: {key} belongs to model.name = {named}: leave it out"
+            return (
+                f"{where}: {key} belongs to model.name = {named}: leave it out, or begin with a "
+                "recipe of the other"
+            )
         known = [*_flat(_defaults(values).model_dump()), *Recipe.model_fields]
         namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
         group = [name for name in known if name.split(".")[:-1] == keys[:-1]]

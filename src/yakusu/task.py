@@ -6,6 +6,7 @@ model, training and search know nothing of it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 
@@ -18,7 +19,12 @@ from yakusu.tokenizer import EOS, Tokenizer
 
 
 class Task(ABC):
-    """One kind of source and target."""
+    """One kind of source and target.
+
+    example: A source line, as a user is shown one.
+    """
+
+    example: ClassVar[str]
 
     @abstractmethod
     def source(self, line: str) -> str:
@@ -67,6 +73,8 @@ tasks: Registry[type[Task]] = Registry("task")
 class TranslationTask(Task):
     """Sentences into sentences, scored by BLEU."""
 
+    example = "A sentence."
+
     def source(self, line: str) -> str:
         return line.strip()
 
@@ -96,6 +104,8 @@ class TranslationTask(Task):
 @tasks.register("parsing")
 class ParsingTask(Task):
     """Words between blanks into a tree over them, scored by labelled F1."""
+
+    example = "A sentence ."
 
     def source(self, line: str) -> str:
         return " ".join(tree_words(line))

@@ -137,8 +137,11 @@ class Translator:
         """
         if isinstance(sentences, str):
             raise TypeError("one sentence is given where several are read: put it into a list")
+        n_read = 0
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
-            ids = [self._cut(line, s) for line, s in zip(lines, self._encode(lines), strict=True)]
+            numbered = enumerate(self._read(lines), start=n_read + 1)
+            ids = [self._cut(number, *sentence) for number, sentence in numbered]
+            n_read += len(lines)
             results = [[self._unsaid(line)] for line in lines]
             order = sorted(
                 (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
@@ -149,15 +152,17 @@ class Translator:
                     results[row] = best
             yield from results
 
-    def _encode(self, lines: list[str]) -> list[list[int]]:
-        return self.tokenizer.encode_source([self.task.source(line) for line in lines])
+    def _read(self, lines: list[str]) -> Iterator[tuple[str, list[int]]]:
+        """Sentences with their ids."""
+        ids = self.tokenizer.encode_source([self.task.source(line) for line in lines])
+        return zip(lines, ids, strict=True)
 
     def _unsaid(self, line: str) -> Translation:
         """What is answered to a sentence that the model does not read."""
         text = self.task.answer("", line)
         return Translation(text, -math.inf if text else 0.0, 0)
 
-    def _cut(self, line: str, ids: list[int]) -> list[int]:
+    def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
         """The ids of a sentence, if need be without its end; eos alone is not read."""
         most = self.max_source_tokens
         if len(ids) <= most:
@@ -165,7 +170,8 @@ class Translator:
         # Half a sentence can be translated; an answer over all its words would be made up.
         unread = bool(self._unsaid(line).text)
         fate = f"longer than {most} and has a flat answer" if unread else f"cut to {most}"
-        _log.warning("a sentence of %d tokens is %s: '%s...': split it", len(ids), fate, line[:40])
+        said = "sentence %d of %d tokens is %s: '%s...': split it"
+        _log.warning(said, number, len(ids), fate, line[:40])
         return [*([] if unread else ids[: most - 1]), ids[-1]]
 
     def hypotheses(self, lines: list[str], ids: list[list[int]]) -> list[list[Hypothesis]]:

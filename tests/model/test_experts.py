@@ -26,7 +26,7 @@ def experts(top_k: int = 2, n_experts: int = E, balance: float = 1.0, **sizes: i
 
 def imbalance(layer: Experts, x: Tensor, real: Tensor) -> Tensor:
     layer(x)
-    found = layer.imbalance(real)
+    found = layer.balance_loss(real)
     layer.forget()
     return found
 
@@ -95,6 +95,11 @@ def test_parameters_are_those_of_all_experts_and_the_router() -> None:
 # ---- balance
 
 
+def test_experts_compute_in_double_too() -> None:
+    x = randn(3, 4, D)
+    torch.testing.assert_close(experts().double()(x.double()).float(), experts()(x))
+
+
 def test_the_imbalance_by_hand() -> None:
     layer = experts(top_k=1, n_experts=2, balance=0.5, d_model=2)
     layer.router.weight.data = torch.eye(2)
@@ -127,7 +132,7 @@ def test_padding_does_not_count() -> None:
 def test_nothing_is_remembered_in_evaluation() -> None:
     layer = experts().eval()
     layer(randn(1, 4, D))
-    assert layer.imbalance(torch.ones(1, 4) > 0) == 0
+    assert layer.balance_loss(torch.ones(1, 4) > 0) == 0
 
 
 def shares(balance: float) -> Tensor:
@@ -143,7 +148,7 @@ def shares(balance: float) -> Tensor:
         optimizer.zero_grad()
         wanted = x.roll(1, dims=-1).square()
         error = (layer(x) - wanted).square().mean()
-        (error + layer.imbalance(torch.ones(1, 256) > 0)).backward()
+        (error + layer.balance_loss(torch.ones(1, 256) > 0)).backward()
         optimizer.step()
     chosen = (x[0] @ layer.router.weight.T).argmax(-1)
     return chosen.bincount(minlength=4) / 256

@@ -196,7 +196,7 @@ def test_d_k_and_d_v_follow_d_model_and_heads() -> None:
 def test_more_experts_a_token_than_there_are_is_refused() -> None:
     with pytest.raises(ValidationError, match=r"model.top_k = 3 is more than model.n_experts = 2"):
         TransformerConfig(n_experts=2, top_k=3)
-    assert TransformerConfig(top_k=3).n_experts == 0
+    assert TransformerConfig(n_experts=3, top_k=3).top_k == 3
 
 
 VARIANTS: list[tuple[dict[str, Any], int]] = [  # parameters of 2 + 2 layers beyond the plain ones

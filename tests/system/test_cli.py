@@ -947,7 +947,9 @@ def test_view_of_a_corpus_prints_a_row_for_each_head(
     ("args", "message"),
     [
         ([], "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and"),
-        (["--src-file", "a.en"], "view shows one sentence or a corpus"),
+        (["--src-file", "a.en"], "--src-file a.en has no translations: add --tgt-file"),
+        (["--src-file", "a.mrg"], "--src-file a.mrg is trees: give sentences, or a parser as the"),
+        (["--src-file", "a.mrg", "--tgt-file", "b"], "--src-file a.mrg is trees: give sentences"),
         (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view shows one sentence or"),
         (["--src", " "], "the source sentence is empty"),
         (["--src", "the", "--layer", "7"], "there is no layer 7 of cross attention: choose from"),
@@ -985,6 +987,30 @@ def test_view_refuses_what_it_cannot_show_and_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+# ---- streams -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ("stdin", "standard input is closed: name a file, or open it"),
+        ("stdout", "standard output is closed: open it, as by > file"),
+    ],
+)
+def test_a_closed_stream_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    model: Path,
+    stream: str,
+    message: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["yakusu", "translate", str(model)])
+    monkeypatch.setattr(sys, stream, None)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert message in capfd.readouterr().err
+
+
 # ---- parsing -------------------------------------------------------------------------------------
 
 
@@ -1002,9 +1028,11 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     dev.write_text("".join(trees[30:]))
     sets = [word for item in OVERRIDES for word in ("--set", item)]
     files = ["--trees", train, "--dev-trees", dev, "--run", tmp_path / "run"]
-    said = run_yakusu("train", "parse-small", *files, *sets)
+    said = run_yakusu("train", "parse-small", *files, *sets, "--set", "training.warmup_steps=9")
     assert said.code == 0, said
     assert "dev F1 = " in said.out and "evalb:COLLINS" in said.out
+    assert "next: echo 'A sentence .' | " in said.out
+    assert "training.max_steps = 6 ends before the warm-up of 9 steps does" in said.err
     assert re.search(r"step 3 .* dev F1 \d", said.err)
     model = tmp_path / "run" / "model"
     assert "a parser made with yakusu" in (model / "README.md").read_text()
@@ -1018,6 +1046,10 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
         "recall",
         "exact match",
     ]
+    said = run_yakusu("view", model, "--src-file", dev)
+    assert said.code == 0 and f"{len(dev.read_text().splitlines())} pairs; 0 left out" in said.out
+    told = fails(run_yakusu("view", model, "--src-file", dev, "--tgt-file", train))
+    assert told.startswith("a parser is looked at over trees, which have their words: give them")
     train.write_text(trees[0].replace("))", ")"))
     told = fails(run_yakusu("evaluate", train, dev))
     assert told.startswith(f"{train}, line 1: the tree that begins here does not end")

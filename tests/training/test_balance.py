@@ -31,8 +31,8 @@ def explicit(model: Seq2Seq) -> tuple[Tensor, Tensor]:
     mean = torch.nn.functional.cross_entropy(logits, TGT[TGT != PAD], label_smoothing=0.1)
     layers = model.routing_layers()
     assert [len(those) for those in layers.values()] == [2, 2]
-    terms = [layer.imbalance(SRC != PAD) for layer in layers["source"]]
-    terms += [layer.imbalance(TGT != PAD) for layer in layers["target"]]
+    terms = [layer.balance_loss(SRC != PAD) for layer in layers["source"]]
+    terms += [layer.balance_loss(TGT != PAD) for layer in layers["target"]]
     return mean, torch.stack(terms).sum()
 
 
@@ -83,7 +83,7 @@ def test_a_pass_that_failed_holds_nothing(
     with pytest.raises(MemoryError):
         ModelLoss(model, epsilon=0.1, bf16=False, compiled=False)(SRC, TGT)
     assert all(
-        layer.imbalance(SRC != PAD) == 0
+        layer.balance_loss(SRC != PAD) == 0
         for layers in model.routing_layers().values()
         for layer in layers
     )

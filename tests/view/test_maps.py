@@ -94,6 +94,7 @@ def test_space_around_a_sentence_means_nothing(translator: Translator, maps: Att
         (EOS, "</s>", Token("</s>", special=True)),
         (UNK, "<unk>", Token("<unk>", special=True)),
         (7, "a\x00\x1b", Token("a\ufffd\ufffd")),
+        (7, "a\ufffe\uffff", Token("a\ufffd\ufffd")),
         (7, "a▁b", Token("a b")),
     ],
 )

@@ -12,14 +12,13 @@ from signal import SIGPIPE
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.logging import RichHandler
 
 import yakusu
 from yakusu.cli import compression, view
 from yakusu.cli.options import Device, Model
-from yakusu.cli.shown import Shown, command, err, escape
+from yakusu.cli.shown import Remarks, Shown, command, err, escape
 from yakusu.corpus import read_sources
-from yakusu.errors import SignalError, YakusuError
+from yakusu.errors import DataError, RunError, SignalError, YakusuError
 from yakusu.parsing.files import holds_trees
 from yakusu.recipes import recipe_names
 from yakusu.text import Arriving, count_lines, decode_lines
@@ -74,10 +73,12 @@ def main() -> None:
         os.environ.setdefault(name, value)
     logging.basicConfig(
         level=logging.WARNING,
-        format="%(message)s",
-        handlers=[RichHandler(console=err, show_time=False, show_path=False)],
+        format="%(levelname)s: %(message)s",
+        handlers=[Remarks()],
     )
     try:
+        if sys.stdout is None:
+            raise RunError("standard output is closed: open it, as by > file")
         app(standalone_mode=True)
     except SignalError as error:
         err.print(escape(str(error)))
@@ -172,7 +173,7 @@ def train(
         f"stopped at step {made.steps:,} after {made.seconds / 60:.1f} minutes: {made.reason}\n"
         f"dev {made.dev_score}\n"
         f"the model: {made.model}\n"
-        f"next: echo 'A sentence.' | {command()} translate {made.model}"
+        f"next: echo '{made.example}' | {command()} translate {made.model}"
     )
 
 
@@ -209,7 +210,6 @@ def translate(
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
     arriving = Arriving(decode_lines(_stdin(), "standard input"))
-    began, n_sentences, n_tokens = time.monotonic(), 0, 0
     found = yakusu.translate(
         model,
         arriving if source == "-" else read_sources(source),
@@ -221,6 +221,7 @@ def translate(
         window=window,
         device=device,
     )
+    began, n_sentences, n_tokens = time.monotonic(), 0, 0  # the model is there
     known = Path(source).is_file() and not holds_trees(source)  # a pipe can be read once
     total = count_lines(source) if known else None
     shown = Shown(bars=not sys.stdout.isatty())
@@ -319,6 +320,8 @@ def demo(
 
 def _stdin() -> Iterator[bytes]:
     """The lines of standard input, past its buffer, whose lock a reader in a thread would keep."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed: name a file, or open it")
     raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
     while chunk := raw.read(2**16):
         *lines, rest = (rest + chunk).split(b"\n")

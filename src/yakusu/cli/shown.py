@@ -1,5 +1,6 @@
 """What the command line shows: bars and remarks on standard error, on a terminal or in a pipe."""
 
+import logging
 import shutil
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,14 @@ def command() -> str:
     if shutil.which("yakusu"):
         return "yakusu"
     return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
+
+
+class Remarks(logging.Handler):
+    """What the library logs, a line each, past the bars."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        err.print(escape(self.format(record)))
 
 
 class _Rate(ProgressColumn):

@@ -80,13 +80,14 @@ def view(
         maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)
         picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
         print("\n".join([maps.tgt, *_write(maps, picture, pictures, numbers)]))
-    elif src_file and (tgt_file or holds_trees(src_file)) and src is tgt is None:
+    elif src_file and src is tgt is None:
         _refuse({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
         _check(numbers, [Path(file) for file in (src_file, tgt_file) if file])
         _statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, numbers)
     else:
         raise DataError(
-            "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and --tgt-file"
+            "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and "
+            "--tgt-file, or trees alone as --src-file"
         )
 
 
@@ -153,7 +154,7 @@ def _numbers(heads: str) -> list[int]:
 def _statistics(
     translator: "Translator", src: str, tgt: str | None, numbers: Sequence[Path]
 ) -> None:
-    pairs = read_pairs(Corpus(src=src, tgt=tgt) if tgt else Corpus(trees=src))
+    pairs = read_pairs(_corpus(translator, src, tgt))
     found = yakusu.view.head_statistics(translator, pairs, progress=Shown())
     table = Table("role", "layer", "head", *_MEASURES, box=None, padding=(0, 1, 0, 0))
     for head in found.heads:
@@ -167,6 +168,23 @@ def _statistics(
     for file in numbers:
         _save(file, json_text(asdict(found)))
         print(file)
+
+
+def _corpus(translator: "Translator", src: str, tgt: str | None) -> Corpus:
+    """Trees for a parser, for a translator two files."""
+    trees = holds_trees(src)
+    if translator.task_name == "parsing":
+        if tgt or not trees:
+            raise DataError(
+                "a parser is looked at over trees, which have their words: give them alone, as "
+                "--src-file"
+            )
+        return Corpus(trees=src)
+    if trees:
+        raise DataError(f"--src-file {src} is trees: give sentences, or a parser as the model")
+    if not tgt:
+        raise DataError(f"--src-file {src} has no translations: add --tgt-file")
+    return Corpus(src=src, tgt=tgt)
 
 
 def _cells(head: "HeadStatistics") -> list[str]:

@@ -33,7 +33,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = N
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
     """How much each query attends to each key, the softmax of Eq. 1: (B, H, T, S)."""
     d_k = query.shape[-1]
-    return shares(query @ key.transpose(-2, -1) / math.sqrt(d_k), mask)  # (B, H, T, S)
+    return masked_softmax(query @ key.transpose(-2, -1) / math.sqrt(d_k), mask)  # (B, H, T, S)
 
 
 def fused_attention(
@@ -43,7 +43,7 @@ def fused_attention(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
-def shares(scores: Tensor, mask: Tensor | None) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Scores (B, H, T, S) turned into shares of the keys that a query may attend to."""
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
@@ -115,7 +115,7 @@ class AdditiveScore(Score):
     def weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
         """How much each query attends to each key: (B, H, T, S)."""
         hidden = (query[:, :, :, None] + key[:, :, None]).tanh()  # (B, H, T, S, d_k)
-        return shares(torch.einsum("bhtsk,hk->bhts", hidden, self.v), mask)  # (B, H, T, S)
+        return masked_softmax(torch.einsum("bhtsk,hk->bhts", hidden, self.v), mask)  # (B, H, T, S)
 
 
 class Attends(nn.Module):

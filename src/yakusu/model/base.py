@@ -43,7 +43,7 @@ class Routes(nn.Module, ABC):
     """A layer that chooses for each token by which of its parts it is computed."""
 
     @abstractmethod
-    def imbalance(self, real: Tensor) -> Tensor:
+    def balance_loss(self, real: Tensor) -> Tensor:
         """What training adds to the loss of a target token for the last pass; 0 in evaluation.
 
         Args:

@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from yakusu.model.attention import Attends, shares
+from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions
 from yakusu.model.product import Product
@@ -192,7 +192,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
         """(B, S, C) -> (B, S, C), where `real` (B, S, 1) is False at padding."""
-        back = self.convolution.span // 2
+        back = (self.convolution.span + 1) // 2  # of an even kernel the more, as `Window.around`
         return _sum(self.convolution(x * real, back), x)
 
 
@@ -269,7 +269,7 @@ class DotAttention(Attends):
     def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
         """How much each position of `query` attends to each of `memory`: (B, 1, T, S)."""
         key, _ = memory.chunk(2, dim=-1)  # (B, S, d_model)
-        return shares((query @ key.mT)[:, None], mask)  # (B, 1, T, S)
+        return masked_softmax((query @ key.mT)[:, None], mask)  # (B, 1, T, S)
 
 
 class Projection(nn.Module):

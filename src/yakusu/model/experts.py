@@ -44,7 +44,7 @@ class Experts(Routes):
         """(..., d) -> (..., d)."""
         rows = x.flatten(0, -2)  # (N, d)
         with torch.autocast(rows.device.type, enabled=False):  # inference must choose alike
-            logits = self.router(rows.float())  # (N, E)
+            logits = self.router(rows.to(self.router.weight.dtype))  # (N, E)
         best, chosen = logits.topk(self.top_k)  # (N, k)
         self._routed = (logits, chosen) if self.training else None
         y = self._each_by_its_experts(rows, chosen)  # (N, k, d)
@@ -66,7 +66,7 @@ class Experts(Routes):
         y = y.index_select(0, order.argsort())  # (N k, d)
         return y.view(len(rows), self.top_k, -1)  # (N, k, d)
 
-    def imbalance(self, real: Tensor) -> Tensor:
+    def balance_loss(self, real: Tensor) -> Tensor:
         """Weight x E sum_e f_e p_e in the last pass of training; 0 in evaluation.
 
         f_e is the share of choices that fell on expert e and p_e its mean probability among all

@@ -81,6 +81,24 @@ class TransformerConfig(ModelConfig):
         return {**values, **dict.fromkeys(missing, d_model // n_heads)}
 
     @model_validator(mode="after")
+    def _sizes_are_of_use(self) -> "TransformerConfig":
+        """A size of a layer that is not chosen is refused, for it would change nothing."""
+        chosen = {
+            "neighbourhood": (self.mixing == "restricted", "mixing = 'restricted'"),
+            "kernel": (self.mixing == "convolution", "mixing = 'convolution'"),
+            "top_k": (self.n_experts > 0, "n_experts above 0"),
+            "balance": (self.n_experts > 0, "n_experts above 0"),
+            "max_positions": (self.positions == "learned", "positions = 'learned'"),
+        }
+        for key, (used, choice) in chosen.items():
+            value = getattr(self, key)
+            if not used and value != type(self).model_fields[key].default:
+                raise ValueError(
+                    f"model.{key} = {value} is of use with model.{choice} alone: set that too"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _experts_suffice(self) -> "TransformerConfig":
         if 0 < self.n_experts < self.top_k:
             raise ValueError(

@@ -23,7 +23,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from yakusu.model.attention import Attends, shares
+from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.product import MIN_ROWS
 from yakusu.model.table import Table
@@ -225,7 +225,7 @@ class LuongAttention(Attends):
 
     def weights(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
         """a_t(s), Eq. 7: (B, 1, T, S), for it is one head."""
-        return shares(self.score(query, memory[0])[:, None], mask)  # (B, 1, T, S)
+        return masked_softmax(self.score(query, memory[0])[:, None], mask)  # (B, 1, T, S)
 
 
 class LuongDot(nn.Module):

@@ -20,7 +20,7 @@ from torch.nn import functional
 from yakusu.parsing.brackets import MAX_DEPTH, is_tag
 from yakusu.tokenizer import UNK
 
-MAX_CHAIN = 12  # opening brackets in a row; 7 in the Penn Treebank's sample and in GUM
+MAX_CHAIN = 12  # opening brackets in a row; 6 in the Penn Treebank's sample and in GUM
 _OTHER = -1  # of a token: it opens, or closes, no bracket
 _NOTHING = -2  # no bracket is open, or none may be closed
 

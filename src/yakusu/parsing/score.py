@@ -22,7 +22,7 @@ from yakusu.parsing.trees import bare_label, tags_of, words_of
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-_DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tag or not
+DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tag or not
 _SAME = {"PRT": "ADVP"}  # EQ_LABEL
 _SIGNATURE = "labelled|evalb:COLLINS|punctuation:by-true-tags"
 Bracket = tuple[str, int, int]
@@ -94,7 +94,7 @@ def _compare(made: "Tree", true: "Tree", number: int) -> Matches:
             f"tree {number} has '{word}' where the true one has '{true_word}': give trees over the "
             "same words"
         )
-    kept = [tag not in _DELETED for tag in tags_of(true)]
+    kept = [tag not in DELETED for tag in tags_of(true)]
     ours, theirs = brackets(made, kept), brackets(true, kept)
     matched = (ours & theirs).total()
     exact = matched == ours.total() == theirs.total()
@@ -120,7 +120,7 @@ def brackets(tree: "Tree", kept: Sequence[bool]) -> Counter[Bracket]:
         for child in node:
             end = walk(child, end)
         label = bare_label(node.label())
-        if end > begin and label not in _DELETED:
+        if end > begin and label not in DELETED:
             found[_SAME.get(label, label), begin, end] += 1
         return end
 

@@ -25,7 +25,7 @@ def balanced(smoothed: Tensor, model: Seq2Seq, src: Tensor, tgt: Tensor) -> Tens
     """
     real = {"source": src != model.src_pad, "target": tgt != model.tgt_pad}
     layers = model.routing_layers().items()
-    terms = [layer.imbalance(real[side]) for side, those in layers for layer in those]
+    terms = [layer.balance_loss(real[side]) for side, those in layers for layer in those]
     if not terms:
         return smoothed
     beside = real["target"].sum() * torch.stack(terms).sum()

@@ -224,5 +224,8 @@ def _token(number: int, piece: str) -> Token:
     if number in (EOS, UNK):
         return Token(piece, special=True)
     text = piece.replace(_WORD_MARK, " ").strip()
-    shown = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+    shown = "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
+        for c in text
+    )
     return Token(shown or "\u2423", spaced=piece.startswith(_WORD_MARK), special=not shown)
