@@ -23,14 +23,9 @@ class Size:
 
 def mixing(kind: str, size: Size) -> nn.Module:
     """A layer that a Transformer may have in place of self-attention, with one head."""
+    own = {"restricted": {"neighbourhood": size.r}, "convolution": {"kernel": size.k}}
     config = TransformerConfig.model_validate(
-        {
-            "d_model": size.d,
-            "n_heads": 1,
-            "mixing": kind,
-            "kernel": size.k,
-            "neighbourhood": size.r,
-        }
+        {"d_model": size.d, "n_heads": 1, "mixing": kind, **own.get(kind, {})}
     )
     # The paper's recurrent layer runs in one direction.
     return decoder_mixing(config) if kind == "recurrent" else encoder_mixing(config)

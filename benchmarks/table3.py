@@ -224,6 +224,8 @@ def main() -> None:
         "--no-record", dest="record", action="store_false", help="only print the result"
     )
     args = parser.parse_args()
+    if args.seeds < 2:
+        parser.error("--seeds: the noise is what lies between 2 or more")
     torch.set_num_threads(args.threads)
     seeds = [("base", seed) for seed in range(1, args.seeds + 1)]
     rows = [*seeds, *((row, 1) for row in args.rows if row != "base")]
