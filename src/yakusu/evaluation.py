@@ -63,17 +63,16 @@ def evaluate(
     made = _read(system, "the system", src, progress)
     _refuse_unequal(made, truth)
     language = target_language or truth.language or made.language or None
-    options: Any = {"lowercase": lowercase, "tokenize": tokenize, "target_language": language}
+    options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
+    options["target_language"] = language
     if not (language or tokenize):
         progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
     if not lowercase:
         remark_on_case(made.lines, truth.lines, progress)
     results: list[Score | BootstrapResult] = [*score(made.lines, truth.lines, **options)]
     if paper:
-        language = language or "en"
-        results.append(
-            tokenized_compound_bleu(made.lines, truth.lines, language, lowercase=lowercase)
-        )
+        of = language or "en"
+        results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
     if baseline is not None:
         other = _read(baseline, "the baseline", src, progress)
         _refuse_unequal(other, truth)

@@ -136,6 +136,14 @@ class Tokenizer:
         """The written form of each source id."""
         return [self._src.id_to_piece(i) for i in ids]
 
+    def source_surfaces(self, sentence: str) -> list[str]:
+        """The pieces of a source sentence, eos last; an unknown one as the sentence has it."""
+        return _surfaces(self._src, sentence)
+
+    def target_surfaces(self, sentence: str) -> list[str]:
+        """The pieces of a target sentence, eos last; an unknown one as the sentence has it."""
+        return _surfaces(self._tgt, sentence)
+
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
         """The written form of each target id."""
         return [self._tgt.id_to_piece(i) for i in ids]
@@ -154,6 +162,11 @@ def _size(model: spm.SentencePieceProcessor) -> int:
 def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
     encoded: list[list[int]] = model.encode(list(sentences), add_eos=True)
     return encoded
+
+
+def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
+    pieces: list[str] = model.encode(sentence, out_type=str, add_eos=True)
+    return pieces
 
 
 def _learn(

@@ -79,6 +79,12 @@ def test_without_a_target_the_translators_own_is_shown(translator: Translator) -
     assert len(maps.target) == len(found) + 1  # eos, which every search ends in
 
 
+def test_what_the_vocabulary_does_not_know_is_shown_as_it_stands(translator: Translator) -> None:
+    maps = attention_maps(translator, f"{SRC} 東京", f"{TGT} ∑")
+    assert Token("東京", special=True) in maps.source
+    assert Token("∑", special=True) in maps.target
+
+
 def test_space_around_a_sentence_means_nothing(translator: Translator, maps: AttentionMaps) -> None:
     other = attention_maps(translator, f"  {SRC}\n", f"\t{TGT} ")
     assert other.as_json() == maps.as_json()
@@ -93,6 +99,7 @@ def test_space_around_a_sentence_means_nothing(translator: Translator, maps: Att
         (7, "▁", Token("␣", spaced=True, special=True)),
         (EOS, "</s>", Token("</s>", special=True)),
         (UNK, "<unk>", Token("<unk>", special=True)),
+        (UNK, "▁東京", Token("東京", spaced=True, special=True)),
         (7, "a\x00\x1b", Token("a\ufffd\ufffd")),
         (7, "a\ufffe\uffff", Token("a\ufffd\ufffd")),
         (7, "a▁b", Token("a b")),

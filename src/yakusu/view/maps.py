@@ -35,7 +35,7 @@ class Token:
 
     text: str
     spaced: bool = False  # a space stands before it
-    special: bool = False  # it is no text: eos, the start, an unknown character, a lone space
+    special: bool = False  # eos, the start, what the vocabulary does not know, a lone space
 
 
 START = Token("(start)", special=True)
@@ -150,18 +150,20 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
         found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
         tgt = task.answer(tokenizer.decode_target([found])[0], src)
         tgt_ids = [*found, EOS]
+        tgt_pieces = tokenizer.target_pieces(tgt_ids)
     else:
         side = "target sentence"
         _require_text(side, tgt)
         tgt = task.written(tgt, src)
         tgt_ids = tokenizer.encode_target([task.target(tgt)])[0]
+        tgt_pieces = tokenizer.target_surfaces(task.target(tgt))
     tgt_ids = _within(n_tgt, side, tgt, tgt_ids)
     seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
     return AttentionMaps(
         src=src.strip(),
         tgt=tgt.strip(),
-        source=_tokens(src_ids, tokenizer.source_pieces(src_ids)),
-        target=_tokens(tgt_ids, tokenizer.target_pieces(tgt_ids)),
+        source=_tokens(src_ids, tokenizer.source_surfaces(task.source(src))),
+        target=_tokens(tgt_ids, tgt_pieces),
         weights={role: weights[0].float().cpu().numpy() for role, weights in seen.items()},
     )
 
@@ -221,11 +223,10 @@ def _tokens(ids: Sequence[int], pieces: Sequence[str]) -> tuple[Token, ...]:
 
 def _token(number: int, piece: str) -> Token:
     """A piece as text shows it; controls, which no picture can hold, are U+FFFD."""
-    if number in (EOS, UNK):
-        return Token(piece, special=True)
     text = piece.replace(_WORD_MARK, " ").strip()
     shown = "".join(
         "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
         for c in text
     )
-    return Token(shown or "\u2423", spaced=piece.startswith(_WORD_MARK), special=not shown)
+    special = number in (EOS, UNK) or not shown
+    return Token(shown or "\u2423", spaced=piece.startswith(_WORD_MARK), special=special)
