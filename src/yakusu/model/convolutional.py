@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
 from yakusu.model.embedding import Embedding, LearnedPositions
+from yakusu.model.mixing import Lineage
 from yakusu.model.product import Product
 
 
@@ -115,18 +116,18 @@ class Convolutional(Seq2Seq):
         return ConvolutionalState(
             memory=memory,
             inputs=[deque(maxlen=layer.convolution.span) for layer in self._decoder_layers()],
-            ancestors=memory.mask.new_zeros(len(memory.mask), n_beams, 0, dtype=torch.long),
+            lineage=Lineage(len(memory.mask), n_beams, memory.mask.device),
         )
 
     def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "ConvolutionalState"]:
         """One position of the decoder stack for K hypotheses a sentence."""
         assert isinstance(state, ConvolutionalState)
         # (B, K, d_model): K hypotheses are K queries at one position
-        embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.n_steps)
+        embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.lineage.n_steps)
         x = self.decoder_in(embedded)  # (B, K, C)
         for layer, inputs in zip(self._decoder_layers(), state.inputs, strict=True):
             x = layer.step(x, inputs, embedded, state)
-        state.grow()
+        state.lineage.grow()
         return self.logits(self.decoder_out(x)), state  # (B, K, V - 1)
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
@@ -141,48 +142,34 @@ class Convolutional(Seq2Seq):
 
 @dataclass
 class ConvolutionalState(DecoderState):
-    """What the kernels look back on; as in docs/decisions/0010 nothing moves with the beams.
-
-    ancestors[b, k, t] is the place that hypothesis k of sentence b went through at position t.
-    """
+    """What the kernels look back on; as in docs/decisions/0010 nothing moves with the beams."""
 
     memory: ConvolutionalMemory
     inputs: list[deque[Tensor]]  # a layer: its latest inputs (B, K, C), as many as it looks back
-    ancestors: Tensor  # (B, K, T)
-
-    @property
-    def n_steps(self) -> int:
-        """T, the number of positions decoded."""
-        return self.ancestors.shape[2]
+    lineage: Lineage
 
     def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
         """What each hypothesis gave a layer `distance` positions ago: (B, K, C)."""
         past = inputs[-distance]  # (B, K, C)
         n_batch, n_beams, _ = past.shape
         first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
-        return past.flatten(0, 1)[first + self.ancestors[:, :, -distance]]  # (B, K, C)
-
-    def grow(self) -> None:
-        """Close the position: each hypothesis went through its own place."""
-        n_batch, n_beams, _ = self.ancestors.shape
-        own = torch.arange(n_beams, device=self.ancestors.device)[:, None]
-        self.ancestors = torch.cat([self.ancestors, own.expand(n_batch, -1, -1)], dim=2)
+        return past.flatten(0, 1)[first + self.lineage.places(distance)]  # (B, K, C)
 
     def reorder(self, beams: Tensor) -> None:
         """Hypotheses inherit their ancestors; inputs stay where they are."""
-        self.ancestors = self.ancestors.gather(1, beams[:, :, None].expand_as(self.ancestors))
+        self.lineage.reorder(beams)
 
     def keep(self, sentences: Tensor) -> None:
         """Forget all sentences but these."""
         self.memory = ConvolutionalMemory(
             self.memory.states[sentences], self.memory.mask[sentences]
         )
-        self.ancestors = self.ancestors[sentences]
+        self.lineage.keep(sentences)
         self.inputs = [deque((x[sentences] for x in past), past.maxlen) for past in self.inputs]
 
 
 class EncoderLayer(nn.Module):
-    """Section 3.2: a convolution that sees as far ahead as back (or one more), and a residual."""
+    """Section 3.2: a convolution that sees as far back as ahead (or one more), and a residual."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
         super().__init__()

@@ -84,6 +84,11 @@ class Lineage:
         """The number of positions decoded."""
         return self.ancestors.shape[2] // self.n_beams
 
+    def places(self, back: int) -> Tensor:
+        """Through which place (B, K) each hypothesis went, so many positions ago."""
+        ancestors = self.ancestors.view(*self.ancestors.shape[:2], self.n_steps, self.n_beams)
+        return ancestors[:, :, -back].long().argmax(dim=-1)  # (B, K, K) -> (B, K)
+
     def grow(self) -> None:
         """Open the next position: each hypothesis sees its own place in it."""
         own = torch.eye(self.n_beams, dtype=torch.bool, device=self.ancestors.device)
