@@ -34,7 +34,7 @@ def trained(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
     """Train in a run folder, from prepared data; a second call goes on, or finds it done.
 
     Returns:
-        The receipt of its model; under "validation", what the log says of the last one.
+        The receipt of its model; under "validations", what the log says of each.
     """
     recipe = recipe.model_copy(update={"run": str(folder)})
     if not (folder / "data").exists():
@@ -45,8 +45,8 @@ def trained(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
         (folder / ".data").rename(folder / "data")
     model = yakusu.train(recipe, progress=Remarks(folder.name)).model
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    validation = [event for event in events if event["event"] == "validate"][-1]
-    return {**read_json(model / "receipt.json"), "validation": validation}
+    validations = [event for event in events if event["event"] == "validate"]
+    return {**read_json(model / "receipt.json"), "validations": validations}
 
 
 def slug(name: str) -> str:

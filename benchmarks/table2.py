@@ -143,6 +143,7 @@ def result_of(
         "minutes": round(sum(receipt["wall_seconds"] for receipt in receipts) / 60, 1),
         "parameters": sum(receipt["parameters"] for receipt in receipts),
         "steps": receipts[0]["steps"],
+        "curve": [(event["step"], event["dev_bleu"]) for event in receipts[0]["validations"]],
         "budget": args.flops,
         "recipe": recipe,
     }
@@ -162,14 +163,18 @@ def show(results: Mapping[str, dict[str, Any]]) -> None:
 
 
 def draw(path: Path, results: Mapping[str, dict[str, Any]]) -> None:
-    """BLEU against either cost."""
+    """What a system learns for its FLOPs, and what it has at the end."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    titles = {"counted": "FLOPs counted", "formula": "FLOPs by the formula: time x rate"}
-    for axes, (cost, title) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
-        for i, (name, result) in enumerate(results.items()):
-            axes.plot(result[cost], result["bleu"], "o", color=f"C{i}", label=name)
-        axes.set(xscale="log", xlabel=title, ylabel="BLEU, test2016")
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    curves, ends = figure.subplots(1, 2, sharey=True)
+    for i, (name, result) in enumerate(results.items()):
+        steps, bleu = zip(*result["curve"], strict=True)
+        spent = [result["budget"] * step / result["steps"] for step in steps]
+        if len(SYSTEMS[name].seeds) == 1:
+            curves.plot(spent, bleu, "o-", color=f"C{i}")
+        ends.plot(result["formula"], result["bleu"], "o", color=f"C{i}", label=name)
+    curves.set(xlabel="FLOPs counted, of one model", ylabel="BLEU", title="dev set, in training")
+    ends.set(xscale="log", xlabel="FLOPs by the formula: time x rate", title="test2016, at the end")
+    ends.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 

@@ -110,7 +110,7 @@ def train_missing(
             continue
         recipe = scaled(row, small).model_copy(update={"seed": seed})
         facts = trained(recipe, args.runs / slug(name), data=data)
-        validation, paper = facts["validation"], ROWS[row]
+        validation, paper = facts["validations"][-1], ROWS[row]
         results[name] = {
             "name": name,
             "score": f"dev perplexity {validation['dev_perplexity']:.2f}, {facts['scores'][0]}",
