@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yakusu import compress, vectors, view
+    from yakusu.averaging import average
     from yakusu.compression import compress_translator
     from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.evaluation import evaluate, evaluate_trees
-    from yakusu.pipeline import average, prepare, train, translate, verify
+    from yakusu.pipeline import prepare, train, translate, verify
     from yakusu.recipe import Recipe, load_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
 _HOMES = {
-    **dict.fromkeys(("average", "prepare", "train", "translate", "verify"), "pipeline"),
+    **dict.fromkeys(("prepare", "train", "translate", "verify"), "pipeline"),
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
     **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
     "Translator": "translator",
+    "average": "averaging",
     "compress_translator": "compression",
     "demo": "demonstration",
     **dict.fromkeys(("evaluate", "evaluate_trees"), "evaluation"),

@@ -16,10 +16,6 @@ from yakusu.task import tasks
 from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
 _COUNTED = 6  # batches
-_KINDS = {
-    "translation": ("source", "target", "translator"),
-    "parsing": ("words", "trees", "parser"),
-}
 
 
 def receipt(
@@ -135,14 +131,13 @@ def table_story(facts: dict[str, Any]) -> str:
 def card(facts: dict[str, Any]) -> str:
     """The model card that belongs to a receipt."""
     model, codes = facts["recipe"]["model"], [code for code in facts["languages"] if code]
-    task = facts["recipe"].get("task", "translation")
-    *sides, kind = _KINDS[task]
-    source, target = codes if len(codes) == 2 else sides
+    task = tasks[facts["recipe"].get("task", "translation")]
+    source, target = codes if len(codes) == 2 else task.sides
     scores = "\n".join(f"- {score}" for score in facts["scores"])
     tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
     megabytes = 4e-6 * facts["parameters"]  # float32
     front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
-    return f"""{front}# {source} to {target}, a {kind} made with yakusu
+    return f"""{front}# {source} to {target}, a {task.makes} made with yakusu
 
 | | |
 |---|---|
@@ -160,7 +155,7 @@ was steered:
 ## How to use it
 
     pip install yakusu
-    echo '{tasks[task].example}' | yakusu translate THIS_FOLDER
+    echo '{task.example}' | yakusu translate THIS_FOLDER
 
 `yakusu verify THIS_FOLDER` checks every file against its hash and says what made them;
 `receipt.json` holds the recipe, versions, inputs and cost.

@@ -22,9 +22,13 @@ class Task(ABC):
     """One kind of source and target.
 
     example: A source line, as a user is shown one.
+    sides: What the source and the target are, where they are in no language that has a code.
+    makes: What a trained model is.
     """
 
     example: ClassVar[str]
+    sides: ClassVar[tuple[str, str]]
+    makes: ClassVar[str]
 
     @abstractmethod
     def source(self, line: str) -> str:
@@ -74,6 +78,8 @@ class TranslationTask(Task):
     """Sentences into sentences, scored by BLEU."""
 
     example = "A sentence."
+    sides = ("source", "target")
+    makes = "translator"
 
     def source(self, line: str) -> str:
         return line.strip()
@@ -106,6 +112,8 @@ class ParsingTask(Task):
     """Words between blanks into a tree over them, scored by labelled F1."""
 
     example = "A sentence ."
+    sides = ("words", "trees")
+    makes = "parser"
 
     def source(self, line: str) -> str:
         return " ".join(tree_words(line))

@@ -132,10 +132,6 @@ class Tokenizer:
         """The sentences of target ids; eos and pad leave no trace."""
         return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
 
-    def source_pieces(self, ids: Sequence[int]) -> list[str]:
-        """The written form of each source id."""
-        return [self._src.id_to_piece(i) for i in ids]
-
     def source_surfaces(self, sentence: str) -> list[str]:
         """The pieces of a source sentence, eos last; an unknown one as the sentence has it."""
         return _surfaces(self._src, sentence)
