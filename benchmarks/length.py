@@ -122,7 +122,7 @@ def main() -> None:
     """Train what is missing, print, draw."""
     args = arguments(__doc__, "length", names=list(NAMES), flops=4e13)
     args.runs.mkdir(parents=True, exist_ok=True)
-    results = {n: r for n, r in records("length").items() if r["budget"] == args.flops}
+    results = {r["name"]: r for r in records("length") if r["budget"] == args.flops}
     data = prepared(joined_recipe(recipe_of(SYSTEMS[NAMES[0]]), args.runs), args.runs / "data")
     for name in args.systems:
         if name not in results:

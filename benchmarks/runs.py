@@ -8,6 +8,7 @@ from typing import Any
 
 import yakusu
 from common import RESULTS
+from table import newest
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
@@ -54,7 +55,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")
 
 
-def records(name: str) -> dict[str, dict[str, Any]]:
-    """The newest record of each thing that results/NAME.json names."""
+def records(name: str) -> list[dict[str, Any]]:
+    """The newest record of each thing, and of each budget, that results/NAME.json has."""
     path = RESULTS / f"{name}.json"
-    return {r["name"]: r for r in json.loads(path.read_text())} if path.exists() else {}
+    return newest(json.loads(path.read_text())) if path.exists() else []

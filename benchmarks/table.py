@@ -36,7 +36,7 @@ def rows_of(record: Record, name: str) -> Iterator[list[str]]:
 
 def newest(records: list[Record]) -> list[Record]:
     """The last record of each thing measured."""
-    keys = ("size", "pairs", "overrides", "name")
+    keys = ("size", "pairs", "overrides", "name", "budget")
     last = {str([record.get(key) for key in keys]): record for record in records}
     return list(last.values())
 

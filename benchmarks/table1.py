@@ -242,7 +242,7 @@ def main() -> None:
             "paper": published(name),
         }
         record("table1", {**facts, **result}, seed=args.seed, threads=1)
-    known = records("table1")
+    known = {r["name"]: r for r in records("table1")}
     draw(RESULTS / "table1.png", {name: known[name] for name in LAYERS if name in known})
 
 

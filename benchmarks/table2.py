@@ -9,13 +9,14 @@ computes one position after the other pays for waiting.
 import argparse
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 import yakusu
 from common import RESULTS, record, start
@@ -162,19 +163,25 @@ def show(results: Mapping[str, dict[str, Any]]) -> None:
         )
 
 
-def draw(path: Path, results: Mapping[str, dict[str, Any]]) -> None:
-    """What a system learns for its FLOPs, and what it has at the end."""
+def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
+    """What a system learns for its FLOPs, and what it has at the end; of all budgets."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
-    for i, (name, result) in enumerate(results.items()):
+    colors = {name: f"C{i}" for i, name in enumerate(SYSTEMS)}
+    for result in sorted(results, key=lambda result: list(SYSTEMS).index(result["name"])):
+        name, color = result["name"], colors[result["name"]]
         steps, bleu = zip(*result["curve"], strict=True)
         spent = [result["budget"] * step / result["steps"] for step in steps]
         if len(SYSTEMS[name].seeds) == 1:
-            curves.plot(spent, bleu, "o-", color=f"C{i}")
-        ends.plot(result["formula"], result["bleu"], "o", color=f"C{i}", label=name)
+            curves.plot(spent, bleu, "o-", color=color)
+        ends.plot(result["formula"], result["bleu"], "o", color=color, label=name)
     curves.set(xlabel="FLOPs counted, of one model", ylabel="BLEU", title="dev set, in training")
-    ends.set(xscale="log", xlabel="FLOPs by the formula: time x rate", title="test2016, at the end")
-    ends.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    ends.set(xlabel="FLOPs by the formula: time x rate", title="test2016, at the end")
+    for axes in (curves, ends):
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    once = dict(zip(*reversed(ends.get_legend_handles_labels()), strict=True))
+    ends.legend(once.values(), once, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
@@ -201,7 +208,7 @@ def arguments(doc: str, script: str, *, names: list[str], flops: float) -> argpa
 def main() -> None:
     """Train what is missing, print, draw."""
     args = arguments(__doc__, "table2", names=list(SYSTEMS), flops=2e13)
-    results = {n: r for n, r in records("table2").items() if r["budget"] == args.flops}
+    results = {r["name"]: r for r in records("table2") if r["budget"] == args.flops}
     data = prepared(recipe_of(SYSTEMS["Transformer"]), args.runs / "data")
     for name in args.systems:
         if name not in results:
@@ -211,7 +218,7 @@ def main() -> None:
         show({name: results[name]})
     show(results)
     if not args.no_record:
-        draw(RESULTS / "table2.png", results)
+        draw(RESULTS / "table2.png", records("table2"))
 
 
 if __name__ == "__main__":

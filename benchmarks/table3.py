@@ -102,7 +102,7 @@ def train_missing(
     rows: Sequence[tuple[str, int]], small: Recipe, args: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
     """Train and record each row and seed that has no record yet; return all that are known."""
-    results = records("table3")
+    results = {r["name"]: r for r in records("table3")}
     data = prepared(small, args.runs / "data")
     for row, seed in rows:
         name = name_of(row, seed)
