@@ -14,7 +14,7 @@ import torch
 import yakusu
 from common import record, start
 from yakusu.batches import Batch
-from yakusu.errors import ModelError
+from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.training.cost import SUSTAINED, by_formula, count_flops, sustained_flops
@@ -25,6 +25,11 @@ PAPER = {"base": 3.3e18, "big": 2.3e19}  # 12 hours and 3.5 days on 8 P100
 def of_recipe(name: str, length: int) -> dict[str, Any]:
     """What training by a recipe would cost."""
     recipe = yakusu.load_recipe(name)
+    if recipe.tokenizer.target == "tokens":
+        raise RecipeError(
+            f"the target vocabulary of {name} is as large as its corpus has tokens: train it, and "
+            "name the model folder"
+        )
     size = recipe.tokenizer.vocab_size
     model = build(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
     n_pairs = 8

@@ -6,7 +6,7 @@ is several batches. The order is a pure function of (seed, epoch).
 B batch, S source, T target.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -47,6 +47,15 @@ class Batch:
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
         return Batch(self.src.to(device, non_blocking=True), self.tgt.to(device, non_blocking=True))
+
+    def split(self, n_positions: int) -> "Iterator[Batch]":
+        """The same pairs, as padded, so few at a time that a side has at most `n_positions`.
+
+        A pair that has more is alone.
+        """
+        n_pairs = max(1, n_positions // max(self.src.shape[1], self.tgt.shape[1]))
+        parts = zip(self.src.split(n_pairs), self.tgt.split(n_pairs), strict=True)
+        return (Batch(src, tgt) for src, tgt in parts)
 
 
 def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indices]:

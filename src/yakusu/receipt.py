@@ -16,6 +16,7 @@ from yakusu.task import tasks
 from yakusu.training.cost import by_formula, count_flops, sustained_flops
 
 _COUNTED = 6  # batches
+_AT_ONCE = 2048  # positions of a side: what could be trained on shall not be too much to count
 
 
 def receipt(
@@ -84,7 +85,8 @@ def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
     n = min(len(batches), _COUNTED)
     chosen = [batches[(2 * i + 1) * len(batches) // (2 * n)] for i in range(n)]
     pads = {"src_pad": model.src_pad, "tgt_pad": model.tgt_pad}
-    counted = count_flops(model, (collate(pairs, batch, **pads) for batch in chosen))
+    parts = (part for batch in chosen for part in collate(pairs, batch, **pads).split(_AT_ONCE))
+    counted = count_flops(model, parts)
     share = n_positions(pairs, chosen) / n_positions(pairs, batches)
     return counted / share / int(pairs.tgt.lengths_of(seen).sum())
 

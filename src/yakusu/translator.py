@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import torch
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from yakusu.batches import pad
 from yakusu.compress.number_table import TableNumbers
@@ -230,6 +230,9 @@ class _Opened:
                 plan.put(model, plan.empty(model))
             weights = load_tensors(folder / "model.safetensors")
             model.load_weights(from_streams(from_int8(weights)))
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ModelError(f"{folder} does not fit together: {said}") from error
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ModelError(f"{folder} does not fit together: {error}") from error
         return cls(folder, model, Tokenizer.load(folder), languages, search, task)

@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from yakusu.batches import Batch
 from yakusu.model.base import Seq2Seq
@@ -84,6 +85,27 @@ def test_training_step_of_a_transformer_is_counted_as_by_hand(
     products = n_layers * (encoder + decoder) + B * T * D * vocab_size
     # 2 FLOPs a product and sum; backward takes two products for each of forward.
     assert count_flops(model, [Batch(src, tgt)]) == 2 * 3 * products
+
+
+def test_fused_attention_counts_as_much_as_its_products(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny("transformer", d_model=D, n_heads=H, d_k=4, d_v=12)
+    batch = Batch(torch.full((B, S), 3), torch.full((B, T), 3))
+    with sdpa_kernel(SDPBackend.MATH):
+        plain = count_flops(model, [batch])
+    assert count_flops(model, [batch]) == plain
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])
+def test_parts_of_a_batch_count_as_much_as_the_whole(
+    tiny: Callable[..., Seq2Seq], name: str
+) -> None:
+    model = tiny(name)
+    batch = Batch(torch.randint(2, 9, (7, S)), torch.randint(2, 9, (7, T)))
+    batch.src[3, 2:], batch.tgt[5, 1:] = model.src_pad, model.tgt_pad
+    parts = list(batch.split(2 * S))
+    assert [len(part.src) for part in parts] == [2, 2, 2, 1]
+    assert [len(part.src) for part in batch.split(1)] == [1] * 7  # a pair is never cut
+    assert count_flops(model, parts) == count_flops(model, [batch])
 
 
 def test_counting_leaves_no_gradient(tiny: Callable[..., Seq2Seq]) -> None:

@@ -21,7 +21,7 @@ from yakusu.folder import read_json, save_folder
 from yakusu.model.base import models
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints, load_tensors
-from yakusu.training.gradient import seed_step
+from yakusu.training.state import seed_step
 from yakusu.training.trainer import Trainer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_losses.json"

@@ -85,8 +85,8 @@ def one_line(tree: Tree) -> str:
 
 
 def bare_label(label: str) -> str:
-    """A label without function and index: NP-SBJ-1 and NP=2 are NP; -LRB- and =2 stay."""
-    return re.split("[-=|]", label, maxsplit=1)[0] or label
+    """A label without function and index: NP-SBJ-1 and NP=2 are NP; -LRB-, =2 and ADVP|PRT stay."""
+    return re.split("[-=]", label, maxsplit=1)[0] or label
 
 
 def _inner(node: Tree | str) -> bool:

@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from yakusu.batches import Batch
@@ -80,12 +79,10 @@ def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
 def counting() -> Iterator[FlopCounterMode]:
     """Counts the products made within; its `get_total_flops` tells.
 
-    Attention, and LSTMs on a GPU, run as plain products, for torch's counter does not look into
-    their kernels.
+    LSTMs on a GPU run as plain products, for torch's counter does not look into their kernel.
     """
     with (
         FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter,
-        sdpa_kernel(SDPBackend.MATH),
         torch.backends.cudnn.flags(enabled=False),
     ):
         yield counter
@@ -109,6 +106,16 @@ def _lstm_backward(x: Shape, w_x: Shape, w_h: Shape, *_: Any, out_shape: Any) ->
     return 2 * _lstm(x, w_x, w_h, out_shape=None)
 
 
+def _attention(q: Shape, k: Shape, v: Shape, *_: Any, **_mask: Any) -> int:
+    """Fused: queries (B, H, T, d_k) meet all keys (B, H, S, d_k), and weigh all values."""
+    return 2 * prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
+
+
+def _attention_backward(_grad: Shape, *qkv: Any, **_mask: Any) -> int:
+    """As if the weights had been kept: that they are computed again spares memory, and is free."""
+    return 2 * _attention(*qkv)
+
+
 def _convolution_backward(grad: Shape, _x: Shape, weight: Shape, *rest: Any, out_shape: Any) -> int:
     """Each wanted gradient costs what forward does: 2 x outputs x the weights that make one.
 
@@ -124,4 +131,9 @@ _FORMULAS = {
     torch.ops.aten.mkldnn_rnn_layer: _lstm,
     torch.ops.aten.mkldnn_rnn_layer_backward: _lstm_backward,
     torch.ops.aten.convolution_backward: _convolution_backward,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
+    torch.ops.aten._scaled_dot_product_flash_attention_backward: _attention_backward,
+    torch.ops.aten._scaled_dot_product_efficient_attention_backward: _attention_backward,
+    torch.ops.aten._scaled_dot_product_cudnn_attention_backward: _attention_backward,
 }

@@ -151,9 +151,3 @@ class Gradient:
 
 def _longest(pairs: Pairs, batch: Indices) -> int:
     return int(max(pairs.src.lengths_of(batch).max(), pairs.tgt.lengths_of(batch).max()))
-
-
-def seed_step(seed: int, step: int, rank: int = 0) -> None:
-    """Make torch's random numbers a pure function of (seed, step, rank)."""
-    entropy = np.random.SeedSequence([seed, step, rank])
-    torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))

@@ -1,8 +1,11 @@
-"""All that a run is besides its tensors, and the time that it takes."""
+"""All that a run is besides its tensors: where it is, the time it takes, its random numbers."""
 
 import time
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import torch
 
 
 @dataclass
@@ -61,3 +64,9 @@ class Clock:
         speed = (self.state.target_tokens - tokens) / max(now - before, 1e-9)
         self.note = f"{speed:,.0f} target tokens/s"
         return round(speed, 1)
+
+
+def seed_step(seed: int, step: int, rank: int = 0) -> None:
+    """Make torch's random numbers a pure function of (seed, step, rank)."""
+    entropy = np.random.SeedSequence([seed, step, rank])
+    torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))

@@ -24,14 +24,14 @@ from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Task
 from yakusu.training.config import TrainingConfig
 from yakusu.training.device import made_by, out_of_memory
-from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of, seed_step
+from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of
 from yakusu.training.limits import expected_steps, limit_reached
 from yakusu.training.loss import zero_point
 from yakusu.training.parallel import Group
 from yakusu.training.saving import Saving, restore
 from yakusu.training.schedule import lrate
 from yakusu.training.sharding import whole, whole_model
-from yakusu.training.state import Clock, TrainerState
+from yakusu.training.state import Clock, TrainerState, seed_step
 from yakusu.training.stop import Stop
 
 _LOG_SECONDS = 60.0  # something is to be seen this often

@@ -91,8 +91,8 @@ def head_statistics(
                 totals.setdefault(role, _Totals()).add(measures, n_rows)
     if not n_pairs:
         raise DataError(
-            f"none of {n_read} pairs can be looked at: give sentences of at most {min(most)} "
-            "tokens on both sides, eos counted"
+            f"none of {n_read} pairs can be looked at: give sentences on both sides, of at most "
+            f"{min(most)} tokens, eos counted"
         )
     heads = [head for role, total in totals.items() for head in total.heads(role)]
     return Statistics(n_pairs, n_read - n_pairs, tuple(heads))
