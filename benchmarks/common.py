@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -40,6 +41,9 @@ def start(main: Callable[[], None]) -> None:
     except SignalError as error:
         print(error, file=sys.stderr)
         sys.exit(128 + error.signal)
+    except KeyboardInterrupt:
+        print("SIGINT: stopped", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except YakusuError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

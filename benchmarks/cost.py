@@ -52,6 +52,8 @@ def of_model(folder: Path) -> dict[str, Any]:
     if not (folder / "receipt.json").exists():
         raise ModelError(f"{folder} is no model folder: name the folder model of a run")
     facts = read_json(folder / "receipt.json")
+    if "flops" not in facts:
+        raise ModelError(f"{folder / 'receipt.json'} does not say what training it took")
     return {
         "parameters": facts["parameters"],
         "steps": facts["steps"],

@@ -115,7 +115,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, epilog="example: python benchmarks/parsing_f1.py --runs runs/parsing"
     )
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("YAKUSU_DATA", "data")))
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(os.environ.get("YAKUSU_DATA", "data")),
+        help="folder with treebank/{train,dev}.mrg and gum_const/train.mrg; else $YAKUSU_DATA",
+    )
     parser.add_argument("--runs", type=Path, required=True, help="where the run folders go")
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--weight", type=float, default=0.5, help="of a machine-made tree")

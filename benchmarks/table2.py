@@ -198,11 +198,17 @@ def arguments(doc: str, script: str, *, names: list[str], flops: float) -> argpa
         epilog=f"example: python benchmarks/{script}.py --runs runs/{script}",
     )
     parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
-    parser.add_argument("--systems", nargs="*", default=names, choices=list(SYSTEMS))
-    parser.add_argument("--flops", type=float, default=flops, help="the budget of a model")
-    parser.add_argument("--src", type=Path, default=corpus / "test2016.en")
-    parser.add_argument("--ref", type=Path, default=corpus / "test2016.de")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--systems", nargs="*", default=names, choices=list(SYSTEMS), help="in quotes; else all"
+    )
+    parser.add_argument(
+        "--flops", type=float, default=flops, help="the budget of a model, %(default)g"
+    )
+    parser.add_argument(
+        "--src", type=Path, default=corpus / "test2016.en", help="else $YAKUSU_DATA/multi30k's"
+    )
+    parser.add_argument("--ref", type=Path, default=corpus / "test2016.de", help="likewise")
+    parser.add_argument("--threads", type=int, default=1, help="of torch, %(default)s")
     parser.add_argument("--no-record", action="store_true", help="only print the result")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

@@ -363,7 +363,7 @@ def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: of 1 pairs read, none is left to validate on: "
-        "give more text or loosen the filters"
+        "give more text or a dev set of its own, or loosen the filters"
     )
 
 

@@ -248,7 +248,8 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path
         ),
         (
             "[model]\nd_model = 100\nn_heads = 8\n",
-            "line 1: d_model = 100 does not divide into n_heads = 8: set d_k and d_v",
+            "line 1: model.d_model = 100 does not divide into model.n_heads = 8: set model.d_k and "
+            "model.d_v",
         ),
         (
             "[data.train]\nsrc_column = 1.5\n",

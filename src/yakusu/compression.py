@@ -118,7 +118,8 @@ def compress_translator(
     Raises:
         ModelError: The folder is incomplete or corrupt, or compressed already.
         RunError: `out` is there already.
-        DataError: M or K does not suit the tables, or the texts do not belong together.
+        DataError: M or K does not suit the tables, or the texts do not belong together or to a
+            parser.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
     if out.exists():
@@ -129,6 +130,8 @@ def compress_translator(
     translator = Translator.load(folder)
     learnt = translator.model
     assert isinstance(learnt, Seq2Seq)  # one folder, one model
+    if test and translator.task_name != "translation":
+        raise DataError(f"{folder} is a parser, which BLEU does not suit: use 'yakusu evaluate'")
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is compressed already: compress the model that it came from")
     if test:

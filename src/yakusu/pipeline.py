@@ -9,12 +9,14 @@ import torch
 from pydantic import ValidationError
 
 from yakusu.averaging import average, averaged
+from yakusu.corpus import read_sources
 from yakusu.data import Pairs
 from yakusu.errors import ModelError, RecipeError
 from yakusu.evaluation import DevScore
 from yakusu.folder import read_json, save_folder, verify_folder
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
+from yakusu.parsing.files import holds_trees
 from yakusu.preparation import Preparation, Prepared, refuse_changed
 from yakusu.progress import Progress, Silent
 from yakusu.receipt import story
@@ -200,7 +202,7 @@ def verify(folder: str | Path) -> list[str]:
 
 def translate(
     model: str | Path,
-    sentences: Iterable[str],
+    sentences: Path | Iterable[str],
     *,
     ensemble: Sequence[str | Path] = (),
     beam: int = 0,
@@ -214,7 +216,7 @@ def translate(
 
     Args:
         model: A model folder.
-        sentences: One a line.
+        sentences: A file, or lines; of trees, which a parser takes too, their words.
         ensemble: Folders of more models of the same vocabulary, to decide together with it.
         beam: Width of the beam; 0 for the recipe's.
         alpha: Of the length penalty; None for the recipe's.
@@ -224,10 +226,16 @@ def translate(
         device: Where to translate.
 
     Raises:
-        ModelError: A folder is incomplete or corrupt, or holds another vocabulary.
+        ModelError: A folder is incomplete or corrupt, or holds another vocabulary; or the file is
+            trees and the model no parser.
+        DataError: The file cannot be read.
     """
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
+    if isinstance(sentences, Path):
+        if translator.task_name != "parsing" and holds_trees(sentences):
+            raise ModelError(f"{model} translates and {sentences} are trees: name a parser")
+        sentences = read_sources(sentences)
     changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
     search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}
     try:

@@ -309,9 +309,11 @@ def _require(is_left: bool, purpose: str, corpus: Corpus, report: FilterReport) 
         return
     names = " and ".join(str(file) for file in corpus.files)
     if not report.read:
-        raise DataError(f"{names}: no sentence pair is there: check the files")
+        kind = "tree" if corpus.trees else "sentence pair"
+        raise DataError(f"{names}: no {kind} is there: check the files")
+    other = " or a dev set of its own," if purpose == "validate" else ""
     filters = f"the filters, which dropped {report.losses}" if report.losses else "the filters"
     raise DataError(
-        f"{names}: of {report.read:,} pairs read, none is left to {purpose} on: give more text or "
-        f"loosen {filters}"
+        f"{names}: of {report.read:,} pairs read, none is left to {purpose} on: give more "
+        f"text{other} or loosen {filters}"
     )

@@ -10,9 +10,11 @@ from typing import ClassVar
 
 import torch
 
+from yakusu.errors import DataError
 from yakusu.metrics import Score, score
 from yakusu.parsing.brackets import bracketed, flat, linearised, tree_words
 from yakusu.parsing.constraint import BracketRules, TreeConstraint
+from yakusu.parsing.files import begins_as_tree
 from yakusu.registry import Registry
 from yakusu.search import Constraint
 from yakusu.tokenizer import EOS, Tokenizer
@@ -32,7 +34,11 @@ class Task(ABC):
 
     @abstractmethod
     def source(self, line: str) -> str:
-        """A source line as its vocabulary reads it."""
+        """A source line as its vocabulary reads it.
+
+        Raises:
+            DataError: It cannot be one.
+        """
 
     @abstractmethod
     def target(self, line: str) -> str:
@@ -116,6 +122,11 @@ class ParsingTask(Task):
     makes = "parser"
 
     def source(self, line: str) -> str:
+        if begins_as_tree(line):
+            raise DataError(
+                f"'{line.strip()[:40]}' is a tree, and what is parsed is words: name a file of "
+                "trees to have theirs parsed anew"
+            )
         return " ".join(tree_words(line))
 
     def target(self, line: str) -> str:

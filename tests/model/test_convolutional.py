@@ -210,6 +210,8 @@ def test_dilations_are_read_from_a_list_and_begin_anew() -> None:
     assert config_of(sizes.model_dump(mode="json")) == sizes
     with pytest.raises(ValidationError, match="greater than 0"):
         config_of({"name": "convolutional", "dilations": [1, 0]})
+    with pytest.raises(ValidationError, match="dilations has 3 values and"):
+        config_of({"name": "convolutional", "n_layers": 2, "dilations": [1, 2, 4]})
 
 
 def test_learned_positions_bound_the_length(tiny: Callable[..., Seq2Seq]) -> None:

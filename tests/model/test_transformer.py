@@ -179,7 +179,7 @@ def test_two_vocabularies_work_with_decoder_tying(tiny: Callable[..., Seq2Seq]) 
 
 
 def test_d_model_that_heads_do_not_divide_is_refused_unless_d_k_and_d_v_are_set() -> None:
-    with pytest.raises(ValidationError, match=r"d_model = 512 does not divide into n_heads = 7"):
+    with pytest.raises(ValidationError, match="= 512 does not divide into"):
         TransformerConfig(n_heads=7)
     with pytest.raises(ValidationError, match="does not divide"):
         TransformerConfig(n_heads=7, d_k=64)

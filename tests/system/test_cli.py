@@ -736,17 +736,20 @@ def test_python_m_yakusu_is_yakusu_with_its_exit_codes(tmp_path: Path) -> None:
     )
 
 
-def test_a_reader_that_leaves_early_sees_no_traceback(model: Path) -> None:
-    translating = f"{sys.executable} -m yakusu translate {model} --batch 2 --window 2"
-    command = f"set -o pipefail; {translating} | head -1"
+@pytest.mark.parametrize(
+    ("verb", "reader"), [("translate --batch 2 --window 2", "head -1"), ("verify", "true")]
+)
+def test_a_reader_that_leaves_early_sees_no_traceback(model: Path, verb: str, reader: str) -> None:
+    command = f"set -o pipefail; {sys.executable} -m yakusu {verb} {model} | {reader}"
     done = subprocess.run(
         ["bash", "-c", command],
         input=text(["the old ferry"] * 3000),
         capture_output=True,
         check=False,
     )
-    assert done.stdout.count(b"\n") == 1
+    assert done.stdout.count(b"\n") <= 1
     assert done.returncode == 128 + signal.SIGPIPE
+    assert b"nobody reads the output" in done.stderr
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
 
 
@@ -1014,6 +1017,13 @@ def test_a_closed_stream_is_told(
 # ---- parsing -------------------------------------------------------------------------------------
 
 
+def test_trees_are_no_text_to_translate(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("(S (NP (DT the) (NN boat)))\n")
+    for place in (tmp_path / "a.mrg", tmp_path):
+        told = fails(run_yakusu("translate", model, place))
+        assert told == f"{model} translates and {place} are trees: name a parser"
+
+
 def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     run_yakusu: Yakusu, tmp_path: Path
 ) -> None:
@@ -1039,6 +1049,11 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     said = run_yakusu("translate", model, "--beam", "3", stdin=b"the (new) boat\n\n")
     tree, empty = said.out.split("\n")[:2]
     assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
+    told = fails(run_yakusu("translate", model, stdin=trees[0].encode()))
+    assert "is a tree, and what is parsed is words" in told
+    options = ("--encoder", "--src", dev, "--ref", dev)
+    told = fails(run_yakusu("compress", model, tmp_path / "small", *options))
+    assert told.startswith(f"{model} is a parser, which BLEU does not suit")
     said = run_yakusu("evaluate", model, dev)
     assert [line.split(" = ")[0] for line in said.out.splitlines()] == [
         "F1",

@@ -17,7 +17,6 @@ import yakusu
 from yakusu.cli import compression, view
 from yakusu.cli.options import Device, Model
 from yakusu.cli.shown import Remarks, Shown, command, err, escape
-from yakusu.corpus import read_sources
 from yakusu.errors import DataError, RunError, SignalError, YakusuError
 from yakusu.parsing.files import holds_trees
 from yakusu.recipes import recipe_names
@@ -79,7 +78,7 @@ def main() -> None:
     try:
         if sys.stdout is None:
             raise RunError("standard output is closed: open it, as by > file")
-        app(standalone_mode=True)
+        _run()
     except SignalError as error:
         err.print(escape(str(error)))
         sys.exit(128 + error.signal)
@@ -96,6 +95,20 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         err.print(f"[bold red]error:[/] {escape(place + (error.strerror or str(error)))}")
         sys.exit(2)
+
+
+def _run() -> None:
+    """Run the verb; that nobody reads what it prints is told as a signal, for Click hides it."""
+    try:
+        try:
+            app(standalone_mode=True)
+        finally:
+            sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as done:
+        if not isinstance(done.__context__ or done, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+        raise SignalError("stopped: nobody reads the output any more", SIGPIPE) from done
 
 
 @app.callback(invoke_without_command=True)
@@ -212,7 +225,7 @@ def translate(
     arriving = Arriving(decode_lines(_stdin(), "standard input"))
     found = yakusu.translate(
         model,
-        arriving if source == "-" else read_sources(source),
+        arriving if source == "-" else Path(source),
         ensemble=ensemble or (),
         beam=beam,
         alpha=alpha,
@@ -242,11 +255,7 @@ def _tell_speed(n_sentences: int, n_tokens: int, seconds: float) -> None:
 
 def _print_best(number: int, best: "list[Translation]", *, alone: bool) -> None:
     lines = [t.text if alone else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
-    try:
-        print("\n".join(lines), flush=True)
-    except BrokenPipeError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
-        raise SignalError("stopped: nobody reads the translations any more", SIGPIPE) from error
+    print("\n".join(lines), flush=True)
 
 
 @app.command()

@@ -23,7 +23,7 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, masked_softmax
@@ -43,6 +43,15 @@ class ConvolutionalConfig(ModelConfig):
     decoder_kernel: int = Field(3, ge=1)
     dilations: tuple[PositiveInt, ...] = Field((1,), min_length=1, strict=False)  # layer by layer
     max_positions: int = Field(1024, ge=1)
+
+    @model_validator(mode="after")
+    def _dilations_are_of_use(self) -> "ConvolutionalConfig":
+        if len(self.dilations) > self.n_layers:
+            raise ValueError(
+                f"model.dilations has {len(self.dilations)} values and model.n_layers = "
+                f"{self.n_layers}: give at most one a layer"
+            )
+        return self
 
     @property
     def max_length(self) -> int:

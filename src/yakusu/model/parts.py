@@ -76,7 +76,8 @@ class TransformerConfig(ModelConfig):
         missing = {"d_k", "d_v"} - values.keys()
         if missing and d_model % n_heads:
             raise ValueError(
-                f"d_model = {d_model} does not divide into n_heads = {n_heads}: set d_k and d_v"
+                f"model.d_model = {d_model} does not divide into model.n_heads = {n_heads}: set "
+                "model.d_k and model.d_v"
             )
         return {**values, **dict.fromkeys(missing, d_model // n_heads)}
 

@@ -26,7 +26,12 @@ def holds_trees(place: str | Path) -> bool:
     if path.is_dir():
         return any(map(is_tree_file, path.rglob("*")))
     # A pipe can be read once, so it is left alone.
-    return path.is_file() and bool(_TREE.match(" ".join(islice(raw_lines(path), _HEAD))))
+    return path.is_file() and begins_as_tree(" ".join(islice(raw_lines(path), _HEAD)))
+
+
+def begins_as_tree(text: str) -> bool:
+    """Whether a text begins as a tree does."""
+    return bool(_TREE.match(text))
 
 
 def tree_files(place: str | Path) -> list[Path]:
