@@ -105,13 +105,13 @@ def show(results: dict[str, dict[str, Any]]) -> None:
         print(row + "  ".join(f"{point['bleu']:26.2f}" for point in points))
 
 
-def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
-    """The lecture notes' graph."""
+def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
+    """The lecture notes' graph, with all budgets."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
-    for name, result in results.items():
-        points = result["points"]
-        axes.plot([p["words"] for p in points], [p["bleu"] for p in points], "o-", label=name)
+    for result in results:
+        points, label = result["points"], f"{result['name']}, {result['budget']:g} FLOPs"
+        axes.plot([p["words"] for p in points], [p["bleu"] for p in points], "o-", label=label)
     axes.set(xlabel="source words", ylabel="BLEU", ylim=(0, None))
     axes.set_title("test2016, captions alone and up to four joined")
     axes.legend()
@@ -131,7 +131,7 @@ def main() -> None:
                 record("length", results[name], seed=1, threads=args.threads)
     show(results)
     if not args.no_record:
-        draw(RESULTS / "length.png", results)
+        draw(RESULTS / "length.png", records("length"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What the benchmarks of the tables compute, against answers known beforehand."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,3 +93,11 @@ def test_a_script_says_an_error_in_a_sentence(
     with pytest.raises(SystemExit) as exited:
         start(fail)
     assert exited.value.code == code and capsys.readouterr().err == told
+
+
+def test_every_file_that_the_paper_map_names_is_there() -> None:
+    root = Path(common.__file__).parents[1]
+    named = re.findall(r"`([\w/.-]+\.(?:py|toml|json))`", (root / "docs/paper-map.md").read_text())
+    assert len(named) > 40
+    places = (root, root / "src" / "yakusu")
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
