@@ -105,7 +105,7 @@ def _run() -> None:
         finally:
             sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as done:
-        if not isinstance(done.__context__ or done, BrokenPipeError):
+        if not any(isinstance(each, BrokenPipeError) for each in (done, done.__context__)):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
         raise SignalError("stopped: nobody reads the output any more", SIGPIPE) from done
