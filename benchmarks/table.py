@@ -1,6 +1,6 @@
 """Make the table of results in benchmarks/README.md from benchmarks/results/*.json.
 
-The newest record of each benchmark and size is shown; the files keep them all.
+The newest record of each thing measured is shown; the files keep them all.
 """
 
 import argparse
@@ -31,7 +31,8 @@ def rows_of(record: Record, name: str) -> Iterator[list[str]]:
     if "sides" not in record and "peak_mib" not in record:
         known = ("score", "signature", "paper", "seconds", "not_reproduced_because")
         facts = ", ".join(f"{key} {record[key]}" for key in known if key in record)
-        yield [f"{name}: {record.get('name', '')}", facts, "", ""]
+        within = f", {record['budget']:g} FLOPs" if "budget" in record else ""
+        yield [f"{name}: {record.get('name', '')}{within}", facts, "", ""]
 
 
 def newest(records: list[Record]) -> list[Record]:

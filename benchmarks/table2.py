@@ -79,11 +79,7 @@ def recipe_of(system: System) -> Recipe:
 def within(flops: float, recipe: Recipe, data: Path) -> Recipe:
     """The recipe with as many steps as a budget of FLOPs allows."""
     pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(data)
-    model = build(
-        recipe.model,
-        src_vocab_size=tokenizer.src_vocab_size,
-        tgt_vocab_size=tokenizer.tgt_vocab_size,
-    )
+    model = build(recipe.model, **tokenizer.vocab_sizes)
     batch_tokens = recipe.batches.batch_tokens_on("cpu")
     epoch = epoch_steps(
         pairs, step_tokens=STEP_TOKENS, batch_tokens=batch_tokens, seed=recipe.seed, epoch=0
@@ -168,8 +164,8 @@ def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
     colors = {name: f"C{i}" for i, name in enumerate(SYSTEMS)}
-    for result in sorted(results, key=lambda result: list(SYSTEMS).index(result["name"])):
-        name, color = result["name"], colors[result["name"]]
+    for name, result in ((name, r) for name in SYSTEMS for r in results if r["name"] == name):
+        color = colors[name]
         steps, bleu = zip(*result["curve"], strict=True)
         spent = [result["budget"] * step / result["steps"] for step in steps]
         if len(SYSTEMS[name].seeds) == 1:

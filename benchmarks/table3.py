@@ -115,7 +115,7 @@ def train_missing(
             "name": name,
             "score": f"dev perplexity {validation['dev_perplexity']:.2f}, {facts['scores'][0]}",
             "paper": f"{paper.perplexity:.2f}, {paper.bleu:.1f} (WMT 2014 en-de, full size)",
-            "perplexity": round(validation["dev_perplexity"], 3),
+            "perplexity": round(validation["dev_perplexity"], 2),
             "bleu": round(validation["dev_bleu"], 2),
             "minutes": round(validation["seconds"] / 60, 1),
             "parameters": facts["parameters"],

@@ -353,7 +353,7 @@ def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
 def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: of 2 pairs read, none is left to train on: "
+        f"{files[0]} and {files[1]}: of 2 sentence pairs read, none is left to train on: "
         "give more text or loosen the filters, which dropped 2 empty"
     )
 
@@ -362,15 +362,15 @@ def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("hello world", "hallo welt")])
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 1 pairs read, none is left to validate on: "
-        "give more text or a dev set of its own, or loosen the filters"
+        f"{files[0]} and {files[1]}: of 1 sentence pairs read, none is left to validate on: "
+        "give more text, or a dev set of its own, or loosen the filters"
     )
 
 
 def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 400 pairs read, none is left to train on: "
+        f"{files[0]} and {files[1]}: of 400 sentence pairs read, none is left to train on: "
         "give more text or loosen the filters, which dropped 400 too long"
     )
 

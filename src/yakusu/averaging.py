@@ -104,11 +104,7 @@ def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress
     recipe, data = load_recipe(run / "recipe.toml"), run / "data"
     tokenizer = Tokenizer.load(data)
     weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
-    model = build(
-        recipe.model,
-        src_vocab_size=tokenizer.src_vocab_size,
-        tgt_vocab_size=tokenizer.tgt_vocab_size,
-    ).to(pick_device(recipe.training.device))
+    model = build(recipe.model, **tokenizer.vocab_sizes).to(pick_device(recipe.training.device))
     model.load_weights(weights)
     score = DevScore(recipe, tokenizer, data, Group(), progress)(model)
     facts = receipt(

@@ -1,6 +1,6 @@
 """The verbs as functions; here alone the stages are wired together."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from yakusu.averaging import average, averaged
 from yakusu.corpus import read_sources
 from yakusu.data import Pairs
 from yakusu.errors import ModelError, RecipeError
-from yakusu.evaluation import DevScore
+from yakusu.evaluation import DevScore, Text
 from yakusu.folder import read_json, save_folder, verify_folder
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
@@ -167,11 +167,7 @@ def _beginning(trainer: Trainer, resumed: bool) -> str:
 
 def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:
     torch.manual_seed(recipe.seed)
-    return build(
-        recipe.model,
-        src_vocab_size=tokenizer.src_vocab_size,
-        tgt_vocab_size=tokenizer.tgt_vocab_size,
-    )
+    return build(recipe.model, **tokenizer.vocab_sizes)
 
 
 def verify(folder: str | Path) -> list[str]:
@@ -202,7 +198,7 @@ def verify(folder: str | Path) -> list[str]:
 
 def translate(
     model: str | Path,
-    sentences: Path | Iterable[str],
+    sentences: Text,
     *,
     ensemble: Sequence[str | Path] = (),
     beam: int = 0,
@@ -232,7 +228,7 @@ def translate(
     """
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
-    if isinstance(sentences, Path):
+    if isinstance(sentences, str | Path):
         if translator.task_name != "parsing" and holds_trees(sentences):
             raise ModelError(f"{model} translates and {sentences} are trees: name a parser")
         sentences = read_sources(sentences)

@@ -78,8 +78,9 @@ class Preparation:
         kept = [sift(source, recipe.filters, report, self.progress)]
         _require(bool(kept[0].any()), "train", source, report)
         dev_report = FilterReport() if recipe.data.dev else report
+        remedy = "give more text" if recipe.data.dev else "give more text, or a dev set of its own,"
         dev_corpus, dev_filters, dev = self._dev(kept[0], dev_report)
-        _require(bool(dev.any()), "validate", dev_corpus, dev_report)
+        _require(bool(dev.any()), "validate", dev_corpus, dev_report, remedy)
         if recipe.data.extra:
             kept.append(sift(recipe.data.extra, recipe.filters, report, self.progress))
             self._leave_out(kept[0], kept[1], chosen_pairs(dev_corpus, dev), report)
@@ -94,7 +95,7 @@ class Preparation:
         if recipe.data.dev and dev_report.losses:
             self.progress.say(f"left out of the dev set: {dev_report.losses}")
         _require(n_train > 0, "train", source, report)
-        _require(len(dev_pairs) > 0, "validate", dev_corpus, dev_report)
+        _require(len(dev_pairs) > 0, "validate", dev_corpus, dev_report, remedy)
         self._write_dev(folder, dev_pairs, tokenizer)
         if changed := _changed(paths, inputs):
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
@@ -303,17 +304,22 @@ def _corpora(recipe: Recipe) -> dict[str, Corpus]:
     return {"train": recipe.data.train, "extra": recipe.data.extra, "dev": recipe.data.dev}
 
 
-def _require(is_left: bool, purpose: str, corpus: Corpus, report: FilterReport) -> None:
+def _require(
+    is_left: bool,
+    purpose: str,
+    corpus: Corpus,
+    report: FilterReport,
+    remedy: str = "give more text",
+) -> None:
     """Refuse a corpus of which nothing is left to train or validate on."""
     if is_left:
         return
     names = " and ".join(str(file) for file in corpus.files)
+    kind = "tree" if corpus.trees else "sentence pair"
     if not report.read:
-        kind = "tree" if corpus.trees else "sentence pair"
         raise DataError(f"{names}: no {kind} is there: check the files")
-    other = " or a dev set of its own," if purpose == "validate" else ""
     filters = f"the filters, which dropped {report.losses}" if report.losses else "the filters"
     raise DataError(
-        f"{names}: of {report.read:,} pairs read, none is left to {purpose} on: give more "
-        f"text{other} or loosen {filters}"
+        f"{names}: of {report.read:,} {kind}s read, none is left to {purpose} on: {remedy} or "
+        f"loosen {filters}"
     )

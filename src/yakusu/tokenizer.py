@@ -140,6 +140,11 @@ class Tokenizer:
         """The pieces of a target sentence, eos last; an unknown one as the sentence has it."""
         return _surfaces(self._tgt, sentence)
 
+    @property
+    def vocab_sizes(self) -> dict[str, int]:
+        """V of both sides, pad included, as `build` takes them."""
+        return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
+
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
         """The written form of each target id."""
         return [self._tgt.id_to_piece(i) for i in ids]

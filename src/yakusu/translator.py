@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +23,7 @@ from yakusu.compress.number_table import TableNumbers
 from yakusu.compress.rows import from_int8
 from yakusu.compress.streams import from_streams
 from yakusu.compress.table import TableCodes, TablePlan
-from yakusu.errors import ModelError
+from yakusu.errors import DataError, ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
 from yakusu.model.architectures import build, config_of
 from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
@@ -134,13 +135,15 @@ class Translator:
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
+
+        Raises:
+            DataError: A sentence is none that the task knows: a tree, to a parser.
         """
         if isinstance(sentences, str):
             raise TypeError("one sentence is given where several are read: put it into a list")
         n_read = 0
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
-            numbered = enumerate(self._read(lines), start=n_read + 1)
-            ids = [self._cut(number, *sentence) for number, sentence in numbered]
+            ids = [self._cut(*sentence) for sentence in self._read(lines, n_read + 1)]
             n_read += len(lines)
             results = [[self._unsaid(line)] for line in lines]
             order = sorted(
@@ -152,10 +155,15 @@ class Translator:
                     results[row] = best
             yield from results
 
-    def _read(self, lines: list[str]) -> Iterator[tuple[str, list[int]]]:
-        """Sentences with their ids."""
-        ids = self.tokenizer.encode_source([self.task.source(line) for line in lines])
-        return zip(lines, ids, strict=True)
+    def _read(self, lines: list[str], first: int) -> Iterator[tuple[int, str, list[int]]]:
+        """Sentences with their numbers, counted from `first`, and their ids."""
+        sources = []
+        for number, line in enumerate(lines, start=first):
+            try:
+                sources.append(self.task.source(line))
+            except DataError as error:
+                raise DataError(f"sentence {number}: {error}") from error
+        return zip(count(first), lines, self.tokenizer.encode_source(sources))
 
     def _unsaid(self, line: str) -> Translation:
         """What is answered to a sentence that the model does not read."""

@@ -737,7 +737,8 @@ def test_python_m_yakusu_is_yakusu_with_its_exit_codes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "reader"), [("translate --batch 2 --window 2", "head -1"), ("verify", "true")]
+    ("verb", "reader"),
+    [("translate --batch 2 --window 2", "head -1"), ("verify", "true"), ("verify", "true 2>&1")],
 )
 def test_a_reader_that_leaves_early_sees_no_traceback(model: Path, verb: str, reader: str) -> None:
     command = f"set -o pipefail; {sys.executable} -m yakusu {verb} {model} | {reader}"

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
 
 from yakusu.batches import Batch
 from yakusu.model.base import Seq2Seq
@@ -87,12 +88,15 @@ def test_training_step_of_a_transformer_is_counted_as_by_hand(
     assert count_flops(model, [Batch(src, tgt)]) == 2 * 3 * products
 
 
-def test_fused_attention_counts_as_much_as_its_products(tiny: Callable[..., Seq2Seq]) -> None:
-    model = tiny("transformer", d_model=D, n_heads=H, d_k=4, d_v=12)
-    batch = Batch(torch.full((B, S), 3), torch.full((B, T), 3))
-    with sdpa_kernel(SDPBackend.MATH):
-        plain = count_flops(model, [batch])
-    assert count_flops(model, [batch]) == plain
+@pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+def test_fused_attention_counts_as_much_as_its_products(backend: SDPBackend) -> None:
+    query = torch.ones(B, H, T, D, requires_grad=True)
+    keys = torch.ones(B, H, S, D, requires_grad=True)
+    with sdpa_kernel(backend), counting() as counter:
+        scaled_dot_product_attention(query, keys, keys).sum().backward()
+    kernels = [str(name) for name in counter.get_flop_counts()["Global"]]
+    assert any("flash" in name for name in kernels) == (backend is SDPBackend.FLASH_ATTENTION)
+    assert counter.get_total_flops() == 3 * B * H * 2 * (2 * T * S * D)
 
 
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])

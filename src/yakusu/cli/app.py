@@ -80,8 +80,10 @@ def main() -> None:
             raise RunError("standard output is closed: open it, as by > file")
         _run()
     except SignalError as error:
-        err.print(escape(str(error)))
-        sys.exit(128 + error.signal)
+        try:
+            err.print(escape(str(error)))
+        finally:  # where standard error is the closed pipe too
+            sys.exit(128 + error.signal)
     except YakusuError as error:
         err.print(f"[bold red]error:[/] {escape(str(error))}")
         sys.exit(2)

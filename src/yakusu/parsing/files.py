@@ -9,8 +9,9 @@ from yakusu.text import raw_lines
 
 _ANY = "*?["  # what makes a path a pattern
 _HEAD = 10  # lines of a file that tell trees from sentences
-# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag.
-_TREE = re.compile(r"\s*\((?:[^\sa-z()]*\s*\()+[^\s()]+\s+[^\s()]+\s*\)")
+# "(S (NP (DT The)", "( (S (DT The)": labels in capitals around a word with its tag; "((see above)"
+# and "((ALL RIGHT))" are words.
+_TREE = re.compile(r"\s*\((?:\s*\()?(?:[^\sa-z()]+\s*\()+[^\sa-z()]+\s+[^\s()]+\s*\)")
 
 
 def is_tree_file(path: Path) -> bool:

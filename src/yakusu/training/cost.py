@@ -106,12 +106,12 @@ def _lstm_backward(x: Shape, w_x: Shape, w_h: Shape, *_: Any, out_shape: Any) ->
     return 2 * _lstm(x, w_x, w_h, out_shape=None)
 
 
-def _attention(q: Shape, k: Shape, v: Shape, *_: Any, **_mask: Any) -> int:
+def _attention(q: Shape, k: Shape, v: Shape, *_args: Any, **_named: Any) -> int:
     """Fused: queries (B, H, T, d_k) meet all keys (B, H, S, d_k), and weigh all values."""
     return 2 * prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
 
 
-def _attention_backward(_grad: Shape, *qkv: Any, **_mask: Any) -> int:
+def _attention_backward(_grad: Shape, *qkv: Any, **_named: Any) -> int:
     """As if the weights had been kept: that they are computed again spares memory, and is free."""
     return 2 * _attention(*qkv)
 

@@ -208,7 +208,7 @@ def _require_text(side: str, text: str) -> None:
 
 def _within(limit: int, side: str, text: str, ids: list[int]) -> list[int]:
     if len(ids) < 2:  # eos alone
-        raise DataError(f"the {side} is empty: give another sentence, or a translation of your own")
+        raise DataError(f"the {side} is empty, so there is nothing to show: give another")
     if len(ids) > limit:
         raise DataError(
             f"the {side} '{text.strip()[:40]}...' has {len(ids)} tokens and can have {limit}: "
