@@ -453,7 +453,7 @@ def test_trees_stand_alone() -> None:
 def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
     assert fault("tiny", "model.name=recurrent").endswith(
         "model.d_ff belongs to model.name = 'transformer': leave it out, or begin with a recipe of "
-        "the other"
+        "the other, as 'base', 'lstm' or 'conv'"
     )
 
 

@@ -203,7 +203,7 @@ def _fault(
             named = " or ".join(f"'{name}'" for name in owners)
             return (
                 f"{where}: {key} belongs to model.name = {named}: leave it out, or begin with a "
-                "recipe of the other ('base', 'lstm' and 'conv' have one each)"
+                "recipe of the other, as 'base', 'lstm' or 'conv'"
             )
         known = [*_flat(_defaults(values).model_dump()), *Recipe.model_fields]
         namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
