@@ -7,7 +7,7 @@ import pytest
 from nltk.tree import Tree
 
 from yakusu.errors import DataError
-from yakusu.parsing.files import tree_files
+from yakusu.parsing.files import begins_as_tree, tree_files
 from yakusu.parsing.trees import (
     bare_label,
     clean,
@@ -157,3 +157,17 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trees.mrg.gz"
     path.write_bytes(gzip.compress(b"((NP (NN end)))\n"))
     assert [one_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]
+
+
+@pytest.mark.parametrize(
+    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
+)
+def test_text_that_begins_as_a_tree_is_one(tree: str) -> None:
+    assert begins_as_tree(tree)
+
+
+@pytest.mark.parametrize(
+    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
+)
+def test_sentences_in_brackets_are_words(words: str) -> None:
+    assert not begins_as_tree(words)
