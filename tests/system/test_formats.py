@@ -1,0 +1,99 @@
+"""Files written by yakusu 0.1.0 before its code was reorganised open, and give the same bytes.
+
+The files, and the script that wrote them, are in tests/fixtures/format-1. Every release of this
+major version must open them.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import yakusu
+from yakusu.compress import open_compressed
+
+FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
+EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
+MODELS = list(EXPECTED["translations"])
+VECTORS = list(EXPECTED["vectors"])
+# On another processor, or with another torch, sums are rounded differently.
+SAME_MACHINE = (EXPECTED["torch"], EXPECTED["cpu"]) == (
+    torch.__version__,
+    torch.backends.cpu.get_cpu_capability(),
+)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As when the files were written."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check(found: list[str], expected: list[str]) -> None:
+    """Compare lines of number, score and translation."""
+    if SAME_MACHINE:
+        assert found == expected
+        return
+    scores, wanted = ([float(line.split("\t")[1]) for line in lines] for lines in (found, expected))
+    assert scores == pytest.approx(wanted, abs=1e-2)
+
+
+def n_best(found: Iterator[list[Any]]) -> list[str]:
+    return [
+        f"{number}\t{each.score:.4f}\t{each.text}"
+        for number, best in enumerate(found, start=1)
+        for each in best
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_folder_translates_as_it_did(name: str) -> None:
+    found = n_best(yakusu.translate(FILES / name, FILES / "test.en", n_best=4))
+    check(found, EXPECTED["translations"][name])
+
+
+def test_an_ensemble_translates_as_it_did() -> None:
+    others = [FILES / "codes"]
+    found = yakusu.translate(FILES / "transformer", FILES / "test.en", ensemble=others, n_best=3)
+    check(n_best(found), EXPECTED["ensemble"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_folder_verifies(name: str) -> None:
+    assert any(line.startswith("whole: ") for line in yakusu.verify(FILES / name))
+
+
+def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    run, expected = tmp_path / "run", EXPECTED["resumed"]
+    shutil.copytree(FILES / "interrupted", run)
+    yakusu.train(yakusu.load_recipe(run / "recipe.toml", [f'run="{run}"']))
+    events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    losses = [event["loss"] for event in events if event["event"] == "train"][-10:]
+    assert losses == pytest.approx(expected["losses"], rel=0 if SAME_MACHINE else 1e-4)
+    if SAME_MACHINE:
+        assert digest(run / "model" / "model.safetensors") == expected["model.safetensors"]
+        found = [best[0].text for best in yakusu.translate(run / "model", FILES / "test.en")]
+        assert found == expected["translations"]
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_word_vectors_open_to_the_same_floats(name: str) -> None:
+    vectors, expected = open_compressed(FILES / name), EXPECTED["vectors"][name]
+    codes = hashlib.sha256(vectors.dense_codes().tobytes()).hexdigest()
+    assert codes == expected["codes"]
+    if SAME_MACHINE:
+        assert hashlib.sha256(vectors.dense().tobytes()).hexdigest() == expected["dense"]
+    nearest = vectors.most_similar("w1", topn=3)
+    assert [f"{cosine:.4f}\t{word}" for word, cosine in nearest] == expected["neighbours"]
