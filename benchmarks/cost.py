@@ -13,11 +13,11 @@ import torch
 
 import yakusu
 from common import record, start
-from yakusu.batches import Batch
+from yakusu.data.batches import Batch
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
-from yakusu.training.cost import SUSTAINED, by_formula, count_flops, sustained_flops
+from yakusu.training.flops import SUSTAINED, by_formula, count_flops, sustained_flops
 
 PAPER = {"base": 3.3e18, "big": 2.3e19}  # 12 hours and 3.5 days on 8 P100
 

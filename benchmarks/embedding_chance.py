@@ -14,9 +14,8 @@ import yakusu
 from common import record, start
 from embedding_translation import bleu, bleu_with, made_by, shu
 from yakusu.compress import ByCodes
-from yakusu.compress.number_table import NumberTable
-from yakusu.compress.table import CodedTable
-from yakusu.text import read_lines
+from yakusu.data.text import read_lines
+from yakusu.model.coded_tables import CodedTable, NumberTable
 
 RUNS = 10
 SIZE = (32, 16)  # M, K of Shu's codes

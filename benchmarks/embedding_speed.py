@@ -94,7 +94,7 @@ def epoch_of_shu(path: Path, size: tuple[int, int], steps: int) -> Cost:
 
     A first one is not counted: it finds the libraries cold.
     """
-    from yakusu.compress.gumbel import learn
+    from peers.gumbel import learn
 
     vectors = np.load(path)
     seconds = []

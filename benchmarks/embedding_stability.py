@@ -50,7 +50,7 @@ def run_shu(
     vectors: Path, size: tuple[int, int], tasks: Sequence[Path], *, seed: int, steps: int
 ) -> tuple[Scores, float]:
     """The scores of the rebuilt vectors, and the ratio."""
-    from yakusu.compress.gumbel import learn, ratio
+    from peers.gumbel import learn, ratio
 
     dense = read_vectors(vectors)
     n_codebooks, n_codes = size

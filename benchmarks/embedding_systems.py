@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from peers.gumbel import learn
+from peers.gumbel import ratio as ratio_of_gumbel
 from peers.quantisers import product_quantised, whole_rows
 from yakusu.compress import Rounding, compress, ratio
-from yakusu.compress.entropy import EntropyCodes
-from yakusu.compress.gumbel import learn
-from yakusu.compress.gumbel import ratio as ratio_of_gumbel
-from yakusu.compress.intrinsic import centred, whitened
+from yakusu.compress.storage import EntropyCodes
+from yakusu.vectors.wordtasks import centred, whitened
 
 CODES = (2, 4, 8, 16, 32)  # K
 STEPS = tuple(float(step) for step in np.geomspace(0.1, 1.6, 13).round(3))  # of whole numbers

@@ -20,7 +20,7 @@ from embedding_systems import Compressed, controls, numbers, peers, proposed, sh
 from word_tasks import PAPER_FLOATS, SLACK, TASKS, Scores, WordTasks, paper_sets, shown
 from yakusu.compress import read_vectors
 from yakusu.compress.blocks import Lost
-from yakusu.compress.intrinsic import centred
+from yakusu.vectors.wordtasks import centred
 
 Point = dict[str, Any]
 PAPER = {

@@ -14,15 +14,15 @@ from matplotlib.figure import Figure
 
 import yakusu
 from common import RESULTS, record, start
+from peers.gumbel import learn
+from peers.gumbel import ratio as shu_ratio
 from runs import slug
 from yakusu.compress import Budget, ByCodes, NumbersWithin
-from yakusu.compress.gumbel import learn
-from yakusu.compress.gumbel import ratio as shu_ratio
 from yakusu.compress.method import Method
-from yakusu.compression import ratio_of, share_lost, table_of
+from yakusu.data.text import read_lines
 from yakusu.model.table import DenseTable, Table
+from yakusu.pipeline.compress import ratio_of, share_lost, table_of
 from yakusu.progress import Silent
-from yakusu.text import read_lines
 
 # M as a share of the width, and K: ratios from about 2 to 200 for 6,000 x 128.
 SIZES = (

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.feedforward import FeedForward
-from yakusu.model.parts import TransformerConfig, decoder_mixing, encoder_mixing
+from yakusu.model.config import TransformerConfig
+from yakusu.model.layers import FeedForward
+from yakusu.model.parts import decoder_mixing, encoder_mixing
 from yakusu.model.self_attention import SelfAttention
 
 

@@ -18,8 +18,8 @@ import yakusu
 from common import RESULTS, record, start
 from runs import prepared, records, slug, trained
 from table2 import SYSTEMS, arguments, recipe_of, within
+from yakusu.data.text import read_lines
 from yakusu.recipe import Recipe
-from yakusu.text import read_lines
 
 NAMES = ("Transformer", "LSTM with attention", "LSTM with a fixed vector")
 TRAINED, TESTED = (1, 2, 3), (1, 2, 3, 4)  # captions joined

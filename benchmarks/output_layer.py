@@ -15,8 +15,8 @@ from torch import Tensor
 
 from common import in_turns, ratio, record, start
 from yakusu.compress import ByCodes, ByNumbers
-from yakusu.compression import table_of
 from yakusu.model.table import DenseTable, Table
+from yakusu.pipeline.compress import table_of
 from yakusu.progress import Silent
 
 KINDS = ("dense", "codes, M = D / 4", "whole numbers")

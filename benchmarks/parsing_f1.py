@@ -16,11 +16,11 @@ import torch
 
 import yakusu
 from common import record, start
+from yakusu.data.brackets import UNTAGGED, bracketed
+from yakusu.data.treefiles import tree_files
+from yakusu.data.trees import read_trees, tags_of, words_of
 from yakusu.metrics import Score
-from yakusu.parsing.brackets import UNTAGGED, bracketed
-from yakusu.parsing.files import tree_files
-from yakusu.parsing.score import DELETED
-from yakusu.parsing.trees import read_trees, tags_of, words_of
+from yakusu.tasks.evalb import DELETED
 
 # Table 4 of the paper: WSJ section 23, from 40,000 gold trees.
 PAPER = {

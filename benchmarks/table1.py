@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from common import RESULTS, record, start
 from layers import BY_N, LAYERS, Layer, Size
 from runs import records
-from yakusu.training.cost import counting
+from yakusu.training.flops import counting
 
 # Where the paper has not the whole row in its table.
 ELSEWHERE = {

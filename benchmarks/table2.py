@@ -21,14 +21,14 @@ from matplotlib.ticker import NullFormatter
 import yakusu
 from common import RESULTS, record, start
 from runs import prepared, records, slug, trained
-from yakusu.batches import epoch_steps
-from yakusu.data import Pairs
+from yakusu.data.batches import epoch_steps
+from yakusu.data.pairs import Pairs
+from yakusu.data.text import read_lines
+from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.model.architectures import build
-from yakusu.receipt import flops_per_token
+from yakusu.pipeline.receipt import flops_per_token
 from yakusu.recipe import Recipe
-from yakusu.text import read_lines
-from yakusu.tokenizer import Tokenizer
 
 HERE = Path(__file__).parent
 STEP_TOKENS = 2_000  # for all systems; small steps, for the budget is small

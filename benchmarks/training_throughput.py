@@ -23,7 +23,7 @@ import numpy as np
 import yakusu
 from common import in_turns, ratio, record, start
 from peers.common import Pair, Sizes, Throughput
-from yakusu.batches import cut_by_length
+from yakusu.data.batches import cut_by_length
 from yakusu.recipe import Recipe
 from yakusu_loop import Job, train
 

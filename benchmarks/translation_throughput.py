@@ -21,12 +21,13 @@ from torch import Tensor
 import yakusu
 from common import in_turns, ratio, record, start
 from peers.common import Sizes
-from yakusu.batches import pad
+from yakusu.data.batches import pad
+from yakusu.data.text import read_lines
+from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
 from yakusu.model.base import DecoderState
-from yakusu.model.transformer import Transformer, TransformerConfig, TransformerState
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer, TransformerState
 from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
-from yakusu.text import read_lines
-from yakusu.tokenizer import EOS, Tokenizer, TokenizerConfig
 
 TARGET = 1.4
 OURS, THEIRS = "yakusu", "generate (Hugging Face)"

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from yakusu.compress import WordVectors
-from yakusu.compress.intrinsic import (
+from yakusu.vectors.testsets import read_task
+from yakusu.vectors.wordtasks import (
     Analogy,
     Completion,
     Similarity,
@@ -24,7 +25,6 @@ from yakusu.compress.intrinsic import (
     centred,
     mean_of,
 )
-from yakusu.compress.testsets import read_task
 
 TASKS = ("analogy", "completion", "similarity")
 SLACK = {"analogy": 0.5, "completion": 0.5, "similarity": 0.005}  # that still is "without loss"

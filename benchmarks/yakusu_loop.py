@@ -10,14 +10,14 @@ import torch
 
 import yakusu
 from peers.common import WARMUP_STEPS, Throughput
-from yakusu.batches import cut_by_length, fullness
-from yakusu.data import Pairs
+from yakusu.data.batches import cut_by_length, fullness
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.device import keep_freed_memory
 from yakusu.metrics import Score
 from yakusu.model.base import models
 from yakusu.progress import Silent, Task
 from yakusu.recipe import Recipe
-from yakusu.tokenizer import Tokenizer
-from yakusu.training.device import keep_freed_memory
 from yakusu.training.trainer import Trainer
 
 

@@ -11,13 +11,14 @@ import pytest
 import torch
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
-from yakusu.batches import BatchConfig
-from yakusu.data import Pairs
+from yakusu.data.batches import BatchConfig
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
-from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
 from yakusu.progress import Silent
-from yakusu.tokenizer import EOS
 from yakusu.training.config import TrainingConfig
 from yakusu.training.trainer import Trainer
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from yakusu.errors import RecipeError
-from yakusu.model.architectures import config_of
 from yakusu.model.base import models
+from yakusu.model.config import config_of
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from yakusu import search as search_module
-from yakusu.batches import pad
+from yakusu.data.batches import pad
+from yakusu.data.tokenizer import EOS
 from yakusu.model.base import Seq2Seq
 from yakusu.search import (
     SOURCE_MULTIPLE,
@@ -22,7 +23,6 @@ from yakusu.search import (
     greedy_search,
     top_k,
 )
-from yakusu.tokenizer import EOS
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]

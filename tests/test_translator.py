@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 
+from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, write_json
+from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
-from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.model.transformer import Transformer
 from yakusu.search import SearchConfig
-from yakusu.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.translator import Translator, save_translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

@@ -11,29 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yakusu import compress, vectors, view
-    from yakusu.averaging import average
-    from yakusu.compression import compress_translator
-    from yakusu.demonstration import demo
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
-    from yakusu.evaluation import evaluate, evaluate_trees
-    from yakusu.pipeline import prepare, train, translate, verify
+    from yakusu.pipeline.average import average
+    from yakusu.pipeline.compress import compress_translator
+    from yakusu.pipeline.demo import demo
+    from yakusu.pipeline.evaluate import evaluate, evaluate_trees
+    from yakusu.pipeline.prepare import prepare
+    from yakusu.pipeline.receipt import verify
+    from yakusu.pipeline.train import train
+    from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, load_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
-_HOMES = {
-    **dict.fromkeys(("prepare", "train", "translate", "verify"), "pipeline"),
+_MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
     **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
     "Translator": "translator",
-    "average": "averaging",
-    "compress_translator": "compression",
-    "demo": "demonstration",
-    **dict.fromkeys(("evaluate", "evaluate_trees"), "evaluation"),
+    "average": "pipeline.average",
+    "compress_translator": "pipeline.compress",
+    "demo": "pipeline.demo",
+    **dict.fromkeys(("evaluate", "evaluate_trees"), "pipeline.evaluate"),
+    "prepare": "pipeline.prepare",
+    "train": "pipeline.train",
+    "translate": "pipeline.translate",
+    "verify": "pipeline.receipt",
 }
-_ROOMS = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
+_PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
 __all__ = [
     "DataError",
     "ModelError",
@@ -59,11 +65,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"yakusu.{name}")
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
-    return getattr(import_module(f"yakusu.{_HOMES[name]}"), name)
+    return getattr(import_module(f"yakusu.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

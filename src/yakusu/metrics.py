@@ -17,8 +17,8 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
+from yakusu.config import Registry, nearest
 from yakusu.errors import DataError, RecipeError
-from yakusu.registry import Registry, nearest
 
 
 @dataclass(frozen=True)

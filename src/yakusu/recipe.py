@@ -11,18 +11,16 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
-from yakusu.batches import BatchConfig
-from yakusu.config import Config
-from yakusu.corpus import Corpus, ExtraCorpus
+from yakusu.config import Config, nearest
+from yakusu.data.batches import BatchConfig
+from yakusu.data.corpus import Corpus, ExtraCorpus
+from yakusu.data.text import FilterConfig, language_of
+from yakusu.data.tokenizer import TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
-from yakusu.model.architectures import DEFAULT, AnyConfig, config_of
-from yakusu.model.base import models
+from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
 from yakusu.recipes import recipe_names
-from yakusu.registry import nearest
 from yakusu.search import SearchConfig
-from yakusu.text import FilterConfig, language_of
-from yakusu.tokenizer import TokenizerConfig
 from yakusu.training.config import TrainingConfig
 
 
@@ -196,9 +194,9 @@ def _fault(
         where = f"{name}, line {line}"
     if first["type"] == "union_tag_invalid":
         name = first["ctx"]["tag"]
-        return f"{where}: there is no model '{name}': {nearest(name, list(models))}"
+        return f"{where}: there is no model '{name}': {nearest(name, list(CONFIGS))}"
     if first["type"] == "extra_forbidden":
-        owners = [name for name in models if keys[-1] in models[name].Config.model_fields]
+        owners = [name for name in CONFIGS if keys[-1] in CONFIGS[name].model_fields]
         if keys[0] == "model" and owners:
             named = " or ".join(f"'{name}'" for name in owners)
             return (

@@ -17,9 +17,9 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from yakusu.config import Config
+from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, SearchModel
-from yakusu.model.product import MIN_ROWS
-from yakusu.tokenizer import EOS
+from yakusu.model.linear import MIN_ROWS
 
 # Attention over a multiple of 16 keys is the same whatever the padding. See docs/search.md.
 SOURCE_MULTIPLE = 16

@@ -18,22 +18,20 @@ from types import MappingProxyType
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from yakusu.batches import pad
-from yakusu.compress.number_table import TableNumbers
-from yakusu.compress.rows import from_int8
-from yakusu.compress.streams import from_streams
-from yakusu.compress.table import TableCodes, TablePlan
+from yakusu.data.batches import pad
+from yakusu.data.text import windows
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
-from yakusu.model.architectures import build, config_of
-from yakusu.model.base import ModelConfig, SearchModel, Seq2Seq
+from yakusu.model.architectures import build
+from yakusu.model.base import SearchModel, Seq2Seq
+from yakusu.model.coded_tables import TableCodes, TableNumbers, TablePlan
+from yakusu.model.config import ModelConfig, config_of
 from yakusu.model.ensemble import Ensemble
 from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
-from yakusu.task import tasks
-from yakusu.text import windows
-from yakusu.tokenizer import Tokenizer
-from yakusu.training.checkpoint import Tensors, load_tensors, save_tensors
-from yakusu.training.device import pick_device
+from yakusu.tasks.task import tasks
+from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 _plans: TypeAdapter[list[TableCodes | TableNumbers]] = TypeAdapter(list[TableCodes | TableNumbers])
 _log = logging.getLogger(__name__)

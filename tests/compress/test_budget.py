@@ -21,8 +21,8 @@ from yakusu.compress.budget import (
 )
 from yakusu.compress.codebook import Codebook, compress, ratio
 from yakusu.compress.codes import code
-from yakusu.compress.entropy import EntropyCodes
-from yakusu.compress.uniform import ONE_TIER, Rounding, Tier, tiers_from
+from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, tiers_from
+from yakusu.compress.storage import EntropyCodes
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from yakusu.compress.codebook import compress
 from yakusu.compress.compressor import CodebookCompressor, UniformCompressor
-from yakusu.compress.uniform import Rounding, entropy
+from yakusu.compress.lattice import Rounding, entropy
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -8,6 +8,7 @@ from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.budget import Budget, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook, compress
 from yakusu.compress.codes import code
+from yakusu.compress.lattice import Rounding, tiers_from
 from yakusu.compress.method import (
     ByCodes,
     ByNumbers,
@@ -16,7 +17,6 @@ from yakusu.compress.method import (
     Method,
     NumbersWithin,
 )
-from yakusu.compress.uniform import Rounding, tiers_from
 from yakusu.errors import DataError
 from yakusu.progress import Silent
 

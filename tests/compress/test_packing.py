@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.compress import packing
-from yakusu.compress.packing import PackedCodes, bits_of
+from yakusu.compress import storage as packing
+from yakusu.compress.storage import PackedCodes, bits_of
 
 
 def drawn(n_words: int, n_components: int, n_codes: int) -> packing.Codes:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from yakusu.batches import pad
+from yakusu.data.batches import pad
 from yakusu.model.base import Seq2Seq
 from yakusu.search import SearchConfig, beam_search
 

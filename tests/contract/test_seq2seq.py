@@ -10,10 +10,10 @@ import torch._dynamo
 from torch import Tensor
 
 from yakusu.compress.codebook import compress
-from yakusu.compress.packing import PackedCodes
-from yakusu.compress.table import CodedTable, TableCodes, TableName
+from yakusu.compress.storage import PackedCodes
+from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
-from yakusu.tokenizer import EOS
+from yakusu.model.coded_tables import CodedTable, TableCodes, TableName
 
 V, B, S = 12, 5, 9
 VARIANTS: dict[str, list[dict[str, Any]]] = {

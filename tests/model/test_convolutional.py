@@ -9,12 +9,11 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from yakusu.batches import pad
-from yakusu.model.architectures import config_of
+from yakusu.data.batches import pad
 from yakusu.model.base import Seq2Seq
+from yakusu.model.config import ConvolutionalConfig, config_of
 from yakusu.model.convolutional import (
     Convolutional,
-    ConvolutionalConfig,
     DecoderLayer,
     DotAttention,
     EncoderLayer,

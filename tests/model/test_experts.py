@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from yakusu.model.experts import Experts
-from yakusu.model.feedforward import FeedForward
+from yakusu.model.layers import FeedForward
 
 D, D_FF, E = 8, 16, 5
 

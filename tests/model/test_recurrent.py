@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from yakusu.model.recurrent import LuongAttention, Recurrent, RecurrentConfig
-from yakusu.tokenizer import EOS
-from yakusu.training.gradient import ModelLoss
+from yakusu.data.tokenizer import EOS
+from yakusu.model.config import RecurrentConfig
+from yakusu.model.recurrent import LuongAttention, Recurrent
+from yakusu.training.step import ModelLoss
 
 V, D = 12, 16
 SCALE = 4.0  # sqrt(D)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from yakusu.model.attention import AdditiveScore, DotProduct, ScaledDotProduct, Score, attention
-from yakusu.model.mixing import Window
+from yakusu.model.cache import Window
 from yakusu.model.self_attention import (
     CausalRestrictedSelfAttention,
     CausalSelfAttention,

@@ -11,8 +11,8 @@ from torch import nn
 
 from yakusu.errors import ModelError, RecipeError
 from yakusu.model.architectures import build
-from yakusu.model.base import ModelConfig, Seq2Seq
-from yakusu.model.parts import TransformerConfig
+from yakusu.model.base import Seq2Seq
+from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.recipe import load_recipe
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import yakusu
-from yakusu.corpus import Corpus, read_pairs
-from yakusu.data import Pairs
-from yakusu.preparation import Prepared
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import UNK, Tokenizer
+from yakusu.pipeline.prepare import Prepared
 from yakusu.recipe import load_recipe
-from yakusu.tokenizer import UNK, Tokenizer
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 pytestmark = [

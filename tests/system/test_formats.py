@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import yakusu
-from yakusu.compress import open_compressed
+from yakusu.vectors import open_compressed
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))

@@ -80,7 +80,7 @@ def result(run: Path) -> dict[str, str]:
 # ---- children that start fast --------------------------------------------------------------------
 
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["yakusu.pipeline", "yakusu.recipe"])
+_server.set_forkserver_preload(["yakusu.pipeline.train", "yakusu.recipe"])
 
 
 def _train(recipe: Recipe, before: Callable[[], None] | None = None) -> None:
@@ -156,7 +156,7 @@ class Mine:
 
     def __call__(self) -> None:
         import yakusu.folder
-        import yakusu.training.checkpoint as checkpoint
+        import yakusu.weights as checkpoint
 
         fsync, save_file, exchange = os.fsync, checkpoint.save_file, yakusu.folder._exchange
 

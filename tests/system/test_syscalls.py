@@ -41,7 +41,7 @@ CALLS = (
 PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616D61, -1  # linux/prctl.h
 
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["yakusu.pipeline", "yakusu.recipe"])
+_server.set_forkserver_preload(["yakusu.pipeline.train", "yakusu.recipe"])
 
 
 def recipe_for(corpus: Path, run: Path, *overrides: str) -> Recipe:

@@ -10,7 +10,8 @@ import torch
 
 from yakusu.errors import ModelError
 from yakusu.folder import FORMAT, save_folder, sha256, verify_folder
-from yakusu.training.checkpoint import average_tensors, checkpoints, load_tensors, save_tensors
+from yakusu.training.checkpoint import checkpoints
+from yakusu.weights import average_tensors, load_tensors, save_tensors
 
 
 def fill(folder: Path) -> None:

@@ -15,14 +15,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from yakusu.batches import pad
+from yakusu.data.batches import pad
 from yakusu.errors import ModelError, RunError, SignalError
 from yakusu.folder import read_json, save_folder
 from yakusu.model.base import models
 from yakusu.search import greedy_search
-from yakusu.training.checkpoint import checkpoints, load_tensors
+from yakusu.training.checkpoint import checkpoints
 from yakusu.training.state import seed_step
 from yakusu.training.trainer import Trainer
+from yakusu.weights import load_tensors
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_losses.json"
 MakeTrainer = Callable[..., Trainer]
@@ -254,7 +255,7 @@ def test_a_best_that_could_not_be_written_costs_no_older_one(
             raise OSError("no room")
         save_folder(folder, fill)
 
-    monkeypatch.setattr("yakusu.training.saving.save_folder", full)
+    monkeypatch.setattr("yakusu.training.checkpoint.save_folder", full)
     trainer.run()
     assert names(tmp_path / "checkpoints") == [1, 2, 4]
     assert (trainer.state.best_step, trainer.state.best_kept) == (3, 1)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from yakusu.model.transformer import Transformer, TransformerConfig
+from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
 from yakusu.search import SearchConfig
-from yakusu.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.translator import Translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

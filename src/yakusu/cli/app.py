@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import yakusu
-from yakusu.cli import compression, view
+from yakusu.cli import compress as compression
+from yakusu.cli import view
+from yakusu.cli.console import Remarks, Shown, command, err, escape
 from yakusu.cli.options import Device, Model
-from yakusu.cli.shown import Remarks, Shown, command, err, escape
+from yakusu.data.text import Arriving, count_lines, decode_lines
+from yakusu.data.treefiles import holds_trees
 from yakusu.errors import DataError, RunError, SignalError, YakusuError
-from yakusu.parsing.files import holds_trees
 from yakusu.recipes import recipe_names
-from yakusu.text import Arriving, count_lines, decode_lines
 
 if TYPE_CHECKING:
     from yakusu.translator import Translation

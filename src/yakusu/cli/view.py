@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
+from yakusu.cli.console import Shown
 from yakusu.cli.options import Device, Model
-from yakusu.cli.shown import Shown
-from yakusu.corpus import Corpus, read_pairs
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.treefiles import holds_trees
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
-from yakusu.parsing.files import holds_trees
 
 if TYPE_CHECKING:
     from yakusu.translator import Translator

@@ -7,14 +7,10 @@ if TYPE_CHECKING:
     from yakusu.compress.budget import Budget, Choice, choose_codes, choose_step
     from yakusu.compress.codebook import Codebook, Statistics, compress, fit, ratio
     from yakusu.compress.codes import Coded, PrincipalAxes, code
-    from yakusu.compress.compressed import CompressedVectors
     from yakusu.compress.compressor import CodebookCompressor, UniformCompressor
-    from yakusu.compress.fileformat import open_compressed, write_compressed
     from yakusu.compress.kmeans import Clusters, kmeans1d
+    from yakusu.compress.lattice import Lattice, Rounding
     from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Fitting, NumbersWithin
-    from yakusu.compress.readers import WordVectors, read_vectors
-    from yakusu.compress.table import CodedTable
-    from yakusu.compress.uniform import Lattice, Rounding
 
 _HOMES = {
     **dict.fromkeys(("Budget", "Choice", "choose_codes", "choose_step"), "budget"),
@@ -23,11 +19,7 @@ _HOMES = {
     **dict.fromkeys(("CodebookCompressor", "UniformCompressor"), "compressor"),
     **dict.fromkeys(("Clusters", "kmeans1d"), "kmeans"),
     **dict.fromkeys(("ByCodes", "ByNumbers", "CodesWithin", "Fitting", "NumbersWithin"), "method"),
-    **dict.fromkeys(("Lattice", "Rounding"), "uniform"),
-    **dict.fromkeys(("WordVectors", "read_vectors"), "readers"),
-    **dict.fromkeys(("open_compressed", "write_compressed"), "fileformat"),
-    "CodedTable": "table",
-    "CompressedVectors": "compressed",
+    **dict.fromkeys(("Lattice", "Rounding"), "lattice"),
 }
 __all__ = [
     "Budget",
@@ -38,9 +30,7 @@ __all__ = [
     "Codebook",
     "CodebookCompressor",
     "Coded",
-    "CodedTable",
     "CodesWithin",
-    "CompressedVectors",
     "Fitting",
     "Lattice",
     "NumbersWithin",
@@ -48,17 +38,13 @@ __all__ = [
     "Rounding",
     "Statistics",
     "UniformCompressor",
-    "WordVectors",
     "choose_codes",
     "choose_step",
     "code",
     "compress",
     "fit",
     "kmeans1d",
-    "open_compressed",
     "ratio",
-    "read_vectors",
-    "write_compressed",
 ]
 
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from yakusu.compress.codebook import Codebook, ratio
 from yakusu.compress.codes import Coded, Floats, Matrix, code
-from yakusu.compress.entropy import stored_bits
-from yakusu.compress.packing import bits_of
-from yakusu.compress.uniform import GREATEST, ONE_TIER, Numbers, Rounding, Tier, entropy
-from yakusu.compress.uniform import ratio as ratio_of_numbers
+from yakusu.compress.lattice import GREATEST, ONE_TIER, Numbers, Rounding, Tier, entropy
+from yakusu.compress.lattice import ratio as ratio_of_numbers
+from yakusu.compress.storage import bits_of, stored_bits
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from yakusu.compress.codebook import compress, ratio
 from yakusu.compress.codes import Codes, Floats
-from yakusu.compress.uniform import Numbers, Rounding, entropy, rounded
-from yakusu.compress.uniform import ratio as ratio_of_numbers
+from yakusu.compress.lattice import Numbers, Rounding, entropy, rounded
+from yakusu.compress.lattice import ratio as ratio_of_numbers
 from yakusu.errors import DataError
 
 

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.doubledouble import (
+    add_pairs,
+    compiled,
+    running_moments,
+    running_sums,
+    square_over,
+)
 from yakusu.compress.radix import ordered
-from yakusu.compress.twofold import add_pairs, compiled, running_moments, running_sums, square_over
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -1,6 +1,6 @@
 """The ways in which vectors become a file: codes of one size, or entropy-coded whole numbers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,11 +8,9 @@ from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook, fit_by_least_squares
 from yakusu.compress.codes import Coded, Codes, Matrix, code
-from yakusu.compress.compressed import CompressedVectors
-from yakusu.compress.entropy import EntropyCodes
-from yakusu.compress.packing import PackedCodes
-from yakusu.compress.uniform import Rounding, tiers_from
-from yakusu.compress.words import Words
+from yakusu.compress.compressed import CompressedMatrix
+from yakusu.compress.lattice import Rounding, tiers_from
+from yakusu.compress.storage import EntropyCodes, PackedCodes
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 
@@ -20,10 +18,8 @@ from yakusu.progress import Progress
 class Method(Protocol):
     """Compresses vectors whose most frequent words come first."""
 
-    def __call__(
-        self, words: Sequence[str], vectors: Matrix, progress: Progress
-    ) -> CompressedVectors:
-        """Of V words, the vectors (V, H)."""
+    def __call__(self, vectors: Matrix, progress: Progress) -> CompressedMatrix:
+        """Of vectors (V, H)."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +83,13 @@ class ByCodes:
     n_codes: int = 16
     fitting: Fitting = Fitting()
 
-    def __call__(
-        self, words: Sequence[str], vectors: Matrix, progress: Progress
-    ) -> CompressedVectors:
-        """Of V words, the vectors (V, H)."""
+    def __call__(self, vectors: Matrix, progress: Progress) -> CompressedMatrix:
+        """Of vectors (V, H)."""
         n_components = self.n_components or vectors.shape[1]
         coded = code(vectors, n_components=n_components, n_codes=self.n_codes, progress=progress)
         book = self.fitting(vectors, coded, progress)
         packed = PackedCodes.of(coded.codes, book.weights.shape[1])
-        return CompressedVectors(Words.of(words), book, packed)
+        return CompressedMatrix(book, packed)
 
 
 @dataclass(frozen=True)
@@ -111,17 +105,15 @@ class ByNumbers:
     whitening: float = 0.5
     boundaries: tuple[int, ...] = ()
 
-    def __call__(
-        self, words: Sequence[str], vectors: Matrix, progress: Progress
-    ) -> CompressedVectors:
-        """Of V words, the vectors (V, H)."""
+    def __call__(self, vectors: Matrix, progress: Progress) -> CompressedMatrix:
+        """Of vectors (V, H)."""
         tiers = tiers_from(self.boundaries)
         rounding = Rounding(
             vectors, n_components=vectors.shape[1], whitening=self.whitening, tiers=tiers
         )
         numbers = rounding.numbers(self.step, progress)
         codes = EntropyCodes.of(numbers, tiers)
-        return CompressedVectors(Words.of(words), rounding.lattice(numbers), codes)
+        return CompressedMatrix(rounding.lattice(numbers), codes)
 
 
 @dataclass(frozen=True)
@@ -142,13 +134,11 @@ class CodesWithin:
                 "is to be folded"
             )
 
-    def __call__(
-        self, words: Sequence[str], vectors: Matrix, progress: Progress
-    ) -> CompressedVectors:
-        """Of V words, the vectors (V, H)."""
+    def __call__(self, vectors: Matrix, progress: Progress) -> CompressedMatrix:
+        """Of vectors (V, H)."""
         choice = choose_codes(vectors, self.budget, progress)
         by_codes = ByCodes(choice.n_components, choice.n_codes, self.fitting)
-        return by_codes(words, vectors, progress)
+        return by_codes(vectors, progress)
 
 
 @dataclass(frozen=True)
@@ -160,10 +150,8 @@ class NumbersWithin:
     boundaries: tuple[int, ...] = ()
     storage: Storage = RANS
 
-    def __call__(
-        self, words: Sequence[str], vectors: Matrix, progress: Progress
-    ) -> CompressedVectors:
-        """Of V words, the vectors (V, H)."""
+    def __call__(self, vectors: Matrix, progress: Progress) -> CompressedMatrix:
+        """Of vectors (V, H)."""
         step = choose_step(
             vectors,
             self.budget,
@@ -172,4 +160,4 @@ class NumbersWithin:
             storage=self.storage,
             progress=progress,
         )
-        return ByNumbers(step, self.whitening, self.boundaries)(words, vectors, progress)
+        return ByNumbers(step, self.whitening, self.boundaries)(vectors, progress)

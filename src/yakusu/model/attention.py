@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.product import Product
+from yakusu.model.linear import PackedLinear
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -152,7 +152,7 @@ class MultiHeadAttention(Attends):
         for matrix in (*self.w_qkv.split(self.widths), self.w_o):
             nn.init.xavier_uniform_(matrix)
         self.score = score
-        self._qkv, self._q, self._kv, self._o = (Product() for _ in range(4))
+        self._qkv, self._q, self._kv, self._o = (PackedLinear() for _ in range(4))
 
     def project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values of all heads: (B, H, T, d_k), (B, H, T, d_k), (B, H, T, d_v)."""

@@ -11,32 +11,16 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from yakusu.config import Config
+from yakusu.config import Registry
 from yakusu.errors import ModelError, RecipeError
 from yakusu.model.attention import Attends
+from yakusu.model.config import ModelConfig
 from yakusu.model.table import DenseTable, Table
-from yakusu.registry import Registry
 
-UNLIMITED = 2**31
 Role = Literal["encoder", "decoder", "cross"]  # what attends: source to source, and so on
 Side = Literal["source", "target"]
-
-
-class ModelConfig(Config):
-    """What every architecture is told; each adds its own sizes."""
-
-    name: str
-    d_model: int = Field(512, ge=2, multiple_of=2)  # width of embeddings and hidden states
-    dropout: float = Field(0.1, ge=0, lt=1)  # P_drop
-    tied: Literal["three-way", "decoder", "none"] = "three-way"  # section 3.4
-
-    @property
-    def max_length(self) -> int:
-        """The longest sentence, in tokens, that the model can represent."""
-        return UNLIMITED
 
 
 class Routes(nn.Module, ABC):

@@ -19,48 +19,17 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, masked_softmax
-from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
-from yakusu.model.embedding import Embedding, LearnedPositions
-from yakusu.model.mixing import Lineage
-from yakusu.model.product import Product
-
-
-class ConvolutionalConfig(ModelConfig):
-    """Sizes of both stacks; growing dilations are ByteNet's (Kalchbrenner et al. 2016)."""
-
-    name: Literal["convolutional"] = "convolutional"
-    n_layers: int = Field(15, ge=1)  # of the encoder, and of the decoder
-    d_conv: int = Field(512, ge=1)  # width of the blocks
-    encoder_kernel: int = Field(3, ge=1)  # k
-    decoder_kernel: int = Field(3, ge=1)
-    dilations: tuple[PositiveInt, ...] = Field((1,), min_length=1, strict=False)  # layer by layer
-    max_positions: int = Field(1024, ge=1)
-
-    @model_validator(mode="after")
-    def _dilations_are_of_use(self) -> "ConvolutionalConfig":
-        if len(self.dilations) > self.n_layers:
-            raise ValueError(
-                f"model.dilations has {len(self.dilations)} values and model.n_layers = "
-                f"{self.n_layers}: give at most one a layer"
-            )
-        return self
-
-    @property
-    def max_length(self) -> int:
-        """Learned positions end."""
-        return self.max_positions
-
-    def dilation(self, layer: int) -> int:
-        """The distance between the taps of this layer, counted from 0."""
-        return self.dilations[layer % len(self.dilations)]
+from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
+from yakusu.model.cache import Ancestry
+from yakusu.model.config import ConvolutionalConfig
+from yakusu.model.layers import Embedding, LearnedPositions
+from yakusu.model.linear import PackedLinear
 
 
 @dataclass(frozen=True)
@@ -125,18 +94,18 @@ class Convolutional(Seq2Seq):
         return ConvolutionalState(
             memory=memory,
             inputs=[deque(maxlen=layer.convolution.span) for layer in self._decoder_layers()],
-            lineage=Lineage(len(memory.mask), n_beams, memory.mask.device),
+            ancestry=Ancestry(len(memory.mask), n_beams, memory.mask.device),
         )
 
     def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "ConvolutionalState"]:
         """One position of the decoder stack for K hypotheses a sentence."""
         assert isinstance(state, ConvolutionalState)
         # (B, K, d_model): K hypotheses are K queries at one position
-        embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.lineage.n_steps)
+        embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.ancestry.n_steps)
         x = self.decoder_in(embedded)  # (B, K, C)
         for layer, inputs in zip(self._decoder_layers(), state.inputs, strict=True):
             x = layer.step(x, inputs, embedded, state)
-        state.lineage.grow()
+        state.ancestry.grow()
         return self.logits(self.decoder_out(x)), state  # (B, K, V - 1)
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
@@ -155,25 +124,25 @@ class ConvolutionalState(DecoderState):
 
     memory: ConvolutionalMemory
     inputs: list[deque[Tensor]]  # a layer: its latest inputs (B, K, C), as many as it looks back
-    lineage: Lineage
+    ancestry: Ancestry
 
     def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
         """What each hypothesis gave a layer `distance` positions ago: (B, K, C)."""
         past = inputs[-distance]  # (B, K, C)
         n_batch, n_beams, _ = past.shape
         first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
-        return past.flatten(0, 1)[first + self.lineage.places(distance)]  # (B, K, C)
+        return past.flatten(0, 1)[first + self.ancestry.places(distance)]  # (B, K, C)
 
     def reorder(self, beams: Tensor) -> None:
         """Hypotheses inherit their ancestors; inputs stay where they are."""
-        self.lineage.reorder(beams)
+        self.ancestry.reorder(beams)
 
     def keep(self, sentences: Tensor) -> None:
         """Forget all sentences but these."""
         self.memory = ConvolutionalMemory(
             self.memory.states[sentences], self.memory.mask[sentences]
         )
-        self.lineage.keep(sentences)
+        self.ancestry.keep(sentences)
         self.inputs = [deque((x[sentences] for x in past), past.maxlen) for past in self.inputs]
 
 
@@ -276,7 +245,7 @@ class Projection(nn.Module):
         self.weight = nn.Parameter(torch.empty(n_out, n_in))
         self.bias = nn.Parameter(torch.zeros(n_out))
         nn.init.normal_(self.weight, std=math.sqrt(gain / n_in))
-        self._product = Product()
+        self._product = PackedLinear()
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., n_in) -> (..., n_out)."""

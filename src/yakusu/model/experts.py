@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.model.base import Routes
-from yakusu.model.feedforward import FeedForward
-from yakusu.model.product import MIN_ROWS
+from yakusu.model.layers import FeedForward
+from yakusu.model.linear import MIN_ROWS
 
 
 class Experts(Routes):

@@ -17,30 +17,19 @@ B batch, S source, T target, K beam, N layers, D width (d_model).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, masked_softmax
-from yakusu.model.base import DecoderState, Memory, ModelConfig, Role, Seq2Seq, models
-from yakusu.model.product import MIN_ROWS
+from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
+from yakusu.model.config import RecurrentConfig
+from yakusu.model.linear import MIN_ROWS
 from yakusu.model.table import Table
 
 _FIRST_RESIDUAL = 2  # the third layer
 
 LayerState = tuple[Tensor, Tensor]  # h and c of a layer
-
-
-class RecurrentConfig(ModelConfig):
-    """The sizes of an LSTM translator. Embeddings, both stacks and h~ are `d_model` wide."""
-
-    name: Literal["recurrent"] = "recurrent"
-    dropout: float = Field(0.3, ge=0, lt=1)  # before each layer and before the output matrix
-    n_layers: int = Field(2, ge=1)  # of the encoder, and of the decoder
-    attention: Literal["dot", "general", "additive", "none"] = "general"  # score, Eq. 8
-    residual: bool = False  # layers from the third on add their input (GNMT, arXiv:1609.08144)
 
 
 @dataclass(frozen=True)

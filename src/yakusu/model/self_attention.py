@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from yakusu.model.attention import MultiHeadAttention, Score, causal_mask
-from yakusu.model.mixing import Cache, CausalMixing, KeyValueCache, Lineage, Mixing, Window
+from yakusu.model.cache import Ancestry, Cache, CausalMixing, KeyValueCache, Mixing, Window
 
 
 class SelfAttention(MultiHeadAttention, Mixing):
@@ -39,16 +39,16 @@ class CausalSelfAttention(SelfAttention, CausalMixing):
         causal = causal_mask(x.shape[1], x.device)  # (n, n)
         return causal if mask is None else causal & mask
 
-    def cache(self, lineage: Lineage) -> KeyValueCache:
+    def cache(self, ancestry: Ancestry) -> KeyValueCache:
         """Keys and values of no position."""
-        return KeyValueCache(lineage)
+        return KeyValueCache(ancestry)
 
     def step(self, x: Tensor, cache: Cache) -> Tensor:
         """(B, K, d_model) -> (B, K, d_model): K hypotheses are K queries at one position."""
         assert isinstance(cache, KeyValueCache)
         query, *new = self.project(x)
         key, value = cache.append(*new)
-        ancestors = cache.lineage.ancestors[:, None]  # (B, 1, K, n K)
+        ancestors = cache.ancestry.ancestors[:, None]  # (B, 1, K, n K)
         return self.combine(self.score.attention(query, key, value, ancestors))
 
 
@@ -90,9 +90,9 @@ class RestrictedSelfAttention(SelfAttention):
 class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing):
     """The same in the decoder, where the window ends in the present position."""
 
-    def cache(self, lineage: Lineage) -> KeyValueCache:
+    def cache(self, ancestry: Ancestry) -> KeyValueCache:
         """Keys and values of no position."""
-        return KeyValueCache(lineage)
+        return KeyValueCache(ancestry)
 
     def step(self, x: Tensor, cache: Cache) -> Tensor:
         """(B, K, d_model) -> (B, K, d_model), by the last r positions of each hypothesis."""
@@ -100,7 +100,7 @@ class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing):
         query, *new = self.project(x)
         places = self.window.size * x.shape[1]  # r K
         key, value = (tensor[:, :, -places:] for tensor in cache.append(*new))
-        ancestors = cache.lineage.ancestors[:, None, :, -places:]  # (B, 1, K, r K)
+        ancestors = cache.ancestry.ancestors[:, None, :, -places:]  # (B, 1, K, r K)
         return self.combine(self.score.attention(query, key, value, ancestors))
 
 

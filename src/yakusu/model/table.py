@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.product import Product
+from yakusu.model.linear import PackedLinear
 
 
 class Table(nn.Module, ABC):
@@ -36,7 +36,7 @@ class DenseTable(Table):
         self.weight = nn.Parameter(torch.empty(vocab_size, width))
         nn.init.normal_(self.weight, std=1 / math.sqrt(width))
         nn.init.zeros_(self.weight[-1])
-        self._product = Product()
+        self._product = PackedLinear()
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors (..., D) of ids (...)."""

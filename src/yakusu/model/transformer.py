@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, CrossAttention
 from yakusu.model.base import DecoderState, Memory, Role, Routes, Seq2Seq, Side, models
+from yakusu.model.cache import Ancestry, Cache
+from yakusu.model.config import TransformerConfig
 from yakusu.model.experts import Experts
-from yakusu.model.mixing import Cache, Lineage
+from yakusu.model.layers import Sublayer
 from yakusu.model.parts import (
-    TransformerConfig,
     attention_of,
     decoder_mixing,
     embedding,
@@ -23,7 +24,6 @@ from yakusu.model.parts import (
     last_norm,
     residuals,
 )
-from yakusu.model.residual import Sublayer
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -83,23 +83,23 @@ class Transformer(Seq2Seq):
     def start(self, memory: Memory, n_beams: int) -> "TransformerState":
         """Project the memory to keys and values, once a sentence for all its hypotheses."""
         assert isinstance(memory, TransformerMemory)
-        lineage = Lineage(len(memory.mask), n_beams, memory.mask.device)
+        ancestry = Ancestry(len(memory.mask), n_beams, memory.mask.device)
         return TransformerState(
             memory_mask=memory.mask,
             cross=[
                 _laid_out(*layer.cross_attention.project_key_value(memory.states))
                 for layer in self._decoder_layers()
             ],
-            caches=[layer.self_attention.cache(lineage) for layer in self._decoder_layers()],
-            lineage=lineage,
+            caches=[layer.self_attention.cache(ancestry) for layer in self._decoder_layers()],
+            ancestry=ancestry,
         )
 
     def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "TransformerState"]:
         """One position of the decoder stack for K hypotheses a sentence."""
         assert isinstance(state, TransformerState)
         vectors = self.tgt_table(prev_ids)  # (B, K, d_model)
-        x = self.tgt_embedding(vectors, position=state.lineage.n_steps)
-        state.lineage.grow()
+        x = self.tgt_embedding(vectors, position=state.ancestry.n_steps)
+        state.ancestry.grow()
         layers = zip(self._decoder_layers(), state.caches, state.cross, strict=True)
         for layer, cache, cross in layers:
             x = layer.step(x, cache, cross, state.memory_mask)
@@ -139,11 +139,11 @@ class TransformerState(DecoderState):
     memory_mask: Tensor  # (B, 1, 1, S)
     cross: list[tuple[Tensor, ...]]  # a layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
     caches: list[Cache]
-    lineage: Lineage
+    ancestry: Ancestry
 
     def reorder(self, beams: Tensor) -> None:
         """Hypotheses inherit their ancestors, and what layers let them carry."""
-        self.lineage.reorder(beams)
+        self.ancestry.reorder(beams)
         for cache in self.caches:
             cache.reorder(beams)
 
@@ -151,7 +151,7 @@ class TransformerState(DecoderState):
         """Forget all sentences but these."""
         self.memory_mask = self.memory_mask[sentences]
         self.cross = [tuple(tensor[sentences] for tensor in pair) for pair in self.cross]
-        self.lineage.keep(sentences)
+        self.ancestry.keep(sentences)
         for cache in self.caches:
             cache.keep(sentences)
 

@@ -1,98 +1,139 @@
-"""Checkpoints: named tensors as safetensors, the newest whole one, the average of several.
+"""Checkpoints of one run: written, let go of, found again.
 
-Nothing is ever unpickled. See docs/decisions/0005.
+CHECKPOINTS/step-N/model.safetensors      weights
+                   optimizer.safetensors  moments
+                   state.json             TrainerState
+                   manifest.json          sizes and hashes
 """
 
+import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.optim import Optimizer
 
-from yakusu.errors import ModelError
-from yakusu.folder import verify_folder
+from yakusu.errors import ModelError, RunError
+from yakusu.folder import read_json, save_folder, verify_folder, write_json
+from yakusu.model.base import Seq2Seq
+from yakusu.training.distributed import Group, part_of, whole_tensors
+from yakusu.training.state import TrainerState
+from yakusu.weights import Tensors, TensorsOnDisk, save_tensors
 
-Tensors = dict[str, Tensor]
-_REMEDY = "copy the folder again"
-_DIFFERENT = "the checkpoints are of different models: average those of one run"
-_PART = 2**22  # numbers of each checkpoint that are averaged at a time
-
-
-def save_tensors(path: Path, tensors: Tensors) -> None:
-    """Write named tensors as safetensors, from any device.
-
-    Raises:
-        OSError: The disk is full, or the place cannot be written to.
-    """
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    try:
-        save_file(whole, path)
-    except SafetensorError as error:
-        raise OSError(None, str(error), str(path)) from error
+_log = logging.getLogger(__name__)
+_SPARE = 2**20  # bytes beside the tensors
 
 
-def load_tensors(path: Path) -> Tensors:
-    """Read named tensors onto the CPU.
+class Saving:
+    """Writes the checkpoints of a run and goes on from them.
 
-    Raises:
-        ModelError: The file is missing or is not safetensors.
-    """
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
-
-
-class TensorsOnDisk(Mapping[str, Tensor]):
-    """The named tensors of a safetensors file, each read when it is asked for.
-
-    Raises:
-        ModelError: The file is missing or is not safetensors.
+    Args:
+        folder: Where they lie.
+        group: The processes; rank 0 writes.
+        max_failed: How many failures in a row are borne.
     """
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self._file: Any = safe_open(path, "pt")  # it ships no types
-        except (OSError, SafetensorError) as error:
-            raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
+    def __init__(self, folder: Path, group: Group, *, max_failed: int) -> None:
+        self.folder, self.group, self.max_failed = folder, group, max_failed
+        self._failed = 0
 
-    def __getitem__(self, name: str) -> Tensor:
-        tensor: Tensor = self._file.get_tensor(name)
-        return tensor
+    def save(self, model: Seq2Seq, optimizer: Optimizer, state: TrainerState) -> bool:
+        """Write a checkpoint; let go of those that nobody needs any more.
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._file.keys())
+        Returns:
+            Whether it was written.
 
-    def __len__(self) -> int:
-        return len(self._file.keys())
+        Raises:
+            RunError: That failed too often in a row; once in a while it is a warning.
+        """
+        with self.group.exchange():
+            tensors = {
+                "model.safetensors": whole_tensors(model.weights().items(), keep=self.group.leads),
+                "optimizer.safetensors": whole_tensors(
+                    _moments(model, optimizer), keep=self.group.leads
+                ),
+            }
+        failure = ""
+        if self.group.leads:
+            try:
+                self._write(tensors, state)
+            except OSError as error:
+                failure = str(error)
+        failure = self.group.join([failure])[0]
+        self._failed = self._failed + 1 if failure else 0
+        if failure:
+            self._bear(f"step {state.step:,}: no checkpoint could be written ({failure})")
+        return not failure
+
+    def _bear(self, failure: str) -> None:
+        if self._failed >= self.max_failed:
+            raise RunError(
+                f"{failure}, {self.max_failed} times in a row: make room for them, then the same "
+                "command goes on from the last one that was written"
+            )
+        if self.group.leads:
+            _log.warning(
+                "%s: training goes on; failure %d of %d", failure, self._failed, self.max_failed
+            )
+
+    def _write(self, tensors: dict[str, Tensors], state: TrainerState) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        needed = sum(t.nbytes for group in tensors.values() for t in group.values()) + _SPARE
+        free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise OSError(f"{free >> 20:,} MiB are free, {needed >> 20:,} MiB are needed")
+
+        def fill(temporary: Path) -> None:
+            for name, group in tensors.items():
+                save_tensors(temporary / name, group)
+            write_json(temporary / "state.json", asdict(state))
+
+        save_folder(self.folder / f"step-{state.step:08}", fill)
+        wanted = {*state.milestones, state.best_kept, state.step}
+        for other in checkpoints(self.folder):
+            if step_of(other) not in wanted:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def newest(self, say: Callable[[str], None]) -> tuple[Path, TrainerState] | None:
+        """The newest whole checkpoint; None where there is none.
+
+        Raises:
+            ModelError: There are checkpoints, and all are corrupt.
+            RunError: They were made by another number of processes.
+        """
+        newest = self.group.lead(lambda: newest_whole(self.folder, say))
+        if newest is None:
+            return None
+        state = TrainerState(**read_json(newest / "state.json"))
+        if state.n_processes != self.group.size:
+            raise RunError(
+                f"{newest} was made by {state.n_processes} processes, not {self.group.size}: go "
+                "on with as many, or begin another run"
+            )
+        return newest, state
 
 
-def average_tensors(members: Sequence[Mapping[str, Tensor]]) -> Tensors:
-    """The mean of each tensor over checkpoints, section 6.1, in float64, one tensor at a time.
+def restore(checkpoint: Path, model: Seq2Seq, optimizer: Optimizer) -> None:
+    """Take weights and moments over from a checkpoint."""
+    parameters = model.weights()
+    weights = TensorsOnDisk(checkpoint / "model.safetensors")
+    model.load_weights({name: part_of(weights[name], parameters[name]) for name in weights})
+    moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
+    if not len(moments):
+        return  # no step has been finite yet
+    for name, parameter in parameters.items():
+        optimizer.state[parameter] = {
+            key: part_of(moments[f"{key}/{name}"], parameter)
+            for key in ("step", "exp_avg", "exp_avg_sq")
+        }
 
-    Each number is summed from the least to the greatest, so the order of the checkpoints has no
-    part in it.
 
-    Raises:
-        ModelError: The checkpoints are of different models.
-    """
-    if any(member.keys() != members[0].keys() for member in members):
-        raise ModelError(_DIFFERENT)
-    return {name: _mean([member[name] for member in members]) for name in members[0]}
-
-
-def _mean(tensors: list[Tensor]) -> Tensor:
-    mean = torch.empty_like(tensors[0], memory_format=torch.contiguous_format)
-    if any(tensor.shape != mean.shape for tensor in tensors):
-        raise ModelError(_DIFFERENT)
-    views = [tensor.flatten().split(_PART) for tensor in (mean, *tensors)]
-    for out, *same in zip(*views, strict=True):
-        out.copy_(torch.stack(same).double().sort(dim=0).values.mean(dim=0))
-    return mean
+def _moments(model: Seq2Seq, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
+    for name, parameter in model.weights().items():
+        for key, tensor in optimizer.state[parameter].items():
+            yield f"{key}/{name}", tensor
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -1,6 +1,10 @@
 """Section 5.3: the learning rate."""
 
+import math
 from math import pow
+
+from yakusu.training.config import TrainingConfig
+from yakusu.training.state import TrainerState
 
 
 def lrate(step_num: int, *, d_model: int, warmup_steps: int, scale: float = 1.0) -> float:
@@ -13,3 +17,29 @@ def lrate(step_num: int, *, d_model: int, warmup_steps: int, scale: float = 1.0)
         scale: 1 in the paper; small models on small corpora bear more.
     """
     return scale * pow(d_model, -0.5) * min(pow(step_num, -0.5), step_num * pow(warmup_steps, -1.5))
+
+
+# ---- from training/limits.py: When a run ends.
+
+
+def limit_reached(config: TrainingConfig, state: TrainerState) -> str:
+    """Which limit of the recipe ends the run now; "" if none does."""
+    if state.step >= config.max_steps:
+        return f"max_steps = {config.max_steps}"
+    if config.max_epochs and state.epoch + state.epoch_share >= config.max_epochs:
+        return f"max_epochs = {config.max_epochs:g}"
+    if config.max_hours and state.seconds >= 3600 * config.max_hours:
+        return f"max_hours = {config.max_hours:g}"
+    if config.patience and state.bad_validations >= config.patience:
+        return f"patience = {config.patience} validations without a better {config.best_by}"
+    return ""
+
+
+def expected_steps(config: TrainingConfig, state: TrainerState) -> int:
+    """After how many steps the first of the limits will be reached, by the speed so far."""
+    shares = [state.step / config.max_steps]
+    if config.max_epochs:
+        shares.append((state.epoch + state.epoch_share) / config.max_epochs)
+    if config.max_hours:
+        shares.append(state.seconds / 3600 / config.max_hours)
+    return math.ceil(state.step / max(shares))

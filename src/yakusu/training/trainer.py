@@ -16,23 +16,21 @@ import numpy as np
 import torch
 from torch import nn
 
-from yakusu.batches import BatchConfig, Indices, cut_by_length, epoch_steps
-from yakusu.data import Pairs
+from yakusu.data.batches import BatchConfig, Indices, cut_by_length, epoch_steps
+from yakusu.data.pairs import Pairs
+from yakusu.device import made_by, out_of_memory
 from yakusu.errors import RunError, SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Task
+from yakusu.training.checkpoint import Saving, restore
 from yakusu.training.config import TrainingConfig
-from yakusu.training.device import made_by, out_of_memory
-from yakusu.training.gradient import Gradient, ModelLoss, Sums, loss_of
-from yakusu.training.limits import expected_steps, limit_reached
+from yakusu.training.distributed import Group, whole, whole_model
 from yakusu.training.loss import zero_point
-from yakusu.training.parallel import Group
-from yakusu.training.saving import Saving, restore
-from yakusu.training.schedule import lrate
-from yakusu.training.sharding import whole, whole_model
+from yakusu.training.schedule import expected_steps, limit_reached, lrate
+from yakusu.training.signals import Stop
 from yakusu.training.state import Clock, TrainerState, seed_step
-from yakusu.training.stop import Stop
+from yakusu.training.step import Gradient, ModelLoss, Sums, loss_of
 
 _LOG_SECONDS = 60.0  # something is to be seen this often
 Event = dict[str, Any]

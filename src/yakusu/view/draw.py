@@ -79,7 +79,7 @@ def page(maps: AttentionMaps) -> str:
         "titles": json.dumps(TITLES),
         "faintest": str(_FAINTEST),
     }
-    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
+    template = (files(__package__) / "page" / "page.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 

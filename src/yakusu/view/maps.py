@@ -17,9 +17,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Role, Seq2Seq
-from yakusu.tokenizer import EOS, UNK
 from yakusu.translator import Translator
 
 MAX_TOKENS = 256  # a side; weights grow by the square, and a picture of more shows nothing

@@ -20,11 +20,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from yakusu.batches import pad
+from yakusu.data.batches import pad
+from yakusu.data.text import Pair, windows
 from yakusu.errors import DataError
 from yakusu.model.base import Role
 from yakusu.progress import Progress, Silent
-from yakusu.text import Pair, windows
 from yakusu.translator import Translator
 from yakusu.view.maps import attentions, attentive, limits
 

@@ -1,1 +1,0 @@
-"""Constituency parsing, section 6.3: trees, their brackets as a language, the score of a parser."""

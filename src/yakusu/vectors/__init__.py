@@ -1,0 +1,38 @@
+"""Word vectors, compressed into one file that opens by a memory map; needs 'yakusu[compress]'."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yakusu.vectors.file import open_compressed, write_compressed
+    from yakusu.vectors.formats import WordVectors, read_vectors
+    from yakusu.vectors.keyed import CompressedVectors
+    from yakusu.vectors.verbs import compress, evaluate, inspect, neighbours
+
+_MODULES = {  # public name -> the module that defines it
+    **dict.fromkeys(("compress", "evaluate", "inspect", "neighbours"), "verbs"),
+    **dict.fromkeys(("open_compressed", "write_compressed"), "file"),
+    **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
+    "CompressedVectors": "keyed",
+}
+__all__ = [
+    "CompressedVectors",
+    "WordVectors",
+    "compress",
+    "evaluate",
+    "inspect",
+    "neighbours",
+    "open_compressed",
+    "read_vectors",
+    "write_compressed",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'yakusu.vectors' has no attribute '{name}'")
+    return getattr(import_module(f"yakusu.vectors.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,136 @@
+"""Compressed vectors as one file, which is opened by a memory map and read a word at a time.
+
+All numbers are little-endian; every array begins at a multiple of 8 bytes.
+
+header    magic "YAKUSUV1"; version, flags, V, H, M, K, arrays: 7 numbers of 64 bits
+arrays    of each: name and type (8 bytes each), columns (0: one-dimensional), begin, bytes
+...       the arrays: mean, basis and, of a `Codebook`, weights: float16 (flag 1) or float32;
+          text, lengths, order of the words; packed codes, or an entropy-coded stream (flag 2)
+SHA-256   of all that precedes it, 32 bytes
+"""
+
+import hashlib
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.lattice import Lattice
+from yakusu.compress.storage import EntropyCodes, PackedCodes, bits_of
+from yakusu.errors import DataError, ModelError
+from yakusu.folder import write_file
+from yakusu.vectors.keyed import CompressedVectors, Words
+
+Arrays = dict[str, npt.NDArray[Any]]
+Precision = Literal["float32", "float16"]
+
+MAGIC, VERSION = b"YAKUSUV1", 1
+_HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
+_HALF, _ENTROPY = 1, 2
+_DIGEST = hashlib.sha256().digest_size
+_REMEDY = "copy it again, or compress the vectors again"
+
+
+def write_compressed(
+    path: str | Path, vectors: CompressedVectors, *, precision: Precision = "float32"
+) -> CompressedVectors:
+    """Write a file that is there whole or not at all.
+
+    Args:
+        path: Its name.
+        vectors: What to write.
+        precision: Of mean, basis and weights.
+
+    Returns:
+        The vectors as they will be read.
+
+    Raises:
+        DataError: A number is too large for float16.
+    """
+    path, arrays = Path(path), _arrays(vectors, np.dtype(precision))
+    if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
+        raise DataError(f"{path}: the codebook does not fit float16: write it as float32")
+    flags = _HALF * (precision == "float16") | _ENTROPY * isinstance(vectors.book, Lattice)
+    n_codes = vectors.book.weights.shape[1] if isinstance(vectors.book, Codebook) else 0
+    sizes = (len(vectors), vectors.width, vectors.codes.n_components, n_codes)
+    header = _HEADER.pack(MAGIC, VERSION, flags, *sizes, len(arrays))
+    write_file(path, lambda file: _write(file, header, arrays))
+    return open_compressed(path)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether it is a file as `write_compressed` writes it, whole or not."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def open_compressed(path: str | Path) -> CompressedVectors:
+    """Open a file by a memory map, after checking its hash.
+
+    Raises:
+        ModelError: It is no such file, or cut, or altered, or of a newer version.
+    """
+    try:
+        data: Any = np.memmap(path, dtype=np.uint8, mode="r")
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError:  # an empty file cannot be mapped
+        data = np.empty(0, dtype=np.uint8)
+    if len(data) < _HEADER.size + _DIGEST or data[: len(MAGIC)].tobytes() != MAGIC:
+        raise ModelError(f"{path} holds no compressed vectors: make it by yakusu vectors compress")
+    _, version, flags, n_words, _, n_components, n_codes, n_arrays = _HEADER.unpack_from(data)
+    if version != VERSION:
+        raise ModelError(
+            f"{path} has version {version}, this yakusu reads {VERSION}: update yakusu"
+        )
+    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:].tobytes():
+        raise ModelError(f"{path} is cut or altered, its SHA-256 is another one: {_REMEDY}")
+    arrays = _views(data, n_arrays)
+    words = Words(arrays["text"], arrays["lengths"], arrays["order"])
+    mean, basis = (arrays[name].astype(np.float64) for name in ("mean", "basis"))
+    if flags & _ENTROPY:
+        codes = EntropyCodes.from_arrays(arrays, n_words)
+        return CompressedVectors(Lattice(mean, basis), codes, words)
+    book = Codebook(mean, basis, arrays["weights"].astype(np.float64))
+    packed = PackedCodes(arrays["packed"], n_components, bits_of(n_codes))
+    return CompressedVectors(book, packed, words)
+
+
+def _arrays(vectors: CompressedVectors, floats: "np.dtype[Any]") -> Arrays:
+    book, codes, words = vectors.book, vectors.codes, vectors.words
+    with np.errstate(over="ignore"):
+        arrays: Arrays = {"mean": book.mean.astype(floats), "basis": book.basis.astype(floats)}
+        if isinstance(book, Codebook):
+            arrays["weights"] = book.weights.astype(floats)
+    arrays |= {"text": words.text, "lengths": words.lengths, "order": words.order}
+    return arrays | ({"packed": codes.packed} if isinstance(codes, PackedCodes) else codes.arrays)
+
+
+def _write(file: BinaryIO, header: bytes, arrays: Arrays) -> None:
+    begin = _HEADER.size + _ENTRY.size * len(arrays)
+    contents, parts = header, []
+    for name, array in arrays.items():
+        little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+        kind, columns = little.dtype.str.encode(), array.shape[1] if array.ndim == 2 else 0
+        contents += _ENTRY.pack(name.encode(), kind, columns, begin, little.nbytes)
+        padding = -little.nbytes % 8
+        parts += [little.tobytes(), bytes(padding)]
+        begin += little.nbytes + padding
+    digest = hashlib.sha256()
+    for part in (contents, *parts):
+        digest.update(part)
+        file.write(part)
+    file.write(digest.digest())
+
+
+def _views(data: Any, n_arrays: int) -> Arrays:
+    arrays = {}
+    for i in range(n_arrays):
+        entry = _ENTRY.unpack_from(data, _HEADER.size + i * _ENTRY.size)
+        name, kind, columns, begin, size = entry
+        flat = data[begin : begin + size].view(kind.rstrip(b"\0").decode())
+        arrays[name.rstrip(b"\0").decode()] = flat.reshape(-1, columns) if columns else flat
+    return arrays

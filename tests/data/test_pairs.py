@@ -1,0 +1,269 @@
+"""Binarised pairs are the tokenizer's ids, whatever the number of workers; drops are counted."""
+
+import random
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from yakusu.data.corpus import Corpus
+from yakusu.data.pairs import Pairs, binarise, chosen_pairs, dtype_for, sift
+from yakusu.data.text import FilterConfig, FilterReport, Pair
+from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
+from yakusu.errors import DataError, RunError
+from yakusu.folder import write_json
+from yakusu.progress import Silent
+
+EVERYTHING = FilterConfig(max_tokens=10**6, max_ratio=10**6)
+
+
+def sentence(rng: random.Random, alphabet: str) -> str:
+    return " ".join("".join(rng.choices(alphabet, k=3)) for _ in range(rng.randint(1, 5)))
+
+
+def invented(n: int) -> list[Pair]:
+    rng = random.Random(5)
+    return [(sentence(rng, "abcde"), sentence(rng, "vwxyz")) for _ in range(n)]
+
+
+PAIRS = invented(400)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    src, tgt = zip(*PAIRS, strict=True)
+    return Tokenizer.train(src, tgt, TokenizerConfig(vocab_size=60), seed=1)
+
+
+@pytest.fixture(scope="module")
+def letters() -> Tokenizer:
+    """One token for each word that is a single letter."""
+    text = ["a b c d e", "b a d c e", "xy"] * 20
+    return Tokenizer.train(text, text, TokenizerConfig(vocab_size=16, character_coverage=1), seed=1)
+
+
+def binarised(
+    pairs: list[Pair],
+    folder: Path,
+    tokenizer: Tokenizer,
+    *,
+    filters: FilterConfig = EVERYTHING,
+    workers: int = 1,
+) -> tuple[Pairs, FilterReport]:
+    folder.mkdir(exist_ok=True)
+    report = FilterReport()
+    report.read = len(pairs)
+    n = binarise(
+        enumerate(pairs, start=1),
+        folder / "train",
+        tokenizer=tokenizer,
+        filters=filters,
+        report=report,
+        total=len(pairs),
+        progress=Silent(),
+        workers=workers,
+    )
+    write_json(folder / "data.json", {"dtype": dtype_for(tokenizer.src_vocab_size)})
+    opened = Pairs.open(folder, "train")
+    assert n == len(opened) == report.kept
+    return opened, report
+
+
+def corpus(folder: Path, pairs: list[Pair]) -> Corpus:
+    files = {"src": folder / "a.en", "tgt": folder / "a.de"}
+    for i, path in enumerate(files.values()):
+        path.write_text("".join(pair[i] + "\n" for pair in pairs), encoding="utf-8")
+    return Corpus(src=str(files["src"]), tgt=str(files["tgt"]))
+
+
+def test_pairs_come_back_as_exactly_the_tokenizers_ids(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    pairs, _ = binarised(PAIRS, tmp_path, tokenizer)
+    src, tgt = zip(*PAIRS, strict=True)
+    assert [pairs.src[i].tolist() for i in range(len(pairs))] == tokenizer.encode_source(src)
+    assert [pairs.tgt[i].tolist() for i in range(len(pairs))] == tokenizer.encode_target(tgt)
+    assert pairs.src.lengths.tolist() == [len(ids) for ids in tokenizer.encode_source(src)]
+    assert {int(pairs.tgt[i][-1]) for i in range(len(pairs))} == {EOS}
+
+
+@pytest.mark.slow
+def test_one_worker_and_two_write_the_same_bytes(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pairs = PAIRS * 90  # 36,000: above 4 windows of 8,192, from where on workers are used
+    pairs[20_000] = ("abc", "")  # the counts come from the workers too
+    pairs[35_000] = ("abc " * 99, "v")
+    filters = FilterConfig(max_tokens=10**6, max_ratio=50)
+    reports = []
+    for workers in (1, 2):
+        _, report = binarised(
+            pairs, tmp_path / str(workers), tokenizer, filters=filters, workers=workers
+        )
+        reports.append(report.as_dict())
+    names = [f"train.{side}.{kind}" for side in ("src", "tgt") for kind in ("tokens", "offsets")]
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+    assert reports[0] == reports[1]
+    assert reports[0]["empty"] == reports[0]["ratio"] == 1
+    assert reports[0]["kept"] == 35_998
+
+
+def test_ids_take_two_bytes_up_to_65536_tokens_and_four_above() -> None:
+    assert [dtype_for(n) for n in (16, 65_535, 65_536, 65_537)] == ["<u2", "<u2", "<u2", "<u4"]
+    assert np.iinfo(dtype_for(65_536)).max == 65_535  # pad, the largest id, fits
+
+
+class HugeVocabulary(Tokenizer):
+    """Ids that two bytes cannot hold: 70,000 and the length of each word."""
+
+    def __init__(self) -> None:
+        pass
+
+    src_vocab_size = tgt_vocab_size = 70_100  # type: ignore[assignment]
+
+    def encode_source(self, sentences: list[str]) -> list[list[int]]:
+        return [[70_000 + len(word) for word in line.split()] + [EOS] for line in sentences]
+
+    encode_target = encode_source
+
+
+def test_ids_above_65535_survive(tmp_path: Path) -> None:
+    pairs, _ = binarised([("a bb", "ccc")], tmp_path, HugeVocabulary())
+    assert pairs.src[0].dtype == np.uint32
+    assert (pairs.src[0].tolist(), pairs.tgt[0].tolist()) == ([70_001, 70_002, 0], [70_003, 0])
+
+
+def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) -> None:
+    lines = [
+        ("a b", "c d"),
+        ("", "c"),
+        ("a", ""),
+        ("", ""),
+        ("a b", "a b"),
+        ("a b", "c d"),  # again
+        ("a b", "c d"),  # and again
+        ("a b", "d c"),  # another target is another pair
+        ("a b c d e a b", "a b c d e a"),
+        ("a b c d e a", "a b c d e"),  # six is the limit
+        ("a b c d", "e"),
+        ("e", "a b c"),  # three to one is the limit
+    ]
+    filters, report = FilterConfig(max_tokens=6, max_ratio=3), FilterReport()
+    text = corpus(tmp_path, lines)
+    keep = sift(text, filters, report, Silent())
+    assert keep.tolist() == [True] + [False] * 6 + [True] * 5
+    binarise(
+        chosen_pairs(text, keep),
+        tmp_path / "train",
+        tokenizer=letters,
+        filters=filters,
+        report=report,
+        total=6,
+        progress=Silent(),
+    )
+    assert report.as_dict() == {
+        "read": 12,
+        "empty": 3,
+        "identical": 1,
+        "duplicate": 2,
+        "too long": 1,
+        "ratio": 1,
+        "kept": 4,
+    }
+    write_json(tmp_path / "data.json", {"dtype": "<u2"})
+    pairs = Pairs.open(tmp_path, "train")
+    kept = [letters.decode_target([pairs.tgt[i].tolist()])[0] for i in range(len(pairs))]
+    assert kept == ["c d", "d c", "a b c d e", "a b c"]
+
+
+def test_duplicates_and_identical_pairs_stay_where_the_filters_allow(tmp_path: Path) -> None:
+    text = corpus(tmp_path, [("a", "a"), ("a", "a"), ("b", "c"), ("b", "c"), ("b", "")])
+    filters, report = FilterConfig(drop_duplicates=False, drop_identical=False), FilterReport()
+    assert sift(text, filters, report, Silent()).tolist() == [True] * 4 + [False]
+    assert (report.read, report.kept) == (5, 4)
+
+
+def test_only_chosen_pairs_come_and_in_order(tmp_path: Path) -> None:
+    text = corpus(tmp_path, PAIRS[:5])
+    keep = np.array([True, False, False, True, True])
+    assert list(chosen_pairs(text, keep)) == [(1, PAIRS[0]), (4, PAIRS[3]), (5, PAIRS[4])]
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_a_corpus_that_changed_between_two_readings_is_noticed(n: int, tmp_path: Path) -> None:
+    text = corpus(tmp_path, PAIRS[:5])
+    keep = sift(text, EVERYTHING, FilterReport(), Silent())
+    corpus(tmp_path, PAIRS[:n])
+    with pytest.raises(DataError) as error:
+        list(chosen_pairs(text, keep))
+    assert str(error.value) == (
+        f"{text.src} and {text.tgt} changed while being read: run 'yakusu prepare' again"
+    )
+
+
+def test_tokens_that_are_cut_off_or_missing_are_told(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    binarised(PAIRS[:20], tmp_path, tokenizer)
+    path = tmp_path / "train.tgt.tokens"
+    path.write_bytes(path.read_bytes()[:-2])
+    remedies = []
+    for _ in range(2):
+        with pytest.raises(RunError) as error:
+            Pairs.open(tmp_path, "train")
+        remedies.append(str(error.value))
+        path.unlink(missing_ok=True)
+    assert remedies == [f"{path} is missing or cut off: run 'yakusu prepare' again"] * 2
+
+
+def test_missing_offsets_and_a_missing_or_broken_data_json_are_told(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    binarised(PAIRS[:20], tmp_path, tokenizer)
+    with pytest.raises(RunError) as error:
+        Pairs.open(tmp_path, "dev")
+    offsets = tmp_path / "dev.src.offsets"
+    assert str(error.value) == f"{offsets} is missing: run 'yakusu prepare' again"
+    for content in ("{", "{}"):
+        (tmp_path / "data.json").write_text(content)
+        with pytest.raises(
+            RunError, match=r"data\.json is missing or broken: run 'yakusu prepare'"
+        ):
+            Pairs.open(tmp_path, "train")
+
+
+def test_no_pairs_at_all_are_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pairs, _ = binarised([], tmp_path, tokenizer)
+    assert len(pairs) == 0 and pairs.src.lengths.tolist() == []
+
+
+def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Memory stays flat: no more than a few windows are read ahead of what is written."""
+    ahead = []
+
+    class Watch(Silent):
+        written = 0
+
+        def task(self, what: str, unit: str, total: int | None) -> nullcontext["Watch"]:
+            return nullcontext(self)
+
+        def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+            self.written += n
+
+    watch = Watch()
+
+    def stream() -> Iterator[Pair]:
+        for n in range(50_000):
+            ahead.append(n - watch.written)
+            yield PAIRS[n % len(PAIRS)]
+
+    binarise(
+        enumerate(stream(), start=1),
+        tmp_path / "train",
+        tokenizer=tokenizer,
+        filters=EVERYTHING,
+        report=FilterReport(),
+        total=1,  # so that no processes start
+        progress=watch,
+    )
+    assert watch.written == 50_000
+    assert max(ahead) <= 4 * 8192

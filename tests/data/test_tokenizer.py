@@ -1,0 +1,231 @@
+"""Sentences <-> ids: the reserved ids, round trips, and vocabularies that a corpus cannot fill."""
+
+import random
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
+from yakusu.errors import DataError, ModelError
+
+WORDS = (
+    ("the", "die"),
+    ("old", "alte"),
+    ("small", "kleine"),
+    ("harbour", "Hafenstadt"),
+    ("ferry", "Fähre"),
+    ("baker", "Bäckerin"),
+    ("sees", "sieht"),
+    ("paints", "malt"),
+    ("river", "Brücke"),
+    ("window", "Straße"),
+    ("never", "nie"),
+    ("again", "wieder"),
+)
+
+
+def sentences(n: int = 300, seed: int = 3) -> tuple[list[str], list[str]]:
+    rng = random.Random(seed)
+    drawn = [rng.choices(WORDS, k=rng.randint(2, 9)) for _ in range(n)]
+    return tuple([" ".join(word[i] for word in line) + "." for line in drawn] for i in (0, 1))
+
+
+SRC, TGT = sentences()
+SIZE = 52
+SIDE_SIZE = 34  # of one of two vocabularies
+
+
+def trained(**config: object) -> Tokenizer:
+    return Tokenizer.train(
+        SRC, TGT, TokenizerConfig.model_validate({"vocab_size": SIZE, **config}), seed=1
+    )
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def joint(request: pytest.FixtureRequest) -> Tokenizer:
+    return trained(kind=request.param)
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def separate(request: pytest.FixtureRequest) -> Tokenizer:
+    return trained(kind=request.param, joint=False, vocab_size=SIDE_SIZE)
+
+
+def test_eos_is_0_and_unk_is_1_and_there_is_no_bos(joint: Tokenizer) -> None:
+    assert (EOS, UNK) == (0, 1)
+    pieces = joint.target_pieces(range(joint.tgt_vocab_size - 1))
+    assert pieces[:2] == ["</s>", "<unk>"]
+    assert "<s>" not in pieces and "<pad>" not in pieces
+    assert len(set(pieces)) == len(pieces) == SIZE - 1
+
+
+def test_the_vocabulary_has_the_size_asked_for_with_pad_as_its_last_id(joint: Tokenizer) -> None:
+    assert joint.src_vocab_size == joint.tgt_vocab_size == SIZE
+    ids = [i for line in joint.encode_source(SRC) + joint.encode_target(TGT) for i in line]
+    assert min(ids) == EOS and max(ids) <= SIZE - 2
+
+
+def test_every_sentence_ends_in_eos_and_has_it_nowhere_else(joint: Tokenizer) -> None:
+    for ids in joint.encode_source([*SRC, "", " "]):
+        assert ids[-1] == EOS and EOS not in ids[:-1]
+    assert joint.encode_source(["", " "]) == [[EOS], [EOS]]
+
+
+def test_written_reserved_pieces_are_text_and_not_the_reserved_ids(joint: Tokenizer) -> None:
+    (ids,) = joint.encode_source(["</s> the <pad>"])
+    assert EOS not in ids[:-1]
+
+
+def test_clean_sentences_come_back_as_they_were(joint: Tokenizer, separate: Tokenizer) -> None:
+    assert joint.decode_target(joint.encode_target(TGT)) == TGT
+    assert joint.decode_target(joint.encode_source(SRC)) == SRC  # one vocabulary for both
+    assert separate.decode_target(separate.encode_target(TGT)) == TGT
+
+
+def test_pieces_spell_the_sentence(joint: Tokenizer) -> None:
+    (ids,) = joint.encode_target(TGT[:1])
+    assert "".join(joint.target_pieces(ids[:-1])).replace("▁", " ").strip() == TGT[0]
+
+
+def test_a_character_never_seen_is_unk(joint: Tokenizer) -> None:
+    assert UNK in joint.encode_source(["the 猫"])[0]
+    assert not any(UNK in ids for ids in joint.encode_source(SRC))
+
+
+def test_separate_vocabularies_know_their_own_side_only(separate: Tokenizer) -> None:
+    assert not separate.joint
+    assert (separate.src_vocab_size, separate.tgt_vocab_size) == (SIDE_SIZE, SIDE_SIZE)
+    assert UNK in separate.encode_source(["Fähre"])[0]
+    assert UNK not in separate.encode_target(["Fähre"])[0]
+    assert separate.encode_source(SRC) != separate.encode_target(SRC)
+
+
+def test_text_is_brought_to_nfkc_unless_it_is_to_stay() -> None:
+    wide = "ｔｈｅ ferry"
+    folded, kept = trained(), trained(normalization="identity")
+    assert folded.encode_source([wide]) == folded.encode_source(
+        [unicodedata.normalize("NFKC", wide)]
+    )
+    assert UNK in kept.encode_source([wide])[0]
+
+
+def test_case_is_folded_on_request() -> None:
+    lower = trained(normalization="nmt_nfkc_cf")
+    assert lower.encode_target(["DIE FÄHRE"]) == lower.encode_target(["die fähre"])
+    assert lower.decode_target(lower.encode_target(["Die Fähre"])) == ["die fähre"]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize(("together", "side"), [(True, "joint"), (False, "source")])
+def test_a_vocabulary_too_large_is_told_with_the_largest_and_that_one_works(
+    kind: str, together: bool, side: str
+) -> None:
+    with pytest.raises(DataError) as error:
+        trained(kind=kind, joint=together, vocab_size=20_000)
+    found = re.fullmatch(
+        rf"the {side} corpus allows no vocabulary of 20,000 tokens: "
+        r"add --set tokenizer.vocab_size=(\d+), or less",
+        str(error.value),
+    )
+    assert found
+    largest = int(found[1])
+    # The target side of separate vocabularies may allow less: train on the named side alone.
+    config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest})
+    text = SRC + TGT if together else SRC
+    assert Tokenizer.train(text, [], config, seed=1).src_vocab_size == largest
+    above = config.model_copy(update={"vocab_size": largest + 1})
+    with pytest.raises(DataError):
+        Tokenizer.train(text, [], above, seed=1)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_more_characters_than_tokens_is_told_with_a_size_that_works(kind: str) -> None:
+    with pytest.raises(DataError) as error:
+        trained(kind=kind, vocab_size=20)
+    found = re.fullmatch(
+        r"the joint corpus has too many characters for a vocabulary of 20 tokens: set "
+        r"tokenizer.vocab_size above (\d+), or lower tokenizer.character_coverage",
+        str(error.value),
+    )
+    assert found
+    assert trained(kind=kind, vocab_size=int(found[1]) + 1).src_vocab_size == int(found[1]) + 1
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_two_trainings_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    files = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        files += trained(kind=kind).save(tmp_path / name)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_saved_tokenizer_loads_and_encodes_alike(
+    joint: Tokenizer, separate: Tokenizer, tmp_path: Path
+) -> None:
+    for tokenizer, names in (
+        (joint, ["tokenizer.model"]),
+        (separate, ["source.model", "target.model"]),
+    ):
+        folder = tmp_path / names[0]
+        folder.mkdir()
+        assert sorted(path.name for path in tokenizer.save(folder)) == names
+        loaded = Tokenizer.load(folder)
+        assert loaded.joint is tokenizer.joint
+        assert loaded.encode_source(SRC) == tokenizer.encode_source(SRC)
+        assert loaded.encode_target(TGT) == tokenizer.encode_target(TGT)
+
+
+def test_a_corrupt_model_is_told(joint: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(b"not a model")
+    with pytest.raises(ModelError) as error:
+        Tokenizer.load(tmp_path)
+    assert str(error.value) == f"{path} is no SentencePiece model: copy the folder again"
+
+
+def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
+    separate.save(tmp_path)
+    (tmp_path / "target.model").unlink()
+    with pytest.raises(ModelError) as error:
+        Tokenizer.load(tmp_path)
+    missing = tmp_path / "target.model"
+    assert str(error.value) == f"{missing} cannot be read: the model folder is incomplete"
+
+
+@pytest.mark.parametrize("line", [[], [""]], ids=["no line", "an empty line"])
+def test_no_text_to_learn_from_is_a_data_error(line: list[str]) -> None:
+    with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learnt"):
+        Tokenizer.train(line, line, TokenizerConfig(vocab_size=64), seed=1)
+
+
+# ---- a side of tokens ----------------------------------------------------------------------------
+
+
+def test_a_side_of_tokens_holds_each_as_it_is() -> None:
+    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    brackets = ["(S (NP XX )NP (VP XX )VP )S", "(ALONGERLABELTHANMOST XX )ALONGERLABELTHANMOST"]
+    tokenizer = Tokenizer.train(SRC, brackets * 2, config, seed=1)
+    ids = tokenizer.encode_target(brackets)
+    assert [len(sentence) for sentence in ids] == [9, 4]
+    assert tokenizer.decode_target([sentence[:-1] for sentence in ids]) == brackets
+    assert tokenizer.tgt_vocab_size == len({*" ".join(brackets).split()}) + 3  # eos, unk, pad
+    assert tokenizer.target_pieces([2]) == ["▁XX"]  # the most frequent comes first
+    assert tokenizer.encode_target(["(S (NEW XX )S"])[0][1] == UNK
+
+
+def test_of_tokens_that_are_too_many_the_rarest_are_unknown() -> None:
+    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
+    tokenizer = Tokenizer.train(SRC, words, config, seed=1)
+    assert tokenizer.tgt_vocab_size == SIDE_SIZE
+    the, other, end = tokenizer.encode_target(["the The"])[0]
+    assert the != other and end == EOS and UNK not in (the, other)
+    assert sum(ids[0] == UNK for ids in tokenizer.encode_target(words)) == 60 - (SIDE_SIZE - 5)
+
+
+def test_tokens_share_no_vocabulary_with_text() -> None:
+    with pytest.raises(ValueError, match=r"set tokenizer\.joint = false"):
+        TokenizerConfig(target="tokens")

@@ -1,0 +1,173 @@
+"""Reading bracketed trees: what is kept, what goes, and which line is named when one is broken."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from nltk.tree import Tree
+
+from yakusu.data.treefiles import begins_as_tree, tree_files
+from yakusu.data.trees import (
+    bare_label,
+    clean,
+    one_line,
+    read_trees,
+    tags_of,
+    words_of,
+)
+from yakusu.errors import DataError
+
+
+def read(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "trees.mrg"
+    path.write_text(text)
+    return [one_line(tree) for tree in read_trees([path])]
+
+
+def cleaned(text: str) -> str:
+    tree = clean(Tree.fromstring(text))
+    return one_line(tree) if tree else ""
+
+
+@pytest.mark.parametrize(
+    ("label", "bare"),
+    [
+        ("NP", "NP"),
+        ("NP-SBJ", "NP"),
+        ("NP-SBJ-1=2", "NP"),
+        ("NP=2", "NP"),
+        ("ADVP|PRT", "ADVP|PRT"),
+        ("-LRB-", "-LRB-"),
+        ("-NONE-", "-NONE-"),
+        ("=2", "=2"),
+    ],
+)
+def test_labels_lose_functions_and_indices(label: str, bare: str) -> None:
+    assert bare_label(label) == bare
+
+
+def test_traces_go_with_the_constituents_that_they_leave_empty() -> None:
+    text = "(S (NP-SBJ-1 (NNS eggs)) (VP (VBD fell) (S (NP-SBJ (-NONE- *-1)) (PP (-NONE- *T*)))))"
+    assert cleaned(text) == "(S (NP (NNS eggs)) (VP (VBD fell)))"
+
+
+def test_the_words_of_brackets_and_their_tags_stay() -> None:
+    text = "(PRN (-LRB- -LRB-) (NP-TMP (NN noon)) (-RRB- -RRB-))"
+    assert cleaned(text) == "(PRN (-LRB- -LRB-) (NP (NN noon)) (-RRB- -RRB-))"
+
+
+@pytest.mark.parametrize("outer", ["", "TOP", "ROOT"])
+def test_the_outer_brackets_go(outer: str) -> None:
+    assert cleaned(f"({outer} (S (VP (VB Go))))") == "(S (VP (VB Go)))"
+    assert cleaned(f"({outer} ({outer} (S (VP (VB Go)))))") == "(S (VP (VB Go)))"
+
+
+@pytest.mark.parametrize("outer", ["", "TOP", "ROOT"])
+def test_outer_brackets_around_several_trees_or_one_word_are_top(outer: str) -> None:
+    assert cleaned(f"({outer} (S (VP (VB Go))) (. .))") == "(TOP (S (VP (VB Go))) (. .))"
+    assert cleaned(f"({outer} (UH Yes))") == "(TOP (UH Yes))"
+
+
+def test_a_word_alone_gets_outer_brackets() -> None:
+    assert cleaned("(UH Yes)") == "(TOP (UH Yes))"
+
+
+def test_trees_of_one_line_and_of_several_are_the_same(tmp_path: Path) -> None:
+    lines = "( (S (NP (PRP We)) (VP (VBD sang))) )\n((NP (NN end)))\n"
+    spread = "( (S \n    (NP (PRP We))\n    (VP (VBD sang)))\n)\n\n( (NP (NN end)) )\n"
+    side_by_side = lines.replace("\n", " ")
+    expected = ["(S (NP (PRP We)) (VP (VBD sang)))", "(NP (NN end))"]
+    assert read(tmp_path, lines) == read(tmp_path, side_by_side) == expected
+    assert read(tmp_path, spread.replace("\n)\n", "\n )\n")) == expected
+
+
+def test_lines_within_a_tree_may_begin_with_a_bracket(tmp_path: Path) -> None:
+    text = "(S\n(NP (PRP We))\n(VP (VBD sang))\n)\n(NP\n(NN end)\n)\n"
+    expected = ["(S (NP (PRP We)) (VP (VBD sang)))", "(NP (NN end))"]
+    assert read(tmp_path, text) == expected
+
+
+def test_a_sentence_of_traces_is_left_out(tmp_path: Path) -> None:
+    assert read(tmp_path, "((S (-NONE- *)))\n((NP (NN end)))\n") == ["(NP (NN end))"]
+
+
+def test_words_and_tags_stand_in_order() -> None:
+    tree = Tree.fromstring("(S (NP (PRP We)) (VP (VBD sang)) (. .))")
+    assert words_of(tree) == ["We", "sang", "."]
+    assert tags_of(tree) == ["PRP", "VBD", "."]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fault"),
+    [
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "does not end"),
+        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "does not end"),
+        ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "does not end"),
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "closing bracket too many"),
+        ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' stands outside a tree"),
+        ("(S (VP (VB Go))) # fine\n", 1, "'# fine' stands outside a tree"),
+        ("fine (S (VP (VB Go)))\n", 1, "'fine' stands outside a tree"),
+        ("(S (VP (VB Go)))\n(S\n (NP ) (VP (VB Go)))\n", 2, "'(NP )' is neither"),
+        ("(S (VP VB Go))\n", 1, "'(VP VB Go)' is neither"),
+        ("(S (NP the (NN sea)))\n", 1, "'(NP the (NN sea))' is neither"),
+        ("(S ( (NN sea)))\n", 1, "has no label"),
+        (f"{'(A ' * 300}(B b){')' * 300}\n", 1, "201 brackets deep"),
+    ],
+)
+def test_a_broken_tree_is_named_by_file_and_line(
+    tmp_path: Path, text: str, line: int, fault: str
+) -> None:
+    with pytest.raises(DataError) as error:
+        read(tmp_path, text)
+    assert str(error.value).startswith(f"{tmp_path / 'trees.mrg'}, line {line}: ")
+    assert fault in str(error.value)
+
+
+def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
+    folder = tmp_path / "wsj" / "00"
+    folder.mkdir(parents=True)
+    names = ["b.mrg", "a.mrg", "notes.txt"]
+    for name in names:
+        (folder / name).write_text("")
+    both = [folder / "a.mrg", folder / "b.mrg"]
+    assert tree_files(folder / "a.mrg") == [folder / "a.mrg"]
+    assert tree_files(tmp_path) == both
+    assert tree_files(f"{tmp_path}/wsj/*/*.mrg") == both
+    assert tree_files(f"{tmp_path}/**/[ab].mrg") == both
+    for nothing in (f"{tmp_path}/*.mrg", f"{tmp_path}/wsj/00/c*"):
+        with pytest.raises(DataError, match="holds no tree"):
+            tree_files(nothing)
+
+
+def test_a_folder_is_read_with_its_packed_files_and_those_in_capitals(tmp_path: Path) -> None:
+    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
+        (tmp_path / name).write_text("")
+    assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}
+
+
+def test_no_text_is_made_of_a_tree_that_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.mrg").write_text("((NP (NN end)))\n")
+    monkeypatch.setattr("yakusu.data.trees.one_line", lambda tree: pytest.fail("was written"))
+    assert len(list(read_trees([tmp_path / "a.mrg"]))) == 1
+
+
+def test_a_packed_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "trees.mrg.gz"
+    path.write_bytes(gzip.compress(b"((NP (NN end)))\n"))
+    assert [one_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]
+
+
+@pytest.mark.parametrize(
+    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
+)
+def test_text_that_begins_as_a_tree_is_one(tree: str) -> None:
+    assert begins_as_tree(tree)
+
+
+@pytest.mark.parametrize(
+    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
+)
+def test_sentences_in_brackets_are_words(words: str) -> None:
+    assert not begins_as_tree(words)

@@ -1,0 +1,110 @@
+"""Sinusoids by the formula, the scale, and the row of pad that stays zero."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from yakusu.model.base import Seq2Seq
+from yakusu.model.layers import Embedding, LearnedPositions, SinusoidalPositions, sinusoids
+from yakusu.model.table import DenseTable
+
+
+def some(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("pos", "column", "expected"),
+    [
+        (0, 0, 0.0),
+        (0, 1, 1.0),
+        (1, 0, 0.8414709848),  # sin 1
+        (1, 1, 0.5403023059),  # cos 1
+        (100, 256, 0.8414709848),  # sin(100 / 10000^(1/2))
+        (100, 257, 0.5403023059),
+        (7, 511, math.cos(7 / 10_000 ** (510 / 512))),
+    ],
+)
+def test_sinusoids_follow_section_3_5(pos: int, column: int, expected: float) -> None:
+    assert sinusoids(128, 512)[pos, column].item() == pytest.approx(expected, abs=1e-7)
+
+
+def test_an_offset_of_positions_is_one_linear_map() -> None:
+    # As the paper says; each pair of columns turns by an angle that the position has no part in.
+    table, k = sinusoids(200, 16).double(), 13
+    angles = k / 10_000 ** (torch.arange(0, 16, 2).double() / 16)
+    turns = [torch.stack([a.cos(), -a.sin(), a.sin(), a.cos()]).view(2, 2) for a in angles]
+    torch.testing.assert_close(table[:-k] @ torch.block_diag(*turns), table[k:], atol=1e-6, rtol=0)
+
+
+def test_embeddings_are_scaled_by_the_root_of_d_model_and_get_positions() -> None:
+    embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(1, 2, 16)
+    torch.testing.assert_close(embedding(vectors), vectors * 4 + sinusoids(2, 16))
+
+
+def test_embedding_at_one_position_equals_that_column_of_all() -> None:
+    embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(3, 6, 16)
+    torch.testing.assert_close(embedding(vectors[:, 4:5], position=4), embedding(vectors)[:, 4:5])
+
+
+def test_embeddings_begin_with_unit_variance_after_scaling() -> None:
+    torch.manual_seed(0)
+    scaled = DenseTable(1000, 64).weight[:-1] * Embedding(64, SinusoidalPositions(64), 0.0).scale
+    assert scaled.std().item() == pytest.approx(1, abs=0.02)
+
+
+def test_dropout_applies_to_the_sum_of_embeddings_and_positions() -> None:
+    torch.manual_seed(0)
+    embedding, vectors = Embedding(512, SinusoidalPositions(512), dropout=0.5), some(4, 8, 512)
+    whole, dropped = embedding.eval()(vectors), embedding.train()(vectors)
+    kept = dropped != 0
+    assert kept.float().mean().item() == pytest.approx(0.5, abs=0.02)
+    torch.testing.assert_close(dropped[kept], 2 * whole[kept])
+
+
+def test_the_table_of_sinusoids_grows_past_512() -> None:
+    positions = SinusoidalPositions(8)
+    positions(0, 512)
+    assert len(positions.table) == 512
+    torch.testing.assert_close(positions(500, 200), sinusoids(700, 8)[500:])
+    torch.testing.assert_close(positions(0, 5), sinusoids(5, 8))
+
+
+def test_positions_that_grew_while_translating_can_still_be_trained_with() -> None:
+    embedding, vectors = Embedding(8, SinusoidalPositions(8), dropout=0.1), some(1, 600, 8)
+    with torch.inference_mode():
+        embedding(vectors)
+    embedding(vectors.requires_grad_()).sum().backward()
+    assert vectors.grad is not None
+
+
+def test_sinusoids_are_no_weights_and_not_saved() -> None:
+    positions = SinusoidalPositions(8)
+    assert not list(positions.parameters()) and not positions.state_dict()
+
+
+def test_learned_positions_are_rows_of_a_table_that_ends() -> None:
+    positions = LearnedPositions(8, max_positions=20)
+    torch.testing.assert_close(positions(3, 4), positions.table[3:7])
+
+
+def test_the_row_of_pad_is_zero_and_stays_so_with_three_way_tying(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    model = tiny(tied="three-way").train()
+    before = model.weights()["tgt_table.weight"].detach().clone()
+    assert (before[-1] == 0).all()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    src = torch.tensor([[4, 5, 0], [6, 0, model.src_pad]])
+    tgt = torch.tensor([[5, 0, model.tgt_pad], [6, 7, 0]])
+    for _ in range(3):
+        optimizer.zero_grad()
+        logits = model.logits(model(src, tgt))
+        logits[tgt != model.tgt_pad].logsumexp(dim=-1).sum().backward()
+        optimizer.step()
+    after = model.weights()["tgt_table.weight"]
+    assert (after[-1] == 0).all()
+    assert ((after - before)[:-1].abs() > 0.01).any(dim=1).all()

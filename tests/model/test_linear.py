@@ -1,0 +1,99 @@
+"""A product with a weight laid out for inference is that product, and notices new weights."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from yakusu.model.linear import PackedLinear
+
+needs_onednn = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(),
+    reason="this torch was built without oneDNN",
+)
+
+
+def assert_close(product: torch.Tensor, expected: torch.Tensor) -> None:
+    """Up to the order in which hundreds of numbers of size 1 are added."""
+    torch.testing.assert_close(product, expected, rtol=1e-4, atol=1e-3)
+
+
+def operands(n_out: int = 512, n_in: int = 512) -> tuple[torch.Tensor, ...]:
+    generator = torch.Generator().manual_seed(1)
+    shapes = (3, 7, n_in), (n_out, n_in), (n_out,)
+    return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
+
+
+@pytest.mark.parametrize(("n_out", "n_in"), [(512, 512), (1001, 256), (64, 16), (1, 1)])
+def test_it_is_the_product_that_torch_gives(n_out: int, n_in: int) -> None:
+    x, weight, bias = operands(n_out, n_in)
+    product = PackedLinear()
+    with torch.inference_mode():
+        assert_close(product(x, weight, bias), F.linear(x, weight, bias))
+
+
+@needs_onednn
+def test_a_weight_is_laid_out_once_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, weight, bias = operands()
+    made, reorder = [], torch.ops.mkldnn._reorder_linear_weight
+    monkeypatch.setattr(
+        torch.ops.mkldnn,
+        "_reorder_linear_weight",
+        lambda *of: made.append(of) or reorder(*of),  # type: ignore[func-returns-value]
+    )
+    product = PackedLinear()
+    with torch.inference_mode():
+        product(x, weight, bias)
+        product(x[:1], weight, bias)
+    assert len(made) == 1
+    with torch.no_grad():
+        weight.mul_(2)
+    with torch.inference_mode():
+        assert_close(product(x, weight, bias), F.linear(x, weight, bias))
+    assert len(made) == 2
+
+
+def test_what_an_optimiser_changed_is_noticed() -> None:
+    """Torch's fused optimisers do not count up the version of what they change."""
+    x, weight, _ = operands()
+    parameter, product = torch.nn.Parameter(weight), PackedLinear()
+    with torch.inference_mode():
+        before = product(x, parameter)
+    optimizer = torch.optim.Adam([parameter], fused=True)
+    product.train()
+    product(x, parameter).square().sum().backward()
+    optimizer.step()
+    product.eval()
+    with torch.inference_mode():
+        after = product(x, parameter)
+        assert_close(after, F.linear(x, parameter))
+    assert not torch.equal(before, after)
+
+
+def test_weights_made_in_inference_mode_are_never_out_of_date() -> None:
+    with torch.inference_mode():
+        x, weight, _ = operands()
+        product = PackedLinear()
+        product(x, weight)
+        weight.mul_(2)
+        assert torch.equal(product(x, weight), F.linear(x, weight))
+
+
+def test_a_model_that_has_translated_can_be_copied() -> None:
+    x, weight, _ = operands()
+    product = PackedLinear()
+    with torch.inference_mode():
+        product(x, weight)
+        assert torch.equal(copy.deepcopy(product)(x, weight), product(x, weight))
+
+
+def test_gradients_are_those_of_torch() -> None:
+    x, weight, bias = operands()
+    weight.requires_grad_()
+    product = PackedLinear()
+    with torch.inference_mode():
+        product(x, weight, bias)
+    (mine,) = torch.autograd.grad(product(x, weight, bias).sum(), weight)
+    (theirs,) = torch.autograd.grad(F.linear(x, weight, bias).sum(), weight)
+    assert torch.equal(mine, theirs)

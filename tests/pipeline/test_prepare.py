@@ -1,0 +1,508 @@
+"""`prepare`: the dev set is held out for good, a run is made once, two runs are the same bytes."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import yakusu
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.errors import DataError, RecipeError, RunError
+from yakusu.folder import read_json, verify_folder
+from yakusu.pipeline.prepare import Prepared
+from yakusu.progress import Silent
+from yakusu.recipe import Recipe, load_recipe
+
+SRC_WORDS = "the old ferry baker sees paints harbour small river window cat through".split()  # noqa: SIM905
+TGT_WORDS = "die alte fähre bäckerin sieht malt hafen kleine brücke tür katze durch".split()  # noqa: SIM905
+
+
+def invented(n: int, seed: int = 11) -> list[tuple[str, str]]:
+    """n distinct pairs, word by word translations of each other."""
+    rng = random.Random(seed)
+    pairs: dict[str, str] = {}
+    while len(pairs) < n:
+        chosen = rng.choices(range(len(SRC_WORDS)), k=rng.randint(3, 8))
+        pairs[" ".join(SRC_WORDS[i] for i in chosen)] = " ".join(TGT_WORDS[i] for i in chosen)
+    return list(pairs.items())
+
+
+PAIRS = invented(400)
+
+
+def write(folder: Path, pairs: list[tuple[str, str]], name: str = "a") -> list[str]:
+    paths = [folder / f"{name}.en", folder / f"{name}.de"]
+    for i, path in enumerate(paths):
+        path.write_text("".join(pair[i] + "\n" for pair in pairs), encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def recipe_for(files: list[str], run: Path, *overrides: str) -> Recipe:
+    return load_recipe(
+        "tiny",
+        [
+            f'run="{run}"',
+            f'data.train.src="{files[0]}"',
+            f'data.train.tgt="{files[1]}"',
+            "tokenizer.vocab_size=80",
+            *overrides,
+        ],
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    return write(tmp_path, PAIRS)
+
+
+def fault(recipe: Recipe, kind: type[Exception]) -> str:
+    with pytest.raises(kind) as error:
+        yakusu.prepare(recipe)
+    return str(error.value)
+
+
+def texts(folder: Path, split: str) -> list[tuple[str, str]]:
+    """The pairs of a split, decoded from their ids."""
+    pairs, tokenizer = Pairs.open(folder, split), Tokenizer.load(folder)
+    src, tgt = ([side[i].tolist() for i in range(len(side))] for side in (pairs.src, pairs.tgt))
+    return list(zip(tokenizer.decode_target(src), tokenizer.decode_target(tgt), strict=True))
+
+
+def dev_text(folder: Path) -> list[tuple[str, str]]:
+    sides = [(folder / f"dev.{side}.txt").read_text().splitlines() for side in ("src", "tgt")]
+    return list(zip(*sides, strict=True))
+
+
+# ---- what is held out
+
+
+def test_train_and_held_out_dev_share_the_corpus_and_no_pair(
+    files: list[str], tmp_path: Path
+) -> None:
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
+    assert (made.n_train, made.n_dev) == (len(train), len(dev)) == (380, 20)
+    assert not set(train) & set(dev)
+    assert sorted(train + dev) == sorted(PAIRS)
+
+
+def test_the_dev_text_is_the_dev_pairs_word_for_word(files: list[str], tmp_path: Path) -> None:
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    assert dev_text(made.folder) == texts(made.folder, "dev")
+
+
+def test_held_out_pairs_are_spread_over_the_corpus(files: list[str], tmp_path: Path) -> None:
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run", "data.hold_out=5"))
+    assert [PAIRS.index(pair) for pair in dev_text(made.folder)] == [0, 99, 199, 299, 399]
+
+
+@pytest.mark.parametrize(("asked", "n_dev"), [(1, 1), (10, 10), (20, 20), (21, 20), (1000, 20)])
+def test_no_more_than_a_twentieth_is_held_out(
+    asked: int, n_dev: int, files: list[str], tmp_path: Path
+) -> None:
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run", f"data.hold_out={asked}"))
+    assert (made.n_train, made.n_dev) == (400 - n_dev, n_dev)
+
+
+def test_a_pair_that_is_filtered_out_is_not_held_out(tmp_path: Path) -> None:
+    rubbish = [("", "x"), ("same", "same"), PAIRS[0]] * 20
+    files = write(tmp_path, PAIRS + rubbish)
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    assert set(dev_text(made.folder)) < set(PAIRS)
+    assert made.n_dev == 20
+    assert made.report == {
+        "read": 460,
+        "empty": 20,
+        "identical": 20,
+        "duplicate": 20,
+        "too long": 0,
+        "ratio": 0,
+        "kept": 400,
+    }
+
+
+def test_a_pair_that_is_too_long_is_not_held_out(tmp_path: Path) -> None:
+    files = write(tmp_path, [*PAIRS, ("cat " * 99, "katze " * 98)])
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
+    assert made.report["too long"] == 1
+    assert set(dev_text(made.folder)) < set(PAIRS)
+
+
+def test_a_dev_set_of_ones_own_is_taken_whole_and_train_stays_whole(tmp_path: Path) -> None:
+    files = write(tmp_path, PAIRS)
+    own = [("the cat", "die katze"), ("cat", "cat"), ("the cat", "die katze"), ("cat " * 300, "x")]
+    dev = write(tmp_path, [*own, ("", "leer")], "dev")
+    recipe = recipe_for(files, tmp_path / "run", f'data.dev={{src = "{dev[0]}", tgt = "{dev[1]}"}}')
+    made = yakusu.prepare(recipe)
+    assert (made.n_train, made.n_dev) == (400, 4)  # no filter but the one of empty lines
+    assert dev_text(made.folder) == [(src.strip(), tgt) for src, tgt in own]
+    assert made.report["read"] == made.report["kept"] == 400
+
+
+class Said(Silent):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_dev_pairs_that_learned_positions_do_not_reach_are_left_out_and_told(
+    tmp_path: Path,
+) -> None:
+    own = [("the cat", "die katze"), ("cat " * 300, "x"), ("", "leer"), ("leer", "")]
+    dev = write(tmp_path, own, "dev")
+    recipe = recipe_for(
+        write(tmp_path, PAIRS),
+        tmp_path / "run",
+        f'data.dev={{src = "{dev[0]}", tgt = "{dev[1]}"}}',
+        "model.positions=learned",
+        "model.max_positions=257",
+    )
+    said = Said()
+    made = yakusu.prepare(recipe, progress=said)
+    assert dev_text(made.folder) == [own[0]]
+    assert "left out of the dev set: 2 empty, 1 too long" in said.lines
+
+
+# ---- what is reported
+
+
+def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
+    pairs = [("", "a"), PAIRS[3], ("so", "so"), ("cat " * 99, "katze " * 98), *PAIRS, PAIRS[4]]
+    pairs[3], pairs[9] = pairs[9], pairs[3]  # not at a place that is held out
+    files = write(tmp_path, pairs)
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
+    assert str(made).splitlines()[:2] == [
+        "405 pairs read; dropped: 1 empty, 1 identical, 2 duplicate, 1 too long, 0 ratio",
+        "380 pairs to train on, 20 to validate on; "
+        f"{1 - made.fullness:.1%} of a batch's positions are padding",
+    ]
+    assert made.n_train + made.n_dev == made.report["kept"] == 400
+
+
+def test_numbers_in_the_report_are_for_people() -> None:
+    report = {"read": 1_234_567, "empty": 1_000, "kept": 1_233_567}
+    made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, 1_000, 0.987, False)
+    assert str(made) == (
+        "1,234,567 pairs read; dropped: 1,000 empty\n"
+        "1,232,567 pairs to train on, 1,000 to validate on; 1.3% of a batch's positions are "
+        "padding\n"
+        "binarised pairs and tokenizer: runs/x/data"
+    )
+
+
+def test_the_folder_is_whole_and_holds_what_its_docstring_says(
+    files: list[str], tmp_path: Path
+) -> None:
+    made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    verify_folder(made.folder)
+    assert sorted(path.name for path in made.folder.iterdir()) == sorted(
+        [f"{split}.{side}.{kind}" for split in ("train", "dev") for side in ("src", "tgt")
+         for kind in ("tokens", "offsets")]
+        + [f"{split}.lines" for split in ("train", "dev")]
+        + ["dev.src.txt", "dev.tgt.txt", "tokenizer.model", "data.json", "manifest.json"]
+    )  # fmt: skip
+    assert read_json(made.folder / "data.json")["report"] == made.report
+    lengths = Pairs.open(made.folder, "train").src.lengths
+    assert len(lengths) == made.n_train and np.all(lengths >= 2)
+
+
+# ---- once, the same, and never over another run
+
+
+def test_a_second_run_finds_everything_there_and_touches_nothing(
+    files: list[str], tmp_path: Path
+) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    first = yakusu.prepare(recipe)
+    times = {path: path.stat().st_mtime_ns for path in first.folder.iterdir()}
+    for file in files:
+        Path(file).unlink()  # the text is not even read
+    second = yakusu.prepare(recipe)
+    assert (first.was_there, second.was_there) == (False, True)
+    assert str(second) == str(first)
+    assert {path: path.stat().st_mtime_ns for path in first.folder.iterdir()} == times
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [[], ["tokenizer.joint=false", "model.tied=decoder", "tokenizer.vocab_size=50", "seed=5"]],
+)
+def test_two_runs_are_the_same_bytes(
+    overrides: list[str], files: list[str], tmp_path: Path
+) -> None:
+    one, other = (
+        yakusu.prepare(recipe_for(files, tmp_path / run, *overrides)).folder / "manifest.json"
+        for run in ("one", "other")
+    )
+    assert len(json.loads(one.read_text())["files"]) >= 12
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_the_resolved_recipe_is_saved(files: list[str], tmp_path: Path) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    yakusu.prepare(recipe)
+    assert load_recipe(tmp_path / "run" / "recipe.toml") == recipe
+
+
+def test_a_changed_recipe_is_refused_with_the_value_that_the_folder_has(
+    files: list[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    yakusu.prepare(recipe_for(files, run))
+    assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
+        f"{run} holds another run, of which tokenizer.vocab_size = 80, not 70: choose another "
+        "folder with --run, or delete this one"
+    )
+
+
+def test_a_changed_recipe_is_refused_with_its_key(files: list[str], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    yakusu.prepare(recipe_for(files, run))
+    for override in ("tokenizer.vocab_size=70", "seed=9", "model.dropout=0.5"):
+        told = fault(recipe_for(files, run, override), RunError)
+        assert told.startswith(f"{run} holds another run, ") and override.split("=")[0] in told
+        assert told.endswith(": choose another folder with --run, or delete this one")
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["training.max_steps=9", "training.patience=3", "search.beam=2", "training.log_steps=1"],
+)
+def test_what_does_not_decide_the_result_may_change(
+    override: str, files: list[str], tmp_path: Path
+) -> None:
+    yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    assert yakusu.prepare(recipe_for(files, tmp_path / "run", override)).was_there
+
+
+def test_a_run_that_was_moved_goes_on(files: list[str], tmp_path: Path) -> None:
+    yakusu.prepare(recipe_for(files, tmp_path / "run"))
+    (tmp_path / "run").rename(tmp_path / "moved")
+    assert yakusu.prepare(recipe_for(files, tmp_path / "moved")).was_there
+
+
+def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
+    files: list[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "letter.txt").write_text("dear")
+    assert fault(recipe_for(files, run), RunError) == (
+        f"{run} is not empty and holds no run: choose another folder with --run"
+    )
+    assert [path.name for path in run.iterdir()] == ["letter.txt"]
+
+
+def test_an_empty_folder_is_taken(files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    assert yakusu.prepare(recipe_for(files, tmp_path / "run")).n_train == 380
+
+
+def test_a_file_in_the_place_of_the_run_folder_is_told(files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("x")
+    assert fault(recipe_for(files, tmp_path / "run"), RunError).startswith(f"{tmp_path / 'run'} ")
+
+
+def test_a_broken_data_folder_is_told(files: list[str], tmp_path: Path) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    (yakusu.prepare(recipe).folder / "data.json").write_text("{")
+    with pytest.raises(yakusu.YakusuError, match=r"data\.json"):
+        yakusu.prepare(recipe)
+
+
+# ---- what cannot be prepared
+
+
+def test_nothing_is_left_behind_where_a_file_is_missing(tmp_path: Path) -> None:
+    recipe = recipe_for([str(tmp_path / "none.en"), str(tmp_path / "none.de")], tmp_path / "run")
+    assert fault(recipe, DataError) == (
+        f"{tmp_path / 'none.en'} does not exist: check the path in the recipe or the command"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_half_made_data_folder_is_left_behind(files: list[str], tmp_path: Path) -> None:
+    fault(recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=9999"), DataError)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "recipe.toml"]
+
+
+def test_the_remedy_that_an_error_proposes_works(files: list[str], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    told = fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
+    largest = told.removesuffix(", or less").rpartition("=")[2]
+    made = yakusu.prepare(recipe_for(files, run, f"tokenizer.vocab_size={largest}"))
+    assert made.n_train == 380
+
+
+def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
+    files = write(tmp_path, [])
+    assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
+        f"{files[0]} and {files[1]}: no sentence pair is there: check the files"
+    )
+
+
+def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
+    files = write(tmp_path, [("", ""), ("", "x")])
+    assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
+        f"{files[0]} and {files[1]}: of 2 sentence pairs read, none is left to train on: "
+        "give more text or loosen the filters, which dropped 2 empty"
+    )
+
+
+def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
+    files = write(tmp_path, [("hello world", "hallo welt")])
+    recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
+    assert fault(recipe, DataError) == (
+        f"{files[0]} and {files[1]}: of 1 sentence pairs read, none is left to validate on: "
+        "give more text, or a dev set of its own, or loosen the filters"
+    )
+
+
+def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -> None:
+    recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
+    assert fault(recipe, DataError) == (
+        f"{files[0]} and {files[1]}: of 400 sentence pairs read, none is left to train on: "
+        "give more text or loosen the filters, which dropped 400 too long"
+    )
+
+
+def test_a_recipe_without_run_or_text_is_told(files: list[str], tmp_path: Path) -> None:
+    assert fault(recipe_for(files, tmp_path).model_copy(update={"run": ""}), RecipeError) == (
+        'the recipe names no run folder: add --run FOLDER, or run = "..." to it'
+    )
+    assert fault(load_recipe("tiny", [f'run="{tmp_path / "run"}"']), RecipeError) == (
+        "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
+    )
+
+
+@pytest.mark.parametrize("split", ["train", "extra", "dev"])
+def test_a_corpus_of_one_file_is_told_what_it_lacks(
+    split: str, files: list[str], tmp_path: Path
+) -> None:
+    keys = {
+        "train": "data.train.tgt=''",
+        "extra": f"data.extra.src='{files[0]}'",
+        "dev": f"data.dev.src='{files[0]}'",
+    }
+    told = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
+    assert told == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
+
+
+def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "a.tsv"
+    table.write_text("de\ten\n" + "".join(f"{tgt}\t{src}\n" for src, tgt in PAIRS))
+    recipe = load_recipe(
+        "tiny",
+        [
+            f'run="{tmp_path / "tsv"}"',
+            f'data.train={{tsv = "{table}", src_column = "en", tgt_column = "de"}}',
+            "tokenizer.vocab_size=80",
+        ],
+    )
+    of_files = yakusu.prepare(recipe_for(files, tmp_path / "files")).folder
+    of_table = yakusu.prepare(recipe).folder
+    different = {
+        path.name
+        for path in of_files.iterdir()
+        if path.read_bytes() != (of_table / path.name).read_bytes()
+    }
+    assert different == {"data.json", "manifest.json"}  # which tell the two corpora apart
+
+
+def test_a_corpus_that_has_changed_is_refused_and_one_that_is_gone_is_not_missed(
+    files: list[str], tmp_path: Path
+) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    made = yakusu.prepare(recipe)
+    path = Path(files[1])
+    path.write_text(path.read_text().replace("katze", "kater", 1))
+    assert fault(recipe, RunError) == (
+        f"{path} has changed since {made.folder} was made from it: put the old text back, or "
+        "choose another folder with --run"
+    )
+    path.unlink()
+    assert yakusu.prepare(recipe).was_there
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_told(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, train = Path(files[1]), Tokenizer.train
+
+    def meddle(*args: Any, **options: Any) -> Tokenizer:
+        path.write_text(path.read_text().replace("katze", "kater", 1))
+        return train(*args, **options)
+
+    monkeypatch.setattr(Tokenizer, "train", meddle)
+    told = fault(recipe_for(files, tmp_path / "run"), DataError)
+    assert told == f"{path} changed while being read: run 'yakusu prepare' again"
+    assert not (tmp_path / "run" / "data").exists()
+
+
+@pytest.mark.parametrize("drop", ["true", "false"])
+def test_no_held_out_pair_comes_back_by_the_extra_ones(
+    drop: str, files: list[str], tmp_path: Path
+) -> None:
+    more = invented(40, seed=12)
+    extra = write(tmp_path, [*PAIRS, *more, more[0], ("new", PAIRS[0][1])], "extra")
+    recipe = recipe_for(
+        files,
+        tmp_path / "run",
+        f"data.extra.src={extra[0]}",
+        f"data.extra.tgt={extra[1]}",
+        f"filters.drop_duplicates={drop}",
+    )
+    made = yakusu.prepare(recipe)
+    train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
+    assert len(dev) == 20 and PAIRS[0] in dev and not set(train) & set(dev)
+    fit = [pair for pair in PAIRS if pair not in dev]
+    assert train == fit + (more if drop == "true" else [*fit, *more, more[0]])
+    assert made.report["in the dev set"] == len(dev) + 1
+    assert made.report["duplicate"] == (len(fit) + 1 if drop == "true" else 0)
+
+
+def test_extra_pairs_share_no_sentence_with_a_dev_set_that_is_given(
+    files: list[str], tmp_path: Path
+) -> None:
+    dev = write(tmp_path, invented(9, seed=3), "dev")
+    extra = write(tmp_path, [*invented(9, seed=3), ("new", "neu")], "extra")
+    made = yakusu.prepare(
+        recipe_for(
+            files,
+            tmp_path / "run",
+            *(f"data.dev.{side}={path}" for side, path in zip(("src", "tgt"), dev, strict=True)),
+            *(
+                f"data.extra.{side}={path}"
+                for side, path in zip(("src", "tgt"), extra, strict=True)
+            ),
+        )
+    )
+    assert made.report["in the dev set"] == 9
+    assert texts(made.folder, "train") == [*PAIRS, ("new", "neu")]
+
+
+def test_every_pair_knows_its_line(tmp_path: Path) -> None:
+    pairs = [("", "a"), *PAIRS[:200], ("so", "so"), *PAIRS[200:]]
+    made = yakusu.prepare(recipe_for(write(tmp_path, pairs), tmp_path / "run"))
+    for split in ("train", "dev"):
+        lines = Pairs.open(made.folder, split).lines
+        assert [pairs[line - 1] for line in lines] == texts(made.folder, split)
+
+
+def test_an_interrupted_run_is_prepared_anew(files: list[str], tmp_path: Path) -> None:
+    recipe = recipe_for(files, tmp_path / "run")
+    first = yakusu.prepare(recipe)
+    manifest = (first.folder / "manifest.json").read_bytes()
+    shutil.rmtree(first.folder)  # as if it had been stopped before the folder got its name
+    again = yakusu.prepare(recipe)
+    assert not again.was_there
+    assert (again.folder / "manifest.json").read_bytes() == manifest

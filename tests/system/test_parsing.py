@@ -1,0 +1,376 @@
+"""The road of a parser: trees in, binarised brackets, training, trees out, and their score."""
+
+import logging
+import math
+import os
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+import yakusu
+from yakusu.data.brackets import bracketed, linearised
+from yakusu.data.corpus import Corpus, read_pairs, read_sources
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.treefiles import tree_files
+from yakusu.data.trees import one_line, read_trees, tree_of, words_of
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
+from yakusu.folder import read_json
+from yakusu.model.architectures import build
+from yakusu.model.base import Seq2Seq
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.search import SearchConfig
+from yakusu.translator import Translator, save_translator
+
+DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
+NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905
+VERBS = "sees paints leaves finds".split()  # noqa: SIM905
+SIZES = [
+    "tokenizer.vocab_size=60",
+    "tokenizer.normalization=nmt_nfkc",
+    "batches.step_tokens=600",
+    "model.n_layers=1",
+    "model.d_model=32",
+    "model.d_ff=64",
+    "model.n_heads=4",
+    "model.dropout=0.0",
+    "training.warmup_steps=60",
+    "training.max_steps=4",
+    "training.validate_steps=2",
+    "training.device=cpu",
+    "training.patience=0",
+    "search.beam=4",
+]
+
+
+def invented(n: int, seed: int = 5) -> list[str]:
+    """Distinct trees of a small grammar, with function labels and traces."""
+    rng = random.Random(seed)
+
+    def noun_phrase(depth: int, label: str = "NP") -> str:
+        simple = f"(NP (DT the) (NN {rng.choice(NOUNS)}))"
+        if depth and rng.random() < 0.4:
+            return f"({label} {simple} (PP (IN near) {noun_phrase(depth - 1)}))"
+        return simple.replace("(NP", f"({label}", 1)
+
+    trees: dict[str, None] = {}
+    while len(trees) < n:
+        verb = f"(VP (VBZ {rng.choice(VERBS)}) {noun_phrase(1)} (NP (-NONE- *T*-1)))"
+        trees[f"((S {noun_phrase(1, 'NP-SBJ-1')} {verb} (. .)))"] = None
+    return list(trees)
+
+
+TREES = invented(120)
+
+
+def recipe_for(folder: Path, *overrides: str) -> Recipe:
+    train, dev = folder / "train.mrg", folder / "dev.mrg"
+    train.write_text("\n".join(TREES[:100]) + "\n")
+    dev.write_text("\n".join(TREES[100:]) + "\n")
+    data = [f'run="{folder / "run"}"', f'data.train.trees="{train}"', f'data.dev.trees="{dev}"']
+    return load_recipe("parse-small", [*data, *SIZES, *overrides])
+
+
+def test_trees_are_pairs_of_words_and_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat)\n    (NP (-NONE- *)))) )\n")
+    corpus = Corpus(trees=str(path))
+    tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+    assert list(read_pairs(corpus)) == [("The cat sat", tree)]
+    assert corpus and corpus.files == (path,)
+
+
+def test_prepare_keeps_the_true_trees_of_the_dev_set_with_their_tags(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path)
+    made = yakusu.prepare(recipe)
+    assert (made.n_train, made.n_dev) == (100, 20)
+    lines = (made.folder / "dev.tgt.txt").read_text().splitlines()
+    assert lines == [one_line(tree) for tree in read_trees([tmp_path / "dev.mrg"])]
+    tokenizer, dev = Tokenizer.load(made.folder), Pairs.open(made.folder, "dev")
+    said = tokenizer.decode_target([dev.tgt[0].tolist()[:-1]])[0]
+    assert said.startswith("(S (NP") and said.endswith(". )S") and "XX" not in said
+    n_tags = sum(not token.startswith(("(", ")")) for token in said.split())
+    assert n_tags == len((made.folder / "dev.src.txt").read_text().split("\n")[0].split())
+
+
+def test_extra_trees_are_seen_at_their_weight(tmp_path: Path) -> None:
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    for name, trees in (("a", invented(40, seed=8)), ("b", invented(30, seed=9))):
+        (extra / f"{name}.mrg").write_text("\n".join(trees) + "\n")
+    given = f'data.extra={{trees = "{extra}", weight = 0.5}}'
+    recipe = recipe_for(tmp_path, given, "filters.drop_duplicates=false")
+    made = yakusu.prepare(recipe)
+    pairs = Pairs.open(made.folder, "train")
+    assert [(part.n_pairs, part.weight) for part in pairs.parts] == [(100, 1.0), (70, 0.5)]
+    assert pairs.lines.tolist() == list(range(1, 171))
+    assert set(read_json(made.folder / "data.json")["inputs"]) == {
+        "train.trees.1",
+        "extra.trees.1",
+        "extra.trees.2",
+        "dev.trees.1",
+    }
+    (extra / "b.mrg").write_text(TREES[0])
+    with pytest.raises(RunError, match=r"b\.mrg has changed"):
+        yakusu.prepare(recipe)
+
+
+def test_a_run_goes_on_without_its_trees(tmp_path: Path) -> None:
+    trees = tmp_path / "trees"
+    trees.mkdir()
+    recipe = recipe_for(tmp_path, f'data.train.trees="{trees}"')
+    (tmp_path / "train.mrg").rename(trees / "train.mrg")
+    yakusu.prepare(recipe)
+    (trees / "more.mrg").write_text(f"{TREES[0]}\n")
+    with pytest.raises(RunError, match=r"more\.mrg was not there when .* was made: take it away"):
+        yakusu.prepare(recipe)
+    (trees / "more.mrg").unlink()
+    (trees / "train.mrg").unlink()
+    assert yakusu.prepare(recipe).was_there
+    trees.rmdir()
+    assert yakusu.prepare(recipe).was_there
+
+
+def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"no training trees: add --trees FILE, or data\.train"):
+        yakusu.prepare(load_recipe("parse-small", [f'run="{tmp_path / "run"}"']))
+
+
+def test_a_broken_tree_stops_before_anything_is_made(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path)
+    (tmp_path / "train.mrg").write_text("((S (NP (NN a))\n((S (NP (NN b))))\n")
+    with pytest.raises(DataError, match=r"train\.mrg, line 1: the tree that begins here"):
+        yakusu.prepare(recipe)
+    assert not (tmp_path / "run" / "data").exists()
+
+
+def test_a_parser_learns_a_small_grammar_and_is_one_model_with_its_folder(tmp_path: Path) -> None:
+    recipe = recipe_for(
+        tmp_path, "training.max_steps=300", "training.validate_steps=150", "training.keep_last=1"
+    )
+    trained = yakusu.train(recipe)
+    assert "evalb" in trained.dev_score
+    scores = yakusu.evaluate(trained.model, tmp_path / "dev.mrg")
+    assert [score.name for score in scores] == ["F1", "precision", "recall", "exact match"]
+    assert str(scores[0]) == trained.dev_score
+    assert scores[0].value > 80  # by chance 86 or more than 90: sums differ with the threads
+    log = (tmp_path / "run" / "log.jsonl").read_text()
+    assert '"score": "F1"' in log and '"dev_f1": ' in log
+    parser = Translator.load(trained.model)
+    assert parser.translate(["the cat sees the boat ."]) == [
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN boat))) (. .))"
+    ]
+    made = tmp_path / "made.txt"
+    sentences = [" ".join(words_of(tree)) for tree in read_trees([tmp_path / "dev.mrg"])]
+    made.write_text("".join(f"{tree}\n" for tree in parser.translate(sentences)))
+    assert yakusu.evaluate(made, tmp_path / "dev.mrg") == scores
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    recipe = recipe_for(tmp_path_factory.mktemp("parser"))
+    tokenizer = Tokenizer.load(yakusu.prepare(recipe).folder)
+    torch.manual_seed(0)
+    model = build(
+        recipe.model,
+        src_vocab_size=tokenizer.src_vocab_size,
+        tgt_vocab_size=tokenizer.tgt_vocab_size,
+    )
+    return Translator(model, tokenizer, languages=("", ""), search=recipe.search, task="parsing")
+
+
+def leaves(trees: list[str], folder: Path) -> list[list[str]]:
+    path = folder / "trees.mrg"
+    path.write_text("\n".join(trees))
+    return [words_of(tree) for tree in read_trees([path])]
+
+
+def test_every_answer_is_a_tree_over_exactly_the_words(
+    untrained: Translator, tmp_path: Path
+) -> None:
+    sentences = [
+        "the cat",
+        "x",
+        "unknown  wörter 日本 🚢 \u200b here",
+        "\u200b",
+        "(both) brackets ( alone )",
+        "-LRB- & # $ 3.5 % <unk> </s> XX (S )S ▁ \\/",
+        " ".join(["the"] * 60),
+    ]
+    found = leaves(untrained.translate(sentences), tmp_path)
+    written = [s.replace("(", "-LRB-").replace(")", "-RRB-").split() for s in sentences]
+    assert found == written
+
+
+def test_an_empty_line_has_an_empty_answer(untrained: Translator) -> None:
+    assert untrained.translate(["", "  "]) == ["", ""]
+
+
+def test_where_no_tree_fits_the_answer_is_flat(untrained: Translator) -> None:
+    short = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=SearchConfig(beam=2, max_extra=0),
+        task="parsing",
+    )
+    (best,) = short.stream(["the the the"])
+    assert [(t.text, t.score) for t in best] == [("(TOP (XX the) (XX the) (XX the))", -math.inf)]
+
+
+def test_every_flat_answer_has_one_score(untrained: Translator) -> None:
+    ((unsaid,), (empty,)) = untrained.stream(["\u200b", ""])
+    assert (unsaid.text, unsaid.score) == ("(TOP (XX \u200b))", -math.inf)
+    assert (empty.text, empty.score) == ("", 0.0)
+
+
+def test_a_sentence_too_long_for_a_parser_is_answered_flat_and_unread(
+    untrained: Translator, caplog: pytest.LogCaptureFixture
+) -> None:
+    limited = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=SearchConfig(beam=2, max_extra=300),
+        task="parsing",
+        max_source_tokens=9,
+    )
+    words = ["the"] * 30
+    with caplog.at_level(logging.WARNING):
+        (tree,) = limited.translate([" ".join(words)])
+    assert tree == f"(TOP {' '.join('(XX the)' for _ in words)})"
+    (record,) = caplog.records
+    assert "tokens is longer than 9 and has a flat answer: 'the the" in record.getMessage()
+
+
+def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> None:
+    search = SearchConfig(beam=6, n_best=6, max_extra=20)
+    parser = Translator(
+        untrained.model,
+        untrained.tokenizer,
+        languages=("", ""),
+        search=search,
+        task="parsing",
+    )
+    (best,) = parser.stream(["the cat sees"])
+    assert leaves([t.text for t in best], tmp_path) == [["the", "cat", "sees"]] * len(best)
+    assert len({t.text for t in best}) == len(best) > 1
+
+
+def test_what_a_parser_attends_to_is_shown_with_its_tree(untrained: Translator) -> None:
+    maps = yakusu.view.attention_maps(untrained, "the cat sees the boat")
+    assert maps.tgt == untrained.translate(["the cat sees the boat"])[0]
+    again = yakusu.view.attention_maps(untrained, maps.src, maps.tgt)
+    assert again.target == maps.target
+    clean = "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN boat))))"
+    own = f"( {clean.replace('(NP', '(NP-SBJ').replace('boat))', 'boat) (-NONE- *))')} )"
+    assert yakusu.view.attention_maps(untrained, maps.src, own).tgt == clean
+    for other in ("(S (DT the) (NN cat))", clean.replace("boat", "cat"), f"{clean} {clean}"):
+        with pytest.raises(DataError, match="is no tree over 'the cat sees the boat'"):
+            yakusu.view.attention_maps(untrained, maps.src, other)
+    with pytest.raises(DataError, match="stands outside a tree"):
+        yakusu.view.attention_maps(untrained, maps.src, f"{clean} so")
+
+
+def test_the_words_of_trees_are_what_is_parsed(tmp_path: Path) -> None:
+    lines = [
+        "( (S (NP-SBJ (DT The)\n   (NN cat)) (VP (VBZ sits))) )",
+        "(S (NP (SYM \\)) (VP (VB go)))",
+    ]
+    for name in ("a.mrg", "trees.txt"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        assert list(read_sources(tmp_path / name)) == ["The cat sits", "\\ go"]
+    (tmp_path / "text").write_text("(so) it is\n")
+    assert list(read_sources(tmp_path / "text")) == ["(so) it is"]
+
+
+def test_no_tree_is_not_scored(tmp_path: Path) -> None:
+    (tmp_path / "empty.mrg").touch()
+    with pytest.raises(DataError, match=r"empty\.mrg holds no tree"):
+        yakusu.evaluate(tmp_path / "empty.mrg", tmp_path / "empty.mrg")
+
+
+def test_trees_and_translations_are_not_compared(tmp_path: Path, untrained: Translator) -> None:
+    trees = tmp_path / "a.mrg"
+    trees.write_text(TREES[0])
+    with pytest.raises(DataError, match="trees are compared with trees"):
+        yakusu.evaluate(["a line"], trees)
+    with pytest.raises(DataError, match="scored one way: leave out options"):
+        yakusu.evaluate(trees, trees, lowercase=True)
+    with pytest.raises(DataError, match="does not exist"):
+        yakusu.evaluate(tmp_path / "none.txt", trees)
+    model = untrained.model
+    assert isinstance(model, Seq2Seq)
+    save_translator(
+        tmp_path / "translator",
+        model.weights(),
+        untrained.tokenizer,
+        model=model.config,
+        languages=("", ""),
+        search=untrained.search,
+    )
+    with pytest.raises(ModelError, match="name a parser"):
+        yakusu.evaluate(tmp_path / "translator", trees)
+
+
+def saved_parser(folder: Path, parser: Translator) -> Path:
+    assert isinstance(parser.model, Seq2Seq)
+    save_translator(
+        folder,
+        parser.model.weights(),
+        parser.tokenizer,
+        model=parser.model.config,
+        languages=("", ""),
+        search=SearchConfig(beam=1, max_extra=20),
+        task="parsing",
+    )
+    return folder
+
+
+def test_true_trees_are_known_by_their_folder_and_by_their_beginning(
+    tmp_path: Path, untrained: Translator
+) -> None:
+    parser = saved_parser(tmp_path / "run" / "model", untrained)
+    named, folder, unnamed = tmp_path / "a.mrg", tmp_path / "trees", tmp_path / "dev.txt"
+    folder.mkdir()
+    for path in (named, folder / "B.MRG", unnamed):
+        path.write_text("\n" + TREES[0].replace("((S ", "(\n (S\n  ") + "\n")
+    expected = yakusu.evaluate(parser, named)
+    assert [score.name for score in expected] == ["F1", "precision", "recall", "exact match"]
+    assert yakusu.evaluate(parser, folder) == yakusu.evaluate(parser, unnamed) == expected
+    for system in (named, folder, unnamed):
+        assert [score.value for score in yakusu.evaluate(system, folder)] == [100.0] * 4
+    for truth in (named, folder, unnamed):
+        with pytest.raises(ModelError, match="is a run folder: its translator is"):
+            yakusu.evaluate(tmp_path / "run", truth)
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["(Applause)", "(see (a) and (b)) .", "( (laughs) )", "(C(sp3) bonds) (2 of)", "((1) a b)"],
+)
+def test_a_parser_is_not_scored_as_a_translator(
+    tmp_path: Path, untrained: Translator, first: str
+) -> None:
+    parser = saved_parser(tmp_path / "model", untrained)
+    text = tmp_path / "dev.txt"
+    text.write_text(f"{first}\n")
+    for src in (None, text):
+        with pytest.raises(ModelError, match="is a parser: name true trees"):
+            yakusu.evaluate(parser, text, src=src)
+    scores = yakusu.evaluate(text, text, target_language="en")
+    assert [score.name for score in scores] == ["BLEU", "chrF2", "TER"]
+
+
+@pytest.mark.data
+@pytest.mark.skipif("YAKUSU_DATA" not in os.environ, reason="YAKUSU_DATA is not set")
+@pytest.mark.parametrize(("name", "n_trees"), [("treebank", 358), ("gum_const", 1575)])
+def test_every_tree_of_a_corpus_comes_back_from_its_brackets(name: str, n_trees: int) -> None:
+    trees = list(read_trees(tree_files(DATA / name / "dev.mrg")))
+    assert len(trees) == n_trees
+    for tree in trees:
+        tokens = linearised(one_line(tree))
+        back = tree_of(bracketed(tokens, words_of(tree)))
+        assert back == tree

@@ -1,0 +1,132 @@
+"""Costs against counts by hand, and the published cost of the base model."""
+
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from yakusu.data.batches import Batch
+from yakusu.model.base import Seq2Seq
+from yakusu.training.flops import (
+    SUSTAINED,
+    by_formula,
+    count_flops,
+    counting,
+    sustained_flops,
+)
+
+CPU = torch.device("cpu")
+B, S, T, D, H = 2, 5, 4, 16, 2
+
+
+def flops(module: nn.Module, x: torch.Tensor) -> int:
+    with counting() as counter:
+        out = module(x)
+        (out[0] if isinstance(out, tuple) else out).sum().backward()
+    return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize(
+    ("hours", "published"), [(12, 3.3e18), (3.5 * 24, 2.3e19)], ids=["base", "big"]
+)
+def test_formula_gives_the_published_costs_of_the_transformers(
+    hours: float, published: float
+) -> None:
+    cost = by_formula(hours * 3600, n_devices=8, sustained=SUSTAINED["P100"])
+    assert cost == pytest.approx(published, rel=0.02)
+
+
+def test_rate_of_the_papers_gpus_is_the_papers() -> None:
+    assert sustained_flops("Tesla P100-SXM2-16GB", CPU) == 9.5e12
+
+
+@pytest.mark.parametrize("name", ["Quadro P1000", "Quadro M4000", "Quadro K4000"])
+def test_other_gpus_do_not_take_the_rates_of_those_whose_names_they_begin_with(name: str) -> None:
+    assert sustained_flops(name, CPU) not in SUSTAINED.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("recurrent", {}), ("transformer", {"n_experts": 4}), ("transformer", {})]
+)
+def test_training_costs_the_same_whatever_mode_the_model_is_in(
+    tiny: Callable[..., Seq2Seq], name: str, sizes: dict[str, int]
+) -> None:
+    model, batch = tiny(name, **sizes), Batch(torch.full((B, S), 3), torch.full((B, T), 3))
+    counts = [count_flops(each, [batch]) for each in (model.eval(), model.train())]
+    assert counts[0] == counts[1] > 0
+    assert model.training
+
+
+def test_rate_of_another_device_is_that_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))  # a product takes a second
+    assert sustained_flops("a processor", CPU) == 2 * 512**3
+
+
+def test_training_step_of_a_transformer_is_counted_as_by_hand(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    vocab_size, d_ff, n_layers = 12, 32, 2
+    model = tiny("transformer", vocab_size=vocab_size).train()
+    src, tgt = torch.full((B, S), 3), torch.full((B, T), 3)
+
+    def attention(queries: int, keys: int) -> int:
+        projections = 2 * queries * D * D + 2 * keys * D * D  # Q, O; K, V
+        return B * (projections + 2 * queries * keys * D)  # Q K^T and the weighted sum of V
+
+    def feed_forward(n: int) -> int:
+        return B * 2 * n * D * d_ff
+
+    encoder = attention(S, S) + feed_forward(S)
+    decoder = attention(T, T) + attention(T, S) + feed_forward(T)
+    products = n_layers * (encoder + decoder) + B * T * D * vocab_size
+    # 2 FLOPs a product and sum; backward takes two products for each of forward.
+    assert count_flops(model, [Batch(src, tgt)]) == 2 * 3 * products
+
+
+@pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+def test_fused_attention_counts_as_much_as_its_products(backend: SDPBackend) -> None:
+    query = torch.ones(B, H, T, D, requires_grad=True)
+    keys = torch.ones(B, H, S, D, requires_grad=True)
+    with sdpa_kernel(backend), counting() as counter:
+        scaled_dot_product_attention(query, keys, keys).sum().backward()
+    kernels = [str(name) for name in counter.get_flop_counts()["Global"]]
+    assert any("flash" in name for name in kernels) == (backend is SDPBackend.FLASH_ATTENTION)
+    assert counter.get_total_flops() == 3 * B * H * 2 * (2 * T * S * D)
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])
+def test_parts_of_a_batch_count_as_much_as_the_whole(
+    tiny: Callable[..., Seq2Seq], name: str
+) -> None:
+    model = tiny(name)
+    batch = Batch(torch.randint(2, 9, (7, S)), torch.randint(2, 9, (7, T)))
+    batch.src[3, 2:], batch.tgt[5, 1:] = model.src_pad, model.tgt_pad
+    parts = list(batch.split(2 * S))
+    assert [len(part.src) for part in parts] == [2, 2, 2, 1]
+    assert [len(part.src) for part in batch.split(1)] == [1] * 7  # a pair is never cut
+    assert count_flops(model, parts) == count_flops(model, [batch])
+
+
+def test_counting_leaves_no_gradient(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny("transformer").train()
+    count_flops(model, [Batch(torch.full((B, S), 3), torch.full((B, T), 3))])
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("n_directions", [1, 2])
+def test_lstm_is_counted_as_by_hand_though_it_is_one_kernel(n_directions: int) -> None:
+    lstm = nn.LSTM(D, D, batch_first=True, bidirectional=n_directions == 2)
+    forward = n_directions * S * 2 * B * 4 * D * (D + D)
+    assert flops(lstm, torch.ones(B, S, D, requires_grad=True)) == 3 * forward
+
+
+@pytest.mark.parametrize("groups", [1, D])
+def test_convolution_is_counted_as_by_hand_depthwise_too(groups: int) -> None:
+    convolution = nn.Conv1d(D, D, 3, groups=groups)
+    forward = 2 * B * (S - 2) * D * (D // groups) * 3
+    assert flops(convolution, torch.ones(B, D, S, requires_grad=True)) == 3 * forward

@@ -1,0 +1,377 @@
+"""Files of word vectors: each kind comes back as written, each fault is named."""
+
+import gzip
+import io
+import pickle
+import struct
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from safetensors.numpy import save_file
+
+from yakusu.errors import DataError
+from yakusu.vectors.formats import WordVectors, read_vectors
+
+Matrix = npt.NDArray[np.float32]
+# The last four hold what str.split or str.splitlines would break a word or a line at.
+WORDS = ["king", "訳す", "3", "a\u00a0b", "c\u2028d", "e\u0085f", "g\rh"]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Matrix:
+    return np.random.default_rng(4).standard_normal((len(WORDS), 5)).astype(np.float32)
+
+
+def as_text(words: list[str], vectors: Matrix, end: str = "\n") -> bytes:
+    rows = zip(words, vectors, strict=True)
+    return "".join(f"{word} {' '.join(map(str, row))}{end}" for word, row in rows).encode()
+
+
+def as_binary(words: list[str], vectors: Matrix, end: bytes = b"\n") -> bytes:
+    rows = zip(words, vectors, strict=True)
+    return b"".join(word.encode() + b" " + struct.pack("<5f", *row) + end for word, row in rows)
+
+
+def written(folder: Path, data: bytes, name: str = "v.txt") -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def assert_same(read: WordVectors, words: list[str], vectors: npt.NDArray[np.floating]) -> None:
+    assert read.words == words
+    assert read.vectors.dtype == np.float32 and read.vectors.flags.c_contiguous
+    np.testing.assert_array_equal(read.vectors, vectors)
+
+
+def refusal(path: Path, words: Path | None = None) -> str:
+    """The one sentence, without the folder."""
+    with pytest.raises(DataError) as caught:
+        read_vectors(path, words=words)
+    message = str(caught.value).replace(f"{path.parent}/", "")
+    assert "\n" not in message
+    return message
+
+
+# --- kinds ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header", [b"", b"7 5\n", b"7 5\r\n", b"\xef\xbb\xbf7 5\n", b"\xef\xbb\xbf"]
+)
+@pytest.mark.parametrize("end", ["\n", " \n", "\r\n"])  # word2vec and fastText end in a space
+def test_text_comes_back(tmp_path: Path, vectors: Matrix, header: bytes, end: str) -> None:
+    path = written(tmp_path, header + as_text(WORDS, vectors, end))
+    assert_same(read_vectors(path), WORDS, vectors)
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_binary_comes_back(tmp_path: Path, vectors: Matrix, end: bytes) -> None:
+    path = written(tmp_path, b"7 5\n" + as_binary(WORDS, vectors, end))
+    assert_same(read_vectors(path), WORDS, vectors)
+
+
+def test_packed_files_are_known_by_content(tmp_path: Path, vectors: Matrix) -> None:
+    for data in (as_text(WORDS, vectors), b"7 5\n" + as_binary(WORDS, vectors)):
+        path = written(tmp_path, gzip.compress(data, mtime=0), "vectors")
+        assert_same(read_vectors(path), WORDS, vectors)
+
+
+def test_a_last_line_needs_no_end(tmp_path: Path, vectors: Matrix) -> None:
+    path = written(tmp_path, as_text(WORDS, vectors).removesuffix(b"\n"))
+    assert_same(read_vectors(path), WORDS, vectors)
+
+
+@pytest.mark.parametrize("first", [". . .", "king", "7", ""])
+def test_words_hold_spaces_as_in_glove_840b(tmp_path: Path, first: str) -> None:
+    words = [first, ". .", "at name@domain.com"]
+    vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
+    assert_same(read_vectors(written(tmp_path, as_text(words, vectors))), words, vectors)
+
+
+def test_columns_that_are_aligned_with_spaces_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, b"king    0.5  -1\nqueen  -0.5   1\n")
+    assert_same(read_vectors(path), ["king", "queen"], np.array([[0.5, -1], [-0.5, 1]]))
+
+
+def test_rows_beyond_one_read_of_a_binary_file_are_whole(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).standard_normal((70_000, 5)).astype(np.float32)
+    words = [f"w{i}" for i in range(70_000)]
+    path = written(tmp_path, b"70000 5\n" + as_binary(words, vectors))
+    assert_same(read_vectors(path), words, vectors)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 50])
+def test_what_gensim_saves_comes_back(tmp_path: Path, size: int, binary: bool) -> None:
+    models = pytest.importorskip("gensim.models")
+    vectors = np.random.default_rng(size).standard_normal((300, size)).astype(np.float32)
+    words = [f"Wort{i}é" for i in range(300)]
+    keyed = models.KeyedVectors(size)
+    keyed.add_vectors(words, vectors)
+    keyed.save_word2vec_format(str(tmp_path / "v"), binary=binary)
+    assert_same(read_vectors(tmp_path / "v"), keyed.index_to_key, vectors)
+    assert_same(WordVectors(keyed.index_to_key, keyed.vectors), words, vectors)
+
+
+word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \n"), min_size=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_words_and_numbers_come_back_from_text(data: st.DataObject) -> None:
+    words = data.draw(st.lists(word, min_size=1, max_size=6, unique=True))
+    finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    shape = (len(words), data.draw(st.integers(1, 4)))
+    vectors = data.draw(arrays.arrays(np.float32, shape, elements=finite))
+    header = f"{shape[0]} {shape[1]}\n".encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), header + as_text(words, vectors))
+        assert_same(read_vectors(path), words, vectors)
+
+
+@pytest.mark.parametrize("kind", ["<f2", "<f4", "<f8", ">f4"])
+def test_arrays_come_back_with_their_words(tmp_path: Path, vectors: Matrix, kind: str) -> None:
+    matrix, listed = vectors.astype(kind), tmp_path / "words.txt"
+    listed.write_bytes("\n".join(WORDS).encode() + b"\n")
+    np.save(tmp_path / "v.npy", np.asfortranarray(matrix))
+    np.savez(tmp_path / "both.npz", words=np.array(WORDS), vectors=matrix)
+    np.savez(tmp_path / "one.npz", matrix=matrix, counts=np.ones(7))
+    expected = matrix.astype(np.float32)
+    assert_same(read_vectors(tmp_path / "v.npy", words=listed), WORDS, expected)
+    assert_same(read_vectors(tmp_path / "both.npz"), WORDS, expected)
+    assert_same(read_vectors(tmp_path / "one.npz", words=listed), WORDS, expected)
+
+
+@pytest.mark.parametrize("name", ["x", "vectors", "weight", "model.embedding.table"])
+def test_the_matrix_of_a_safetensors_file_is_found(
+    tmp_path: Path, vectors: Matrix, name: str
+) -> None:
+    other = {} if name == "x" else {"output": np.zeros((2, 2), np.float32)}
+    path, listed = tmp_path / "v", written(tmp_path, "\n".join(WORDS).encode())
+    save_file({name: vectors, "bias": vectors[0], **other}, path)
+    assert_same(read_vectors(path, words=listed), WORDS, vectors)
+
+
+def test_vectors_of_a_file_can_be_changed_and_the_file_stays(
+    tmp_path: Path, vectors: Matrix
+) -> None:
+    np.save(tmp_path / "v.npy", vectors)
+    listed = written(tmp_path, "\n".join(WORDS).encode())
+    read_vectors(tmp_path / "v.npy", words=listed).vectors[:] = 0
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), vectors)
+
+
+class Watch:
+    """A progress that adds up what it is told."""
+
+    def __init__(self) -> None:
+        self.done, self.opened = 0, ("", "", 0)
+
+    def say(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
+        self.opened = (what, unit, total or 0)
+        return nullcontext(self)
+
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+        assert n >= 0
+        self.done += n
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> None:
+    data = b"".join(b"w%d 1 2\n" % i for i in range(20_000))
+    path, watch = written(tmp_path, gzip.compress(data, mtime=0) if packed else data), Watch()
+    read_vectors(path, progress=watch)
+    assert watch.opened == ("reading v.txt", "bytes", path.stat().st_size)
+    assert watch.done == path.stat().st_size
+
+
+# --- refusals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "v.txt is empty"),
+        (b"king\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
+        (b"king\t1\t2\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
+        (b"3 0\nking\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
+        (b"1 99999999999\na \0", "v.txt, line 1: by it 99999999999 numbers follow a word: give"),
+        (b"0 3\n", "v.txt has no words"),
+        (b"2 2\na 1 2\n", "v.txt promises 2 rows in its first line and has 1: mend"),
+        (b"1 2\na 1 2\nb 3 4\n", "v.txt promises 1 rows in its first line and has 2: mend"),
+        (b"a 1 2\nb 3\n", "v.txt, line 2: 1 numbers follow the word where there should be 2: mend"),
+        (b"a 1 2\nb 3 4 5\n", "v.txt, line 2: 3 numbers follow the word where there should be 2"),
+        (b"a 1 2\n3 4\n", "v.txt, line 2: 1 numbers follow the word where there should be 2"),
+        (b"a 1 2\n\n", "v.txt, line 2: 0 numbers follow the word where there should be 2"),
+        (b"9 3\na 1 2\n", "v.txt, line 2: 2 numbers follow the word where there should be 3"),
+        (b"1 2\na 1 x\n", "v.txt, line 2: 'x' is not a number: mend the line"),
+        (b"a 1 2\nb 1 0.5x\n", "v.txt, line 2: '0.5x' is not a number"),
+        (b"a 1 2\nb 1_0 1\n", "v.txt, line 2: '1_0' is not a number"),
+        (b"a 1 2\nb 1,5 1\n", "v.txt, line 2: '1,5' is not a number"),
+        (b"a 0.5 x 2\n", "v.txt, line 1: 'x' is not a number"),
+        (b"a 1 2\nb \xff 1\n", "v.txt, line 2: '\\\\xff' is not a number"),
+        (b"a 1 2\nb 1 2\na 3 4\n", "v.txt, line 3: the word 'a' is at v.txt, line 1 already: keep"),
+        (b"2 2\na 1 2\na 1 2\n", "v.txt, line 3: the word 'a' is at v.txt, line 2 already: keep"),
+        (b"a 1 2\nb 1 nan\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
+        (b"a 1 2\nb 1 -inf\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
+        (b"1 2\na 1 1e39\n", "v.txt, line 2: the vector of 'a' has a value that is NaN, infin"),
+        (b"1 2\nk\xffng 1 2\n", "v.txt, line 2: byte 0xff of the word b'k\\xffng' is not UTF-8"),
+        (gzip.compress(b"a 1 2\n", mtime=0)[:-9], "v.txt is a broken gzip file: pack it again"),
+        (pickle.dumps([1.0]), "v.txt is a Python pickle, which is not read: save it in word2vec's"),
+        (b"\xba\x16\x4f\x2f\x0c", "v.txt is a model of fastText, which is not read"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path: Path, data: bytes, message: str) -> None:
+    assert refusal(written(tmp_path, data)).startswith(message)
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.txt").startswith("none.txt cannot be read: No such file")
+    assert "is no file: save the vectors in one" in refusal(tmp_path)
+
+
+def test_a_header_reserves_no_memory(tmp_path: Path) -> None:
+    path = written(tmp_path, b"99999999999999 2\na 1 2\n")
+    assert "promises 99999999999999 rows in its first line and has 1" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data[:-4], "v.bin, row 6 is cut off: copy the file again"),
+        (lambda data: data.replace(b"7 5", b"8 5"), "v.bin promises 8 rows in its first line and"),
+        (lambda data: data.replace(b"7 5", b"6 5"), "v.bin promises 6 rows in its first line and"),
+        (lambda data: data.replace(b"\n3 ", b"\nking "), "v.bin, row 2: the word 'king' is at v.b"),
+        (lambda data: data.replace(b"\n3 ", b"\n\xe8 "), "v.bin, row 2: byte 0xe8 of the word"),
+        (
+            lambda data: data[:-5] + struct.pack("<f", np.inf) + b"\n",
+            "v.bin, row 6: the vector of 'g\\rh' has a value that is NaN, infinite",
+        ),
+    ],
+)
+def test_a_fault_of_a_binary_file_is_named_with_its_row(
+    tmp_path: Path, vectors: Matrix, change: Callable[[bytes], bytes], message: str
+) -> None:
+    path = written(tmp_path, change(b"7 5\n" + as_binary(WORDS, vectors)), "v.bin")
+    assert refusal(path).startswith(message)
+
+
+def saved(array: npt.NDArray[np.generic]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "listed", "message"),
+    [
+        (saved(np.ones((2, 2))), b"a\n", "v.npy has 2 rows and words.txt 1 words: give each row"),
+        (saved(np.ones((2, 2))), b"a\na\n", "v.npy, row 1 (words.txt, line 2): the word 'a' is at"),
+        (saved(np.ones((2, 2))), b"a\n\xff", "words.txt, line 2: byte 0xff of the word"),
+        (saved(np.ones((2, 2))), b"", "words.txt is empty"),
+        (
+            saved(np.array([[1, 2], [1, np.nan]])),
+            b"a\nb\n",
+            "v.npy, row 1 (words.txt, line 2): the vector of 'b' has a value that is NaN",
+        ),
+        (saved(np.array([[1e39]])), b"a", "v.npy, row 0 (words.txt, line 1): the vector of 'a'"),
+        (saved(np.ones(2)), b"a\nb\n", "v.npy has an array of shape (2,) and type float64: save"),
+        (saved(np.ones((1, 1), int)), b"a", "v.npy has an array of shape (1, 1) and type int64"),
+        (saved(np.ones((0, 2))), b"a", "v.npy has an array of shape (0, 2) and type float64"),
+        (saved(np.array([[{}]])), b"a", "v.npy cannot be opened (Array can't be memory-mapped: Py"),
+        (saved(np.ones((1, 1))).replace(b"} ", b"} {"), b"a", "v.npy cannot be opened ("),
+        (saved(np.ones((9, 9)))[:-1], b"a", "v.npy cannot be opened (mmap length is greater than"),
+    ],
+)
+def test_a_fault_of_an_array_is_named(
+    tmp_path: Path, data: bytes, listed: bytes, message: str
+) -> None:
+    path, words = written(tmp_path, data, "v.npy"), written(tmp_path, listed, "words.txt")
+    assert refusal(path, words).startswith(message)
+
+
+def test_words_are_given_once(tmp_path: Path, vectors: Matrix) -> None:
+    listed = written(tmp_path, b"a\nb\n", "words.txt")
+    np.save(tmp_path / "v.npy", vectors)
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
+    missing = "v.npy has no words: name a file that has them, one a line"
+    twice = "has words of its own: leave out the list"
+    assert refusal(tmp_path / "v.npy") == missing
+    assert twice in refusal(tmp_path / "v.npz", listed)
+    assert twice in refusal(written(tmp_path, b"a 1 2\n"), listed)
+
+
+class Trap:
+    """Harmful if it is ever unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return pytest.fail, ("unpickled",)
+
+
+def test_objects_are_never_unpickled(tmp_path: Path) -> None:
+    listed, trap = written(tmp_path, b"a\n"), np.array([[Trap()]], dtype=object)
+    np.savez(tmp_path / "v.npz", words=np.array(["a"]), vectors=trap)
+    np.save(tmp_path / "v.npy", trap)
+    assert "without Python objects" in refusal(tmp_path / "v.npz")
+    assert "without Python objects" in refusal(tmp_path / "v.npy", listed)
+
+
+def test_cut_files_of_arrays_are_named(tmp_path: Path, vectors: Matrix) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
+    save_file({"vectors": vectors}, tmp_path / "v")
+    for name, words in (("v.npz", None), ("v", written(tmp_path, b"a\n"))):
+        path = tmp_path / name
+        path.write_bytes(path.read_bytes()[:-3])
+        assert refusal(path, words).startswith(f"{name} cannot be opened (")
+
+
+def test_a_file_of_several_matrices_says_which_it_has(tmp_path: Path, vectors: Matrix) -> None:
+    listed = written(tmp_path, b"a\n")
+    save_file({"a": vectors, "b": vectors}, tmp_path / "v")
+    message = "has 2 matrices (a, b), 0 of them called vectors, weight or embedding: save a file"
+    assert message in refusal(tmp_path / "v", listed)
+    np.savez(tmp_path / "v.npz", words=np.array(["a"]))
+    assert "has 0 matrices ()" in refusal(tmp_path / "v.npz")
+
+
+def test_words_of_another_type_are_refused(tmp_path: Path, vectors: Matrix) -> None:
+    np.savez(tmp_path / "v.npz", words=np.arange(7), vectors=vectors)
+    assert "words of shape (7,) and type int64: save V words of str" in refusal(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize(
+    ("words", "vectors", "message"),
+    [
+        ([], np.ones((0, 2), np.float32), "shape (0, 2) and type float32: give V rows of H"),
+        (["a"], np.ones(2, np.float32), "shape (2,) and type float32: give V rows of H float32"),
+        (["a"], np.ones((1, 2)), "shape (1, 2) and type float64: give V rows of H float32"),
+        (["a"], np.ones((2, 2), np.float32), "1 words and 2 vectors: give each word one"),
+        (["a", "b", "a"], np.ones((3, 2), np.float32), "row 2: the word 'a' is at row 0 already"),
+        (["a", "b"], np.float32([[1], [np.inf]]), "row 1: the vector of 'b' has a value that is"),
+    ],
+)
+def test_words_and_vectors_that_do_not_fit_are_refused(
+    words: list[str], vectors: Matrix, message: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        WordVectors(words, vectors)
+    assert message in str(caught.value)
+
+
+def test_a_value_that_is_not_finite_is_found_in_the_last_rows() -> None:
+    vectors = np.ones((20_001, 2), np.float32)
+    vectors[20_000, 1] = np.nan
+    with pytest.raises(DataError, match="row 20000: the vector of 'w20000'"):
+        WordVectors([f"w{i}" for i in range(20_001)], vectors)

@@ -1,0 +1,141 @@
+"""Compressed vectors as a mapping, and neighbours against brute force and gensim."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from yakusu.compress.method import ByCodes, ByNumbers, Method
+from yakusu.errors import DataError
+from yakusu.progress import Silent
+from yakusu.vectors.keyed import CompressedVectors
+
+WORDS = ["king", "queen", "man", "woman", "訳す", *(f"w{i}" for i in range(200))]
+
+
+@pytest.fixture(params=[ByCodes(5, 64), ByNumbers(0.4)], ids=["codes", "numbers"], scope="module")
+def vectors(request: pytest.FixtureRequest) -> CompressedVectors:
+    rng = np.random.default_rng(6)
+    dense = rng.standard_normal((len(WORDS), 6)) @ rng.standard_normal((6, 6)) + 0.5
+    method: Method = request.param
+    return method(WORDS, dense, Silent())
+
+
+def cosine(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
+    one, other = one.astype(float), other.astype(float)  # type: ignore[assignment]
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def test_it_is_a_mapping_of_words_in_their_order(vectors: CompressedVectors) -> None:
+    assert len(vectors) == len(WORDS) and list(vectors) == WORDS == list(vectors.keys())
+    assert "king" in vectors and "kin" not in vectors and 3 not in vectors
+    assert vectors.get("kin") is None and vectors.get("king") is not None
+    dense = vectors.dense()
+    for (word, vector), row in zip(vectors.items(), dense, strict=True):
+        assert vector.shape == (6,) and vector.dtype == np.float32
+        np.testing.assert_allclose(vector, row, rtol=1e-5, atol=1e-6, err_msg=word)
+
+
+@pytest.mark.parametrize("word", ["kin", "", "King", "\ud800"])
+def test_a_word_that_is_not_there_is_a_key_error(vectors: CompressedVectors, word: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        vectors[word]
+    assert caught.value.args == (word,)
+
+
+def test_nothing_can_be_assigned(vectors: CompressedVectors) -> None:
+    with pytest.raises(TypeError):
+        vectors["king"] = vectors["queen"]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        vectors.words = vectors.words  # type: ignore[misc]
+
+
+def test_rows_are_the_codes_by_the_codebook(vectors: CompressedVectors) -> None:
+    codes = vectors.code_rows(np.array([4, 0])).astype(int)
+    np.testing.assert_allclose(
+        vectors.rows(np.array([4, 0])), vectors.book.rebuild(codes), rtol=1e-6
+    )
+    assert vectors.dense_codes().shape == (len(WORDS), vectors.codes.n_components)
+    assert (vectors.dense_codes()[[4, 0]] == codes).all()
+
+
+@pytest.mark.parametrize("word", ["king", "訳す", "w77"])
+def test_the_most_similar_are_those_of_brute_force(vectors: CompressedVectors, word: str) -> None:
+    dense = dict(zip(WORDS, vectors.dense(), strict=True))
+    expected = sorted(
+        ((other, cosine(dense[word], dense[other])) for other in WORDS if other != word),
+        key=lambda pair: -pair[1],
+    )
+    found = vectors.most_similar(word, topn=12)
+    assert [similarity for _, similarity in found] == pytest.approx(
+        [similarity for _, similarity in expected[:12]], abs=1e-5
+    )
+    for other, similarity in found:
+        assert similarity == pytest.approx(cosine(dense[word], dense[other]), abs=1e-5)
+
+
+def test_the_most_similar_are_gensims(vectors: CompressedVectors) -> None:
+    gensim = pytest.importorskip("gensim.models")
+    keyed = gensim.KeyedVectors(6)
+    keyed.add_vectors(WORDS, vectors.dense())
+    for word in ("king", "w3", "w199"):
+        theirs, ours = keyed.most_similar(word, topn=10), vectors.most_similar(word)
+        assert [other for other, _ in ours] == [other for other, _ in theirs]
+        assert [near for _, near in ours] == pytest.approx([near for _, near in theirs], abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [204, 205, 10_000])
+def test_a_word_is_never_its_own_neighbour(vectors: CompressedVectors, n: int) -> None:
+    found = dict(vectors.most_similar("king", topn=n))
+    assert found.keys() == set(WORDS) - {"king"}
+
+
+def test_an_unknown_word_is_told_with_the_nearest_one(vectors: CompressedVectors) -> None:
+    for word, hint in [
+        ("King", "'King' has no vector: did you mean 'king'?"),
+        ("quen", "'quen' has no vector: did you mean 'queen'?"),
+        ("xyzzy!", "'xyzzy!' has no vector"),
+    ]:
+        with pytest.raises(KeyError) as caught:
+            vectors.most_similar(word)
+        assert caught.value.args == (hint,)
+
+
+def test_one_word_decodes_one_word(
+    vectors: CompressedVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    whole = vectors.codes.rows
+    watched = SimpleNamespace(rows=lambda words: asked.extend(words) or whole(words))
+    vectors = CompressedVectors(vectors.words, vectors.book, watched)  # type: ignore[arg-type]
+    assert "w50" in vectors and vectors["w50"] is not None
+    assert asked == [WORDS.index("w50")]
+
+
+def test_more_words_than_are_rebuilt_at_a_time() -> None:
+    dense = np.random.default_rng(2).standard_normal((8193, 2))
+    vectors = ByCodes(2, 16)([str(i) for i in range(8193)], dense, Silent())
+    rebuilt = vectors.dense()
+    assert rebuilt.shape == (8193, 2)
+    np.testing.assert_allclose(rebuilt[8192], vectors["8192"], rtol=1e-6)
+
+
+def test_words_are_added_and_taken_away_as_gensim_does(vectors: CompressedVectors) -> None:
+    gensim = pytest.importorskip("gensim")
+    keyed = gensim.models.KeyedVectors(vectors.width)
+    keyed.add_vectors(list(vectors.words), vectors.dense())
+    first, second, third = vectors.words[:3]
+    for plus, minus in (([first, second], [third]), ([first], [])):
+        theirs = keyed.most_similar(positive=plus, negative=minus, topn=5)
+        ours = vectors.most_similar(plus, minus, topn=5)
+        assert [word for word, _ in ours] == [word for word, _ in theirs]
+        np.testing.assert_allclose([c for _, c in ours], [c for _, c in theirs], atol=1e-5)
+
+
+@pytest.mark.parametrize(("words", "topn"), [((), 3), (("king",), 0), (("king",), -1)])
+def test_no_word_or_no_neighbour_is_refused(
+    vectors: CompressedVectors, words: tuple[str, ...], topn: int
+) -> None:
+    with pytest.raises(DataError, match="give a word, and 1 or more"):
+        vectors.most_similar(words, topn=topn)

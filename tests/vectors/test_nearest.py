@@ -1,0 +1,68 @@
+"""Which neighbours stay, by frequency."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from yakusu.compress import blocks
+from yakusu.errors import DataError
+from yakusu.progress import Silent
+from yakusu.vectors.nearest import nearest, neighbours_by_band
+
+Floats = npt.NDArray[np.float64]
+N = 60
+
+
+@pytest.fixture(autouse=True)
+def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of seven candidates."""
+    monkeypatch.setattr(blocks, "ROWS", 7)
+
+
+@pytest.fixture
+def vectors() -> Floats:
+    return np.random.default_rng(5).standard_normal((N, 5)) + 1
+
+
+def by_sorting(vectors: Floats, row: int, n: int) -> list[int]:
+    centred = vectors - vectors.mean(axis=0)
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    others = [i for i in range(len(vectors)) if i != row]
+    return sorted(others, key=lambda i: -float(unit[row] @ unit[i]))[:n]
+
+
+def test_the_nearest_are_those_of_sorting_all_words(vectors: Floats) -> None:
+    rows = np.array([0, 3, 59, 20, 21, 22, 7, 8, 9])
+    with Silent().task("", "", None) as task:
+        found = nearest(vectors.__getitem__, vectors.mean(axis=0), N, rows, 4, task)
+    assert found.tolist() == [by_sorting(vectors, row, 4) for row in rows]
+
+
+def test_vectors_scaled_about_their_mean_keep_all_neighbours(vectors: Floats) -> None:
+    scaled = 3 * vectors - 2 * vectors.mean(axis=0)
+    (band,) = neighbours_by_band(vectors.__getitem__, scaled.__getitem__, N)
+    assert (band.first, band.last, band.used, band.recall) == (1, N, N, 1)
+
+
+def test_bands_tell_frequent_words_from_rare_ones() -> None:
+    rng = np.random.default_rng(10)
+    vectors = rng.standard_normal((300, 8))
+    vectors[:100, 0] += 20  # far from the rare words, so that none of these is a neighbour
+    vectors[100:, 0] -= 10
+    spoilt = vectors.copy()
+    spoilt[100:, 1:] = rng.permutation(spoilt[100:, 1:])  # the mean stays
+    bands = neighbours_by_band(
+        vectors.__getitem__, spoilt.__getitem__, 300, bands=(40, 100, 1000), sample=50, n=3
+    )
+    assert [(band.first, band.last, band.used) for band in bands] == [
+        (1, 40, 40),
+        (41, 100, 50),
+        (101, 300, 50),
+    ]
+    assert min(band.recall for band in bands[:2]) > 0.99
+    assert bands[2].recall < 0.2
+
+
+def test_more_neighbours_than_other_words_are_refused(vectors: Floats) -> None:
+    with pytest.raises(DataError, match="60 neighbours cannot be had of 60 words"):
+        neighbours_by_band(vectors.__getitem__, vectors.__getitem__, N, n=60)

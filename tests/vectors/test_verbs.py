@@ -1,0 +1,275 @@
+"""The verbs for word vectors: what they write, what they say, what they refuse."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import yakusu
+from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Method, NumbersWithin
+from yakusu.errors import DataError, ModelError
+
+Floats = npt.NDArray[np.float32]
+V, H = 1200, 6
+WORDS = ["king", "queen", "man", "woman", *(f"w{i}" for i in range(4, V))]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Floats:
+    rng = np.random.default_rng(21)
+    mixed = rng.standard_normal((V, H)) @ rng.standard_normal((H, H)) + 0.2
+    return mixed.astype(np.float32)
+
+
+@pytest.fixture
+def dense(vectors: Floats) -> yakusu.vectors.WordVectors:
+    return yakusu.vectors.WordVectors(WORDS, vectors)
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, vectors: Floats) -> list[Path]:
+    """A similarity whose scores are the cosines of centred vectors, and an analogy."""
+    centred = vectors - vectors.mean(axis=0)
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    lines = [f"{WORDS[i]}\t{WORDS[i + 1]}\t{unit[i] @ unit[i + 1]}\n" for i in range(0, 200, 2)]
+    (tmp_path / "near.tsv").write_text("".join(lines) + "king\tno-such-word\t0.5\n")
+    (tmp_path / "pairs.txt").write_text("king man queen woman\nw10 w11 w12 w13\n")
+    return [tmp_path / "near.tsv", tmp_path / "pairs.txt"]
+
+
+METHODS = [ByCodes(4, 9), ByNumbers(0.3), ByNumbers(0.2, 0.5, (100,))]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_the_report_is_what_is_measured_on_the_file(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, method: Method
+) -> None:
+    out = tmp_path / "v.ykv"
+    report = yakusu.vectors.compress(dense, out, method=method)
+    made, floats = yakusu.vectors.open_compressed(out), dense.vectors.astype(np.float64)
+    error = np.square(floats - made.dense()).sum()
+    assert report.loss == pytest.approx(error / V, rel=1e-6)
+    variance = np.square(floats - floats.mean(axis=0)).sum()
+    assert report.share_lost == pytest.approx(error / variance, rel=1e-6)
+    assert [(band.first, band.last) for band in report.recall] == [(1, 1000), (1001, V)]
+    assert all(0.2 < band.recall < 1 for band in report.recall)
+    assert report.facts == yakusu.vectors.inspect(out)
+    assert report.facts.file_bytes == out.stat().st_size
+    assert report.facts.dense_bytes == 4 * V * H
+
+
+def test_the_facts_of_codes_are_the_papers(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    report = yakusu.vectors.compress(dense, tmp_path / "v", method=ByCodes(4, 9))
+    facts = report.facts
+    assert (facts.n_words, facts.width, facts.n_components, facts.n_codes) == (V, H, 4, 9)
+    assert facts.bits == 4 * 4
+    size = V * 4 * np.log2(9) + 32 * (4 * H + 4 * 9)
+    assert facts.ratio == pytest.approx(32 * V * H / size)
+
+
+def test_the_facts_of_numbers_are_those_of_the_bytes(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    facts = yakusu.vectors.compress(dense, tmp_path / "v", method=ByNumbers(0.3)).facts
+    made = yakusu.vectors.open_compressed(tmp_path / "v")
+    assert facts.n_codes == 0 and facts.bits == 8 * made.codes.n_bytes / V
+    assert facts.ratio == pytest.approx(32 * V * H / (8 * made.codes.n_bytes + 32 * (H * H + H)))
+
+
+@pytest.mark.parametrize("within", [CodesWithin, NumbersWithin])
+def test_a_wish_is_honoured_by_the_file(
+    dense: yakusu.vectors.WordVectors,
+    tmp_path: Path,
+    within: Callable[[yakusu.compress.Budget], Method],
+) -> None:
+    budget = yakusu.compress.Budget
+    for wish in (budget(bits=14), budget(ratio=8), budget(max_loss=0.03)):
+        report = yakusu.vectors.compress(dense, tmp_path / "v", method=within(wish))
+        assert report.facts.bits <= (wish.bits or 1000)
+        assert report.facts.ratio >= (wish.ratio or 0) * (1 - 1e-9)
+        assert report.share_lost <= (wish.max_loss or 1) * (1 + 1e-6)
+
+
+def test_beside_the_file_lie_the_report_and_its_picture(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    report = yakusu.vectors.compress(dense, tmp_path / "v.ykv")
+    assert {path.name for path in tmp_path.iterdir()} == {"v.ykv", "v.ykv.json", "v.ykv.png"}
+    told = json.loads((tmp_path / "v.ykv.json").read_text())
+    assert told == json.loads(json.dumps(asdict(report)))
+    assert (tmp_path / "v.ykv.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_vectors_are_the_same_three_files(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        yakusu.vectors.compress(dense, tmp_path / name)
+    for end in ("", ".json", ".png"):
+        assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
+
+
+def test_a_file_of_text_is_compressed_as_its_vectors(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    rows = zip(dense.words, dense.vectors, strict=True)
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in rows]
+    (tmp_path / "v.txt").write_text("".join(lines))
+    one = yakusu.vectors.compress(tmp_path / "v.txt", tmp_path / "one")
+    assert one.loss == yakusu.vectors.compress(dense, tmp_path / "two").loss
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_by_weights_the_most_frequent_word_comes_first(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    weights = np.random.default_rng(1).integers(1, 50, V)
+    (tmp_path / "w").write_text("\n".join(map(str, weights)) + "\n")
+    yakusu.vectors.compress(
+        dense, tmp_path / "v", method=ByNumbers(1e-3, 0.5, (30,)), weights=tmp_path / "w"
+    )
+    made = yakusu.vectors.open_compressed(tmp_path / "v")
+    order = sorted(range(V), key=lambda i: (-weights[i], i))
+    assert list(made) == [WORDS[i] for i in order]
+    np.testing.assert_allclose(made.dense(), dense.vectors[order], atol=0.02)
+    assert (made.dense_codes()[30:] % 2 == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n2\n", "w has 2 numbers for 1200 words: give one a word"),
+        ("1\nmany\n", "w has no numbers, one a line"),
+        ("1\n" * 600 + "nan\n" + "1\n" * 599, "w, line 601: nan is no frequency"),
+        ("-1\n" + "1\n" * 1199, "w, line 1: -1.0 is no frequency"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "w").write_text(text)
+    with pytest.raises(DataError, match=message):
+        yakusu.vectors.compress(dense, tmp_path / "v", weights=tmp_path / "w")
+    assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.parametrize("method", [ByCodes(), ByNumbers(0.1)], ids=str)
+@pytest.mark.parametrize("n_words", [1, 5])
+def test_vectors_that_are_all_equal_are_refused_and_nothing_is_written(
+    tmp_path: Path, method: Method, n_words: int
+) -> None:
+    same = yakusu.vectors.WordVectors(WORDS[:n_words], np.ones((n_words, 3), dtype=np.float32))
+    with pytest.raises(DataError, match=f"all {n_words} vectors are equal"):
+        yakusu.vectors.compress(same, tmp_path / "v", method=method)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("method", [ByCodes(), ByNumbers(0.1)], ids=str)
+def test_two_words_are_enough(tmp_path: Path, method: Method) -> None:
+    two = yakusu.vectors.WordVectors(["a", "b"], np.array([[1, 2], [3, 5]], dtype=np.float32))
+    report = yakusu.vectors.compress(two, tmp_path / "v", method=method)
+    assert report.share_lost < 0.01 and report.recall[0].recall == 1
+
+
+def test_where_nothing_can_be_written_nothing_is_begun(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for out, message in (
+        (tmp_path / "none" / "v", "none is no folder: make it, or write the file elsewhere"),
+        (tmp_path / "notes.txt", "notes.txt is there and holds something else: choose another"),
+    ):
+        with pytest.raises(DataError, match=message):
+            yakusu.vectors.compress("no such file", out)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    for _ in range(2):  # a file of vectors may be replaced
+        yakusu.vectors.compress(dense, tmp_path / "v")
+
+
+# ---- evaluate and neighbours ---------------------------------------------------------------------
+
+
+def test_four_systems_are_scored_where_the_original_is_given(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
+) -> None:
+    yakusu.vectors.compress(dense, tmp_path / "v", method=ByNumbers(1e-3, 0.0))
+    scored = yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
+    assert [one.system for one in scored] == ["floats", "whitened floats", "Code", "Real"]
+    floats, whitened, code, real = (one.results for one in scored)
+    assert [result.name for result in floats] == ["near", "pairs"]
+    assert (floats[0].used, floats[0].left_out) == (100, 1)
+    assert floats[0].score == pytest.approx(1, abs=1e-3)  # the scores are its own cosines
+    # Numbers of a fine step without whitening are the vectors, turned.
+    assert code[0].score == pytest.approx(floats[0].score, abs=1e-3)
+    assert real[0].score == pytest.approx(floats[0].score, abs=1e-3)
+    assert whitened[0].score < 0.95
+
+
+def test_without_the_original_code_and_real_are_scored_alike(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
+) -> None:
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    with_it = yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
+    assert yakusu.vectors.evaluate(tmp_path / "v", tasks) == with_it[2:]
+
+
+def test_the_original_may_have_its_words_in_another_order_and_more_of_them(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
+) -> None:
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    other = yakusu.vectors.WordVectors(
+        ["more", *WORDS[::-1]], np.concatenate([np.ones((1, H), "f4"), dense.vectors[::-1]])
+    )
+    assert yakusu.vectors.evaluate(tmp_path / "v", tasks, original=other) == (
+        yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
+    )
+    fewer = yakusu.vectors.WordVectors(WORDS[1:], dense.vectors[1:])
+    with pytest.raises(DataError, match="the original has no vector of 'king': give what was"):
+        yakusu.vectors.evaluate(tmp_path / "v", tasks, original=fewer)
+
+
+def test_several_similarities_have_a_mean(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
+) -> None:
+    (tmp_path / "other.tsv").write_text("king\tqueen\t1\nman\tw9\t2\nwoman\tw8\t3\n")
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    for one in yakusu.vectors.evaluate(tmp_path / "v", [*tasks, tmp_path / "other.tsv"]):
+        near, _, other, mean = one.results
+        assert mean.score == pytest.approx((near.score + other.score) / 2)
+
+
+def test_neighbours_are_those_of_the_opened_file(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    made = yakusu.vectors.open_compressed(tmp_path / "v")
+    assert yakusu.vectors.neighbours(tmp_path / "v", "king", 3) == made.most_similar("king", topn=3)
+    with pytest.raises(DataError, match=r"v: 'King' has no vector: did you mean 'king'\?"):
+        yakusu.vectors.neighbours(tmp_path / "v", "King")
+
+
+def test_what_is_no_compressed_file_is_refused_by_every_verb(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("king 1 2\n" * 50)
+    for verb in (
+        yakusu.vectors.inspect,
+        lambda path: yakusu.vectors.evaluate(path, []),
+        lambda path: yakusu.vectors.neighbours(path, "king"),
+    ):
+        with pytest.raises(ModelError, match="v holds no compressed vectors"):
+            verb(tmp_path / "v")
+
+
+@pytest.mark.parametrize("name", ["v.json", "v.png"])
+def test_a_report_takes_no_file_that_is_somebodys(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(DataError, match=f"{name} is there and holds something else"):
+        yakusu.vectors.compress(dense, tmp_path / "v")
+    assert (tmp_path / name).read_text() == "mine" and not (tmp_path / "v").exists()
