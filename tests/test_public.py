@@ -29,7 +29,7 @@ def test_the_verbs_for_word_vectors_are_functions_of_the_same_name() -> None:
 
     verbs = {command.name or command.callback.__name__ for command in vectors.registered_commands}
     assert verbs == {"compress", "inspect", "evaluate", "neighbours"}
-    assert all(callable(getattr(yakusu.vectors.verbs, verb)) for verb in verbs)
+    assert all(callable(getattr(yakusu.vectors, verb)) for verb in verbs)
 
 
 def test_every_error_is_a_yakusu_error() -> None:

@@ -34,7 +34,7 @@ def vectors() -> Floats:
 def test_codes_are_those_of_the_paper_and_m_is_h_unless_given(vectors: Floats) -> None:
     for given, m in ((0, 5), (3, 3)):
         coded, book = compress(vectors, n_components=m, n_codes=6)
-        made = ByCodes(given, 6)(WORDS, vectors, Silent())
+        made = ByCodes(given, 6)(vectors, Silent())
         assert (made.dense_codes() == coded.codes).all()
         np.testing.assert_allclose(made.dense(), book.rebuild(coded.codes), atol=1e-6)
         assert list(made) == WORDS
@@ -49,7 +49,7 @@ def test_a_codebook_is_fitted_as_it_is_named_and_its_mean_folded_if_wanted(
     by_adam = fit_by_adam(closed, vectors, coded.codes)
     for fit, expected in (("closed", closed), ("least-squares", fitted), ("adam", by_adam)):
         for mean, book in (("stored", expected), ("folded", expected.folded())):
-            made = ByCodes(3, 6, Fitting(fit, mean))(WORDS, vectors, Silent())
+            made = ByCodes(3, 6, Fitting(fit, mean))(vectors, Silent())
             assert (made.book.mean == book.mean).all()
             np.testing.assert_allclose(made.dense(), book.rebuild(coded.codes), atol=1e-6)
 
@@ -62,7 +62,7 @@ def test_a_codebook_cannot_be_fitted_otherwise(names: tuple[str, str]) -> None:
 
 def test_numbers_are_those_of_rounding(vectors: Floats) -> None:
     rounding = Rounding(vectors, n_components=5, whitening=0.3, tiers=tiers_from((50, 300)))
-    made = ByNumbers(0.1, 0.3, (50, 300))(WORDS, vectors, Silent())
+    made = ByNumbers(0.1, 0.3, (50, 300))(vectors, Silent())
     assert (made.dense_codes() == rounding.numbers(0.1)).all()
 
 
@@ -77,7 +77,7 @@ def test_within_a_budget_is_by_what_is_chosen_for_it(vectors: Floats, budget: Bu
         (NumbersWithin(budget, 0.3, (50,)), ByNumbers(step, 0.3, (50,))),
     ]
     for within, by in pairs:
-        one, other = (method(WORDS, vectors, Silent()) for method in (within, by))
+        one, other = (method(vectors, Silent()) for method in (within, by))
         assert (one.dense_codes() == other.dense_codes()).all()
         assert (one.dense() == other.dense()).all()
 
@@ -85,4 +85,4 @@ def test_within_a_budget_is_by_what_is_chosen_for_it(vectors: Floats, budget: Bu
 @pytest.mark.parametrize("method", [ByCodes(6), ByCodes(2, 1), ByNumbers(0.0), ByNumbers(-1.0)])
 def test_what_does_not_suit_is_refused(vectors: Floats, method: Method) -> None:
     with pytest.raises(DataError):
-        method(WORDS, vectors, Silent())
+        method(vectors, Silent())

@@ -89,7 +89,7 @@ def test_the_coefficients_of_an_id_are_the_same_bits_alone_and_among_all() -> No
 
 def test_more_ids_than_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     table, expected = made(16, 0)
-    monkeypatch.setattr("yakusu.compress.table._ROWS", 7)
+    monkeypatch.setattr("yakusu.model.coded_tables._ROWS", 7)
     hidden = torch.eye(D)
     torch.testing.assert_close(table.logits(hidden), expected[:-1].T, rtol=1e-4, atol=1e-5)
 

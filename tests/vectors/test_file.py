@@ -32,7 +32,7 @@ def by_codes(n_words: int = 300, m: int = 5, k: int = 3, width: int = 6) -> Comp
     rng = np.random.default_rng(n_words)
     codes = rng.integers(0, k, (n_words, m), dtype=np.min_scalar_type(k - 1))
     book = Codebook(single(rng, width), single(rng, m, width), single(rng, m, k))
-    return CompressedVectors(Words.of(f"ö{i}" for i in range(n_words)), book, packed(codes, k))
+    return CompressedVectors(book, packed(codes, k), Words.of(f"ö{i}" for i in range(n_words)))
 
 
 def packed(codes: Any, k: int) -> PackedCodes:
@@ -45,7 +45,7 @@ def by_numbers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVect
     numbers = 2 * (9 * rng.standard_normal((n_words, m))).round().astype(np.int16)
     lattice = Lattice(single(rng, width), single(rng, m, width))
     words = Words.of(f"ö{i}" for i in range(n_words))
-    return CompressedVectors(words, lattice, EntropyCodes.of(numbers, tiers))
+    return CompressedVectors(lattice, EntropyCodes.of(numbers, tiers), words)
 
 
 def entries(data: bytes) -> dict[str, tuple[str, int, bytes]]:

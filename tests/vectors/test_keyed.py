@@ -19,7 +19,7 @@ def vectors(request: pytest.FixtureRequest) -> CompressedVectors:
     rng = np.random.default_rng(6)
     dense = rng.standard_normal((len(WORDS), 6)) @ rng.standard_normal((6, 6)) + 0.5
     method: Method = request.param
-    return method(WORDS, dense, Silent())
+    return CompressedVectors.of(WORDS, method(dense, Silent()))
 
 
 def cosine(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
@@ -108,14 +108,14 @@ def test_one_word_decodes_one_word(
     asked: list[int] = []
     whole = vectors.codes.rows
     watched = SimpleNamespace(rows=lambda words: asked.extend(words) or whole(words))
-    vectors = CompressedVectors(vectors.words, vectors.book, watched)  # type: ignore[arg-type]
+    vectors = CompressedVectors(vectors.book, watched, vectors.words)  # type: ignore[arg-type]
     assert "w50" in vectors and vectors["w50"] is not None
     assert asked == [WORDS.index("w50")]
 
 
 def test_more_words_than_are_rebuilt_at_a_time() -> None:
     dense = np.random.default_rng(2).standard_normal((8193, 2))
-    vectors = ByCodes(2, 16)([str(i) for i in range(8193)], dense, Silent())
+    vectors = CompressedVectors.of((str(i) for i in range(8193)), ByCodes(2, 16)(dense, Silent()))
     rebuilt = vectors.dense()
     assert rebuilt.shape == (8193, 2)
     np.testing.assert_allclose(rebuilt[8192], vectors["8192"], rtol=1e-6)
