@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Worker, record, start
-from yakusu.progress import Silent, Task
+from yakusu.progress import Silent, Tracker
 
 CHUNK = 20_000  # sentences that are generated at a time
 N_WORDS = 200_000
@@ -81,11 +81,11 @@ class Stages(Silent):
         self.enter(" ".join(text.split()[:3]))
 
     @contextmanager
-    def task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+    def track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
         """A job is a stage; what comes behind it is another."""
         self.enter(what)
-        with super().task(what, unit, total) as task:
-            yield task
+        with super().track(what, unit, total) as tracker:
+            yield tracker
         self.enter(f"after {what}")
 
     def enter(self, stage: str) -> None:

@@ -16,7 +16,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory
 from yakusu.metrics import Score
 from yakusu.model.base import models
-from yakusu.progress import Silent, Task
+from yakusu.progress import Silent, Tracker
 from yakusu.recipe import Recipe
 from yakusu.training.trainer import Trainer
 
@@ -58,7 +58,7 @@ class Watch(Silent):
         self.steps = self.tokens = 0
         self.seconds = 0.0
 
-    def task(self, what: str, unit: str, total: int | None) -> nullcontext[Task]:
+    def track(self, what: str, unit: str, total: int | None) -> nullcontext[Tracker]:
         """Show nothing, and be told of each step."""
         return nullcontext(self)
 

@@ -33,7 +33,7 @@ from torch.nn import functional as F
 from yakusu.compress.blocks import ROWS, Lost
 from yakusu.compress.codes import Codes, Floats, Matrix, refuse_no_matrix
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent, Task
+from yakusu.progress import Progress, Silent, Tracker
 
 _LEAST = 1e-8  # of a, so that no A is 0 / 0
 _SAMPLE = 2048  # words whose loss is shown
@@ -108,8 +108,8 @@ def learn(
     generator = torch.Generator(device).manual_seed(seed)
     words = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(device)
     network = _Network(words.shape[1], n_codebooks, n_codes, generator)
-    with (progress or Silent()).task("learning codes", "steps", steps) as task:
-        _train(network, words, task, steps=steps, batch=batch, learning_rate=learning_rate)
+    with (progress or Silent()).track("learning codes", "steps", steps) as tracker:
+        _train(network, words, tracker, steps=steps, batch=batch, learning_rate=learning_rate)
     return network.encode(words)
 
 
@@ -172,7 +172,7 @@ def nearly_one(a: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _train(
-    network: _Network, words: Tensor, task: Task, *, steps: int, batch: int, learning_rate: float
+    network: _Network, words: Tensor, tracker: Tracker, *, steps: int, batch: int, learning_rate: float
 ) -> None:
     adam = torch.optim.Adam(network.weights, lr=learning_rate, fused=True)
     sample = words[:: -(-len(words) // _SAMPLE)]
@@ -183,7 +183,7 @@ def _train(
         adam.step()
         if step % _EVERY == 0 or step == steps:
             now = network.encode(sample)
-            task.advance((step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}")
+            tracker.advance((step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}")
 
 
 def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:

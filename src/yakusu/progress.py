@@ -1,43 +1,43 @@
-"""What a long job tells whoever watches it; only the command line knows how it is drawn."""
+"""Reports the progress of long jobs; only the command line knows how it is displayed."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
-class Task(Protocol):
-    """One job under way."""
+class Tracker(Protocol):
+    """Counts the units of one running job."""
 
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
-        """Count `n` more units done.
+        """Count `n` more finished units.
 
         Args:
-            n: How many.
-            note: Shown beside the bar.
-            total: Where another number of units is to be expected than before.
+            n: Number of units.
+            note: Text displayed next to the progress bar.
+            total: New expected number of units; None leaves it unchanged.
         """
 
 
 class Progress(Protocol):
-    """Shows jobs under way, and remarks."""
+    """Progress reporter: messages, and a tracker for each running job."""
 
     def say(self, text: str) -> None:
-        """Show one line of text."""
+        """Display one line of text."""
 
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
-        """Open a job of `total` units (None: not known)."""
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Tracker]:
+        """Start a job of `total` units (None: unknown)."""
 
 
-class _SilentTask:
+class _SilentTracker:
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
         pass
 
 
 class Silent:
-    """Shows nothing: the default for those who call yakusu from Python."""
+    """Displays nothing; the default when yakusu is called from Python."""
 
     def say(self, text: str) -> None:
-        """Say nothing."""
+        """Display nothing."""
 
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
-        """A job that shows nothing."""
-        return nullcontext(_SilentTask())
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Tracker]:
+        """A tracker that displays nothing."""
+        return nullcontext(_SilentTracker())

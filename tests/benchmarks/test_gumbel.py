@@ -25,7 +25,7 @@ class Watch:
     def say(self, text: str) -> None:
         raise AssertionError(text)
 
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
         return nullcontext(self)
 
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:

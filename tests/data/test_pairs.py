@@ -243,7 +243,7 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
     class Watch(Silent):
         written = 0
 
-        def task(self, what: str, unit: str, total: int | None) -> nullcontext["Watch"]:
+        def track(self, what: str, unit: str, total: int | None) -> nullcontext["Watch"]:
             return nullcontext(self)
 
         def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:

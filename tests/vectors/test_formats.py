@@ -179,7 +179,7 @@ class Watch:
     def say(self, text: str) -> None:
         raise AssertionError(text)
 
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
         self.opened = (what, unit, total or 0)
         return nullcontext(self)
 

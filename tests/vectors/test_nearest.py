@@ -33,8 +33,8 @@ def by_sorting(vectors: Floats, row: int, n: int) -> list[int]:
 
 def test_the_nearest_are_those_of_sorting_all_words(vectors: Floats) -> None:
     rows = np.array([0, 3, 59, 20, 21, 22, 7, 8, 9])
-    with Silent().task("", "", None) as task:
-        found = nearest(vectors.__getitem__, vectors.mean(axis=0), N, rows, 4, task)
+    with Silent().track("", "", None) as tracker:
+        found = nearest(vectors.__getitem__, vectors.mean(axis=0), N, rows, 4, tracker)
     assert found.tolist() == [by_sorting(vectors, row, 4) for row in rows]
 
 

@@ -243,7 +243,7 @@ class Counted:
         raise AssertionError(text)
 
     @contextmanager
-    def task(self, what: str, unit: str, total: int | None) -> Iterator["Counted"]:
+    def track(self, what: str, unit: str, total: int | None) -> Iterator["Counted"]:
         self.tasks.append((what, unit, total))
         yield self
 

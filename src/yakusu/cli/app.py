@@ -241,11 +241,11 @@ def translate(
     known = Path(source).is_file() and not holds_trees(source)  # a pipe can be read once
     total = count_lines(source) if known else None
     shown = Shown(bars=not sys.stdout.isatty())
-    with shown.task("translating", "sentences", total) as task:
+    with shown.track("translating", "sentences", total) as tracker:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
             _print_best(number, best, alone=n_best == 1)
-            task.advance()
+            tracker.advance()
     _tell_speed(n_sentences, n_tokens, time.monotonic() - began)
 
 

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.progress import Task as RichTask
 from rich.text import Text
 
-from yakusu.progress import Task
+from yakusu.progress import Tracker
 
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -83,11 +83,11 @@ class Shown:
     def say(self, text: str) -> None:
         err.print(escape(text))
 
-    def task(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Task]:
-        return self._task(what, unit, total)
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Tracker]:
+        return self._track(what, unit, total)
 
     @contextmanager
-    def _task(self, what: str, unit: str, total: int | None) -> Iterator[Task]:
+    def _track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
         if first := not self._bars.tasks:
             self._bars.start()
         task = self._bars.add_task(what, total=total, unit=unit, note="")

@@ -48,11 +48,11 @@ def fit_by_adam(
         progress: Watches; is told the loss of each epoch, while it changed.
     """
     descent = _Descent(start, vectors, codes, learning_rate)
-    with (progress or Silent()).task("fitting the codebook by Adam", "epochs", epochs) as task:
+    with (progress or Silent()).track("fitting the codebook by Adam", "epochs", epochs) as tracker:
         for epoch in range(epochs):
             batches = _order(len(vectors), seed, epoch).split(batch)
             squares = sum(descent.step(words) for words in batches)
-            task.advance(note=f"loss {float(squares) / len(vectors):.5f}")
+            tracker.advance(note=f"loss {float(squares) / len(vectors):.5f}")
     return Codebook(start.mean, descent.basis.numpy(), descent.weights.numpy())
 
 

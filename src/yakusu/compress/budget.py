@@ -168,10 +168,10 @@ def choose_step(
     best = reached(good, rounding, storage.bits)
     if not budget.honoured_by(best):
         raise BudgetError(budget, best)
-    with (progress or Silent()).task("choosing the step", "steps", _HALVINGS) as task:
+    with (progress or Silent()).track("choosing the step", "steps", _HALVINGS) as tracker:
 
         def on_sample(step: float) -> bool:
-            task.advance()
+            tracker.advance()
             return budget.honoured_by(reached(step, sample, entropy))
 
         found = _halved(good, bad, on_sample)
@@ -224,13 +224,13 @@ def trade_off(
     """Every M with every K of `_CODES`, and the loss of the closed form on at most `most` words."""
     n_words, width = vectors.shape
     sample = vectors[:: -(-n_words // most)]
-    with (progress or Silent()).task("trying codes", "sizes", len(_CODES)) as task:
+    with (progress or Silent()).track("trying codes", "sizes", len(_CODES)) as tracker:
         for n_codes in _CODES:
             coded = code(sample, n_components=width, n_codes=n_codes)
             for n, loss in enumerate(losses_by_components(sample, coded), 1):
                 bits = n * bits_of(n_codes)
                 yield Choice(n, n_codes, bits, ratio(vectors.shape, n, n_codes), float(loss))
-            task.advance()
+            tracker.advance()
 
 
 def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:

@@ -108,12 +108,12 @@ def fit(
         progress: Watches.
     """
     basis, weights, before = start.basis, start.weights, np.inf
-    with (progress or Silent()).task("fitting the codebook", "rounds", rounds) as task:
+    with (progress or Silent()).track("fitting the codebook", "rounds", rounds) as tracker:
         for _ in range(rounds):
             basis = _best_basis(statistics, weights)
             weights = _better_weights(statistics, basis, weights)
             loss = loss_by(statistics, basis, weights)
-            task.advance(note=f"loss {loss:.5f}")
+            tracker.advance(note=f"loss {loss:.5f}")
             if before - loss < 1e-6 * loss:
                 break
             before = loss

@@ -131,14 +131,14 @@ def code(
     progress, axes = progress or Silent(), PrincipalAxes.of(vectors, n_components)
     coded = Coded.empty(axes, len(vectors), n_codes)
     with (
-        progress.task("coding", "components", n_components) as task,
+        progress.track("coding", "components", n_components) as tracker,
         ThreadPoolExecutor(threads) as pool,
     ):
         for begin in range(0, n_components, _COLUMNS):
             scores = axes.scores(vectors, slice(begin, begin + _COLUMNS))
             for m, found in enumerate(pool.map(coded.clusters, scores), begin):
                 coded.put(m, found)
-                task.advance()
+                tracker.advance()
     if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
         progress.say(
             f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "

@@ -123,12 +123,12 @@ class Rounding:
             DataError: The step is not greater than 0, or 16 bits do not hold the numbers.
         """
         numbers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
-        with (progress or Silent()).task("rounding", "words", len(numbers)) as task:
+        with (progress or Silent()).track("rounding", "words", len(numbers)) as tracker:
             for begin, end, factor in spans(self.tiers, len(numbers)):
                 for rows in blocks(end, begin):
                     part = self.vectors[rows].astype(np.float64)
                     numbers[rows] = rounded((part - self.mean) @ self.axes, step, factor)
-                    task.advance(rows.stop - rows.start)
+                    tracker.advance(rows.stop - rows.start)
         return numbers
 
     def lost(self, numbers: Numbers) -> Lost:

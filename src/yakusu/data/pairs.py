@@ -135,7 +135,7 @@ def sift(
     fit = bytearray()
     with tempfile.TemporaryDirectory() as folder, Repeats(Path(folder)) as repeats:
         total = None if corpus.trees else count_lines(corpus.files[0])
-        with progress.task("reading", "pairs", total) as task:
+        with progress.track("reading", "pairs", total) as tracker:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
                     fault = text_fault(pair, filters)
@@ -144,7 +144,7 @@ def sift(
                         report.dropped[fault] += 1
                     elif filters.drop_duplicates:
                         repeats.add(pair)
-                task.advance(len(window))
+                tracker.advance(len(window))
         keep = np.frombuffer(fit, dtype=np.bool_).copy()
         if filters.drop_duplicates:
             repeated = repeats.find()
@@ -234,11 +234,11 @@ def binarise(
     )
     encode = delayed(_encode_window)
     jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))
-    with progress.task(f"encoding {stem.name}", "pairs", total) as task, _Writer(stem) as writer:
+    with progress.track(f"encoding {stem.name}", "pairs", total) as tracker, _Writer(stem) as writer:
         for window in parallel(jobs):
             writer.write(window)
             report.dropped.update(window.dropped)
-            task.advance(window.n_pairs)
+            tracker.advance(window.n_pairs)
         return writer.n_pairs
 
 

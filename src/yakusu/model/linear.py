@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 # Matrix kernels round few rows otherwise than many; from so many rows on each row is the same
 # whatever stands beside it (MKL). See docs/decisions/0015-batch-invariance.md.
-MIN_ROWS = 12
+MIN_ROWS = 16
 # Below this size of W the call costs more than its layout saves.
 _MIN_WEIGHT = 2**17
 

@@ -305,8 +305,8 @@ class _Test:
             remark_on_case(written, self.references, progress)
 
     def bleu(self, translator: Translator, progress: Progress) -> Score:
-        with progress.task("translating", "sentences", len(self.src)) as task:
-            lines = translated(translator, self.src, task)
+        with progress.track("translating", "sentences", len(self.src)) as tracker:
+            lines = translated(translator, self.src, tracker)
         language = self.language or translator.languages[1] or None
         options: dict[str, Any] = {"lowercase": self.lowercase, "target_language": language}
         return score(lines, self.references, **options)[0]

@@ -12,7 +12,7 @@ from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
 from yakusu.model.base import Seq2Seq
-from yakusu.progress import Progress, Silent, Task
+from yakusu.progress import Progress, Silent, Tracker
 from yakusu.recipe import Recipe
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
@@ -114,9 +114,9 @@ def evaluate_trees(
         if parser.task_name != "parsing":
             raise ModelError(f"{system} translates and {references} are trees: name a parser")
         progress = progress or Silent()
-        with progress.task("parsing", "sentences", len(true)) as task:
+        with progress.track("parsing", "sentences", len(true)) as tracker:
             sentences = [" ".join(words_of(tree)) for tree in true]
-            made = [tree_of(line) for line in translated(parser, sentences, task)]
+            made = [tree_of(line) for line in translated(parser, sentences, tracker)]
     return total(compare(made, true)).scores()
 
 
@@ -149,17 +149,17 @@ def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
     if src is None:
         raise DataError(f"{text} is a model folder: add --src FILE for it to translate")
     sources = _read(src, "the source", None, progress).lines
-    with progress.task("translating", "sentences", len(sources)) as task:
-        lines = translated(translator, sources, task)
+    with progress.track("translating", "sentences", len(sources)) as tracker:
+        lines = translated(translator, sources, tracker)
     return _Text(str(src), lines, translator.languages[1])
 
 
-def translated(translator: Translator, sources: Iterable[str], task: Task) -> list[str]:
-    """The best translation of each sentence; each advances the task."""
+def translated(translator: Translator, sources: Iterable[str], tracker: Tracker) -> list[str]:
+    """The best translation of each sentence; each advances the tracker."""
     texts = []
     for best in translator.stream(sources):
         texts.append(best[0].text)
-        task.advance()
+        tracker.advance()
     return texts
 
 
@@ -192,8 +192,8 @@ class DevScore:
             device=model.output_weight.device,
         )
         sources = self.group.share(self.src)
-        with self.progress.task("validating", "sentences", len(sources)) as task:
-            hypotheses = self.group.join(translated(translator, sources, task))
+        with self.progress.track("validating", "sentences", len(sources)) as tracker:
+            hypotheses = self.group.join(translated(translator, sources, tracker))
         return translator.task.score(
             hypotheses,
             self.tgt,

@@ -206,7 +206,7 @@ class Preparation:
             return (self._read(pair)[i] for _, pair in sampled)
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
-        with self.progress.task("learning a vocabulary", "tokens", None):
+        with self.progress.track("learning a vocabulary", "tokens", None):
             return Tokenizer.train(side(0), side(1), config, seed=self.recipe.seed)
 
     def _read(self, pair: Pair) -> Pair:

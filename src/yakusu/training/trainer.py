@@ -22,7 +22,7 @@ from yakusu.device import made_by, out_of_memory
 from yakusu.errors import RunError, SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
-from yakusu.progress import Progress, Task
+from yakusu.progress import Progress, Tracker
 from yakusu.training.checkpoint import Saving, restore
 from yakusu.training.config import TrainingConfig
 from yakusu.training.distributed import Group, whole, whole_model
@@ -103,10 +103,10 @@ class Trainer:
         """
         clock = Clock(self.state)
         try:
-            with self.progress.task("training", "steps", self.config.max_steps) as task:
-                task.advance(self.state.step)
+            with self.progress.track("training", "steps", self.config.max_steps) as tracker:
+                tracker.advance(self.state.step)
                 self._validate_and_save(clock)  # what a signal had put off
-                reason = self._train(clock, task)
+                reason = self._train(clock, tracker)
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -122,13 +122,13 @@ class Trainer:
             )
         return reason
 
-    def _train(self, clock: Clock, task: Task) -> str:
+    def _train(self, clock: Clock, tracker: Tracker) -> str:
         while not (reason := limit_reached(self.config, self.state)):
             for batches in self._epoch():
                 self._step(batches)
                 clock.tick()
                 note = f"epoch {self.state.epoch + 1}, {clock.note}"
-                task.advance(1, note=note, total=expected_steps(self.config, self.state))
+                tracker.advance(1, note=note, total=expected_steps(self.config, self.state))
                 self._after_step(clock)
                 if reason := limit_reached(self.config, self.state):
                     return reason

@@ -224,7 +224,7 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
     words: list[str] = []
     numbers = bytearray()  # grows by an eighth and in place: never there twice
     done, total = 0, path.stat().st_size
-    with path.open("rb") as raw, progress.task(f"reading {path.name}", "bytes", total) as task:
+    with path.open("rb") as raw, progress.track(f"reading {path.name}", "bytes", total) as tracker:
         try:
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             promised, size, place, rows = _opened(path, file)
@@ -232,11 +232,11 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
                 words.append(_decoded(word, row, place))
                 numbers += values
                 if row % ROWS == 0:
-                    task.advance(raw.tell() - done)
+                    tracker.advance(raw.tell() - done)
                     done = raw.tell()
         except _BROKEN_GZIP as error:
             raise DataError(f"{path} is a broken gzip file: pack it again") from error
-        task.advance(total - done)
+        tracker.advance(total - done)
     if promised not in (None, len(words)):
         raise DataError(
             f"{path} promises {promised} rows in its first line and has {len(words)}: "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from yakusu.compress.blocks import numbered
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent, Task
+from yakusu.progress import Progress, Silent, Tracker
 
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.integer]
@@ -63,9 +63,9 @@ def neighbours_by_band(
     ends = [0, *(end for end in bands if end < n_words), n_words]
     samples = [_evenly(begin, end, sample) for begin, end in pairwise(ends)]
     rows = np.concatenate(samples)
-    with (progress or Silent()).task("finding neighbours", "words", 2 * n_words) as task:
+    with (progress or Silent()).track("finding neighbours", "words", 2 * n_words) as tracker:
         mean = _mean(original, n_words)
-        before, after = (nearest(of, mean, n_words, rows, n, task) for of in (original, rebuilt))
+        before, after = (nearest(of, mean, n_words, rows, n, tracker) for of in (original, rebuilt))
     kept = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
     parts = np.split(kept, np.cumsum([*map(len, samples)])[:-1])
     return tuple(
@@ -85,7 +85,7 @@ def _evenly(begin: int, end: int, most: int) -> Rows:
     return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 
-def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, task: Task) -> Rows:
+def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tracker: Tracker) -> Rows:
     """The n words nearest to each row by cosine about the mean, nearest first, (R, n).
 
     Of equally near ones those of lower numbers.
@@ -103,7 +103,7 @@ def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tas
             order = np.argsort(-both, kind="stable")[:n]
             cosines[row] = both[order]
             found[row] = np.concatenate([found[row], part[new]])[order]
-        task.advance(len(part))
+        tracker.advance(len(part))
     return found
 
 

@@ -73,13 +73,13 @@ class Similarity:
             vectors: (V, H), centred, finite.
             progress: Watches.
         """
-        with (progress or Silent()).task(self.name, "pairs", len(self.pairs)) as task:
+        with (progress or Silent()).track(self.name, "pairs", len(self.pairs)) as tracker:
             rows = np.array([_rows(index, pair) for pair in self.pairs])  # (pairs, 2)
             known = (rows >= 0).all(axis=1)
             x, y = (unit(vectors[side].astype(np.float64)) for side in rows[known].T)
             cosines = np.einsum("qh,qh->q", x, y).round(12)  # else pairs of one word do not tie
             rho = _spearman(np.array(self.scores)[known], cosines)
-            task.advance(len(self.pairs))
+            tracker.advance(len(self.pairs))
         how = "Spearman's rho of cosines; pairs with an unknown word left out"
         return TaskResult(self.name, rho, int(known.sum()), int((~known).sum()), how)
 
@@ -117,11 +117,11 @@ class Analogy:
         rows = np.array([_rows(index, question) for question in self.questions])  # (Q, 4)
         known: Booleans = np.all((rows >= 0) & (rows < n), axis=1)
         right = np.zeros(len(rows), dtype=bool)
-        with (progress or Silent()).task(self.name, "questions", int(known.sum())) as task:
+        with (progress or Silent()).track(self.name, "questions", int(known.sum())) as tracker:
             near = unit(vectors[:n].astype(np.float32))
             for block in _blocks(np.flatnonzero(known), n):
                 right[block] = _answers(near, rows[block, :3]) == rows[block, 3]
-                task.advance(len(block))
+                tracker.advance(len(block))
         which = "all words" if n == len(vectors) else f"the {n:,} most frequent words"
         how = (
             f"accuracy; 3CosAdd, inputs excluded, candidates: {which}; questions with any other "
@@ -170,7 +170,7 @@ class Completion:
         has none, or all of its other words. Arguments as of `Similarity.score`.
         """
         right, known = (np.zeros(len(self.questions), dtype=bool) for _ in range(2))
-        with (progress or Silent()).task(self.name, "questions", len(self.questions)) as task:
+        with (progress or Silent()).track(self.name, "questions", len(self.questions)) as tracker:
             for i, question in enumerate(self.questions):
                 words, candidates = _rows(index, question.words), _rows(index, question.candidates)
                 words = words[words >= 0]
@@ -181,7 +181,7 @@ class Completion:
                     cosines = near @ mean  # (5,), times |mean|
                     chosen = np.where(candidates >= 0, cosines, -np.inf).argmax()
                     right[i] = chosen == question.answer
-                task.advance()
+                tracker.advance()
         how = (
             "accuracy; nearest the mean of the sentence's other words, unknown candidates never "
             "chosen; questions whose answer is unknown left out"

@@ -74,11 +74,11 @@ def head_statistics(
     model, progress = attentive(translator), progress or Silent()
     most, totals = limits(translator), dict[Role, _Totals]()
     n_read = n_pairs = 0
-    with progress.task("looking", "pairs", None) as task:
+    with progress.track("looking", "pairs", None) as tracker:
         for window in windows(iter(pairs), _BATCH):
             batch = [pair for pair in _encode(translator, window) if _fits(pair, most)]
             n_read, n_pairs = n_read + len(window), n_pairs + len(batch)
-            task.advance(len(window))
+            tracker.advance(len(window))
             if not batch:
                 continue
             src, tgt = ([pair[side] for pair in batch] for side in (0, 1))
