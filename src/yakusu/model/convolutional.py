@@ -131,7 +131,7 @@ class ConvolutionalState(DecoderState):
         past = inputs[-distance]  # (B, K, C)
         n_batch, n_beams, _ = past.shape
         first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
-        return past.flatten(0, 1)[first + self.ancestry.places(distance)]  # (B, K, C)
+        return past.flatten(0, 1)[first + self.ancestry.slots(distance)]  # (B, K, C)
 
     def reorder(self, beams: Tensor) -> None:
         """Hypotheses inherit their ancestors; inputs stay where they are."""
@@ -249,7 +249,7 @@ class Projection(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., n_in) -> (..., n_out)."""
-        return self._product(x, self.weight, self.bias)  # type: ignore[no-any-return]
+        return self._product(x, self.weight, self.bias)
 
 
 def scale_gradient(x: Tensor, scale: float) -> Tensor:
