@@ -21,9 +21,6 @@ from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_ROWS
 
-# Attention over a multiple of 16 keys is the same whatever the padding. See docs/search.md.
-SOURCE_MULTIPLE = 16
-
 
 class SearchConfig(Config):
     """How translations are searched for; the defaults are the paper's."""

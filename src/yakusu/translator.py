@@ -29,7 +29,8 @@ from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.coded_tables import TableCodes, TableNumbers, TablePlan
 from yakusu.model.config import ModelConfig, config_of
 from yakusu.model.ensemble import Ensemble
-from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
+from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.search import Hypothesis, SearchConfig, beam_search
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 

@@ -234,7 +234,10 @@ def binarise(
     )
     encode = delayed(_encode_window)
     jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))
-    with progress.track(f"encoding {stem.name}", "pairs", total) as tracker, _Writer(stem) as writer:
+    with (
+        progress.track(f"encoding {stem.name}", "pairs", total) as tracker,
+        _Writer(stem) as writer,
+    ):
         for window in parallel(jobs):
             writer.write(window)
             report.dropped.update(window.dropped)

@@ -10,9 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# Matrix kernels round products of few rows differently. From this number of rows on, a row's
-# result does not depend on the other rows (observed with MKL): docs/decisions/0015.
-MIN_ROWS = 16
+# What makes a result independent of the rest of its batch on a CPU: docs/decisions/0015. Observed
+# with torch's kernels and MKL on AVX2 and AVX-512; tests/test_search.py checks the machine.
+MIN_ROWS = 16  # products of fewer rows are rounded differently
+SOURCE_MULTIPLE = 16  # sums over a multiple of 16 keys do not depend on the padding
+MIN_PRODUCTS = 400  # torch multiplies smaller matrices by a kernel of its own
 # Smaller matrices gain less from packing than the call costs.
 _MIN_WEIGHT = 2**17
 
