@@ -9,6 +9,7 @@ B batch, n positions, K beam, H heads, d width of the states; a window has r pos
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +26,8 @@ from yakusu.model.attention import (
 from yakusu.model.cache import Ancestry, CarriedCache, CausalMixing, KeyValueCache, Mixing
 from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import PackedLinear
+
+Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
 # ---- compatibility functions, section 3.2.1 ------------------------------------------------------
 
@@ -110,7 +113,9 @@ class RestrictedSelfAttention(SelfAttention):
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """(B, n, d_model) -> (B, n, d_model)."""
         q, k, v = self.project(x)
-        return self.combine(self._band_attention(q, k, v, mask))
+        return self.combine(
+            band_attention(q, k, v, mask, window=self.window, attend=self.fused_attention)
+        )
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """How much each position attends to each: the full matrix (B, H, n, n)."""
@@ -122,28 +127,6 @@ class RestrictedSelfAttention(SelfAttention):
             visible = visible & mask  # (B, 1, n, n)
         own = distance == 0  # padding may have no other key
         return self.attention_weights(q, k, visible | own).masked_fill(~visible, 0)
-
-    def _band_attention(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-    ) -> Tensor:
-        """Attention of each position to its window: (B, H, n, d_k) -> (B, H, n, d_v).
-
-        N blocks of b = r - 1 queries each attend to the w = b + r - 1 keys that they can see, so
-        memory is O(r n) instead of O(n^2).
-        """
-        n_batch, _, n, _ = query.shape
-        window = Window(min(self.window.before, n - 1), min(self.window.after, n - 1))
-        block = max(1, window.before + window.after)
-        q = F.pad(query, (0, 0, 0, -n % block)).unflatten(2, (-1, block))  # (B, H, N, b, d_k)
-        real = query.new_ones(n_batch, n, dtype=torch.bool) if mask is None else mask[:, 0, 0]
-        heads = self.fused_attention(
-            q.transpose(1, 2).flatten(0, 1),  # (B N, H, b, d_k)
-            _blocks_seen(key, window, block),
-            _blocks_seen(value, window, block),
-            _band_mask(real, window, block),
-        )
-        blocks: Tensor = heads.unflatten(0, (n_batch, -1))  # (B, N, H, b, d_v)
-        return blocks.transpose(1, 2).flatten(2, 3)[:, :, :n]  # (B, H, n, d_v)
 
 
 class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing[KeyValueCache]):
@@ -160,6 +143,46 @@ class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing[KeyVal
         k, v = (tensor[:, :, -n_slots:] for tensor in cache.append(*new))
         ancestors = cache.ancestry.ancestors[:, None, :, -n_slots:]  # (B, 1, K, r K)
         return self.combine(self.attention(q, k, v, ancestors))
+
+
+def band_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    window: Window,
+    attend: Attention = fused_attention,
+) -> Tensor:
+    """Attention of each position to its window.
+
+    N blocks of b = r - 1 queries each attend to the w = b + r - 1 keys that they can see, so memory
+    is O(r n) instead of O(n^2).
+
+    Args:
+        query: (B, H, n, d_k).
+        key: (B, H, n, d_k).
+        value: (B, H, n, d_v).
+        mask: (B, 1, 1, n), True at tokens, False at padding; None: no padding.
+        window: The positions that a position sees.
+        attend: Computes the attention of a block to its keys.
+
+    Returns:
+        (B, H, n, d_v).
+    """
+    n_batch, _, n, _ = query.shape
+    window = Window(min(window.before, n - 1), min(window.after, n - 1))
+    block = max(1, window.before + window.after)
+    q = F.pad(query, (0, 0, 0, -n % block)).unflatten(2, (-1, block))  # (B, H, N, b, d_k)
+    real = query.new_ones(n_batch, n, dtype=torch.bool) if mask is None else mask[:, 0, 0]
+    heads = attend(
+        q.transpose(1, 2).flatten(0, 1),  # (B N, H, b, d_k)
+        _blocks_seen(key, window, block),
+        _blocks_seen(value, window, block),
+        _band_mask(real, window, block),
+    )
+    blocks: Tensor = heads.unflatten(0, (n_batch, -1))  # (B, N, H, b, d_v)
+    return blocks.transpose(1, 2).flatten(2, 3)[:, :, :n]  # (B, H, n, d_v)
 
 
 def _blocks_seen(x: Tensor, window: Window, block: int) -> Tensor:
