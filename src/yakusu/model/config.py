@@ -116,9 +116,7 @@ class ConvolutionalConfig(ModelConfig):
     d_conv: int = Field(512, ge=1)  # width of the blocks
     encoder_kernel: int = Field(3, ge=1)  # k
     decoder_kernel: int = Field(3, ge=1)
-    dilations: tuple[PositiveInt, ...] = Field(
-        (1,), min_length=1, strict=False
-    )  # per layer, repeated
+    dilations: tuple[PositiveInt, ...] = Field((1,), min_length=1, strict=False)  # per layer
     max_positions: int = Field(1024, ge=1)
 
     @model_validator(mode="after")

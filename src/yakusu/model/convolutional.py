@@ -117,9 +117,7 @@ class ConvolutionalState(DecoderState):
     """The earlier inputs that kernels need; reordering moves nothing (docs/decisions/0010)."""
 
     memory: ConvolutionalMemory
-    inputs: list[
-        deque[Tensor]
-    ]  # per layer: its latest inputs (B, K, C), as many as its kernel spans
+    inputs: list[deque[Tensor]]  # per layer: its latest inputs (B, K, C)
     ancestry: Ancestry
 
     def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
