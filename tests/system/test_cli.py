@@ -605,7 +605,7 @@ def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Pat
         f"{tmp_path / 'none'} is not a model folder: check the path"
     )
     assert fails(run_yakusu("translate", work / "run")) == (
-        f"{work / 'run'} is a run folder: its translator is {work / 'run' / 'model'}"
+        f"{work / 'run'} is a run folder: use its model, {work / 'run' / 'model'}"
     )
     assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no whole manifest")
 

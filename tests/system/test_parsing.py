@@ -242,7 +242,7 @@ def test_a_sentence_too_long_for_a_parser_is_answered_flat_and_unread(
         (tree,) = limited.translate([" ".join(words)])
     assert tree == f"(TOP {' '.join('(XX the)' for _ in words)})"
     (record,) = caplog.records
-    assert "tokens is longer than 9 and has a flat answer: 'the the" in record.getMessage()
+    assert "tokens, more than 9, and gets a flat tree" in record.getMessage()
 
 
 def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_true_trees_are_known_by_their_folder_and_by_their_beginning(
     for system in (named, folder, unnamed):
         assert [score.value for score in yakusu.evaluate(system, folder)] == [100.0] * 4
     for truth in (named, folder, unnamed):
-        with pytest.raises(ModelError, match="is a run folder: its translator is"):
+        with pytest.raises(ModelError, match="is a run folder: use its model, "):
             yakusu.evaluate(tmp_path / "run", truth)
 
 
