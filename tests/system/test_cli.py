@@ -597,7 +597,7 @@ def test_a_model_folder_that_is_incomplete_or_corrupt(
     assert told.startswith(f"{path} is corrupt (") and told.endswith(": copy the folder again")
     path.unlink()
     told = fails(run_yakusu("translate", path.parent, stdin=b"the\n"))
-    assert told == f"{path} is missing: the folder is incomplete, copy it again"
+    assert told == f"{path} is missing, so the folder is incomplete: copy it again"
 
 
 def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:
@@ -607,7 +607,7 @@ def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Pat
     assert fails(run_yakusu("translate", work / "run")) == (
         f"{work / 'run'} is a run folder: use its model, {work / 'run' / 'model'}"
     )
-    assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no whole manifest")
+    assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no valid manifest")
 
 
 def test_a_corrupt_data_folder_or_a_run_without_a_whole_checkpoint_does_not_go_on(
