@@ -975,11 +975,11 @@ def test_view_of_a_corpus_prints_a_row_for_each_head(
         (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is used twice"),
         (
             ["--src-file", "a", "--tgt-file", "b", "--out", "c"],
-            "--out can be combined with --src only: remove",
+            "statistics over a corpus do not use --out: omit --out, or use --src",
         ),
         (
             ["--src-file", "a", "--tgt-file", "b", "--role", "cross", "--layer", 1, "--heads", 1],
-            "--role, --layer, --heads can be combined with --src only: remove from the command",
+            "statistics over a corpus do not use --role, --layer, --heads: omit --role,",
         ),
     ],
     ids=ascii,

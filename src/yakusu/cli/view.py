@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 _STATISTICS = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
-Src = Annotated[str | None, typer.Option(help="Sentence to draw.")]
+Src = Annotated[str | None, typer.Option(help="Source sentence for the pictures.")]
 Tgt = Annotated[
-    str | None, typer.Option(help="Translation of --src (default: the model's translation).")
+    str | None,
+    typer.Option(help="Target sentence for the pictures (default: the model's own translation)."),
 ]
 SrcFile = Annotated[
     str | None,
     typer.Option(
-        help="Source sentences, or trees for a parser: print statistics of all heads instead of "
-        "drawing one sentence."
+        help="Source sentences (for a parser: trees) for statistics of all heads, instead of "
+        "pictures."
     ),
 ]
 TgtFile = Annotated[str | None, typer.Option(help="Translations of --src-file, line by line.")]
@@ -45,7 +46,8 @@ Out = Annotated[
     ),
 ]
 Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the numbers as JSON.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the weights or statistics as JSON."),
 ]
 SvgRole = Annotated[
     Literal["encoder", "decoder", "cross"] | None,
@@ -78,7 +80,7 @@ def view(
     heads: SvgHeads = None,
     device: Device = "cpu",
 ) -> None:
-    """Show where a model attends: one sentence as SVG and web page, or statistics of all heads.
+    """Show the attention of a model: pictures of one sentence, or statistics over a corpus.
 
     Example: `yakusu view runs/en-de/model --src "My room number is 957."`
 
@@ -108,8 +110,8 @@ def _reject(options: dict[str, object]) -> None:
     """Reject the options that apply to pictures only."""
     if given := ", ".join(name for name, value in options.items() if value is not None):
         raise DataError(
-            f"{given} can be combined with --src only: remove from the command, or use --src "
-            "instead of --src-file and --tgt-file"
+            f"statistics over a corpus do not use {given}: omit {given}, or use --src to draw one "
+            "sentence"
         )
 
 
