@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,18 @@ def test_the_manifest_lists_every_file_with_its_size_and_hash(saved: Path) -> No
 def test_a_saved_folder_is_valid_and_leaves_no_other_files(saved: Path) -> None:
     verify_folder(saved)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
-    assert saved.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o027, 0o750)])
+def test_the_permissions_of_a_folder_respect_the_umask(
+    tmp_path: Path, umask: int, mode: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        save_folder(tmp_path / "model", fill)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == mode
 
 
 def test_missing_parent_folders_are_created(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,14 +54,14 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     if folder.exists() and not (folder / "manifest.json").exists():
         raise ModelError(f"{folder} exists but is not a model folder: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{folder.name}-", dir=folder.parent))
+    temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
+    temporary.mkdir()
     try:
         fill(temporary)
         files = sorted(temporary.iterdir())
         entries = {p.name: FileEntry(size=p.stat().st_size, sha256=sha256(p)) for p in files}
         manifest = temporary / "manifest.json"
         write_json(manifest, Manifest(format=FORMAT, files=entries).model_dump())
-        temporary.chmod(0o755)
         for path in (*files, manifest, temporary):
             _sync(path)
         if folder.exists():
