@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.brackets import bracketed, flat, linearised, tree_words
+from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.errors import DataError
 
 # A tree over the words "w", as a line of text.
@@ -23,14 +23,14 @@ def test_the_example_of_vinyals_et_al_with_its_tags() -> None:
     # Figure 2 of Grammar as a Foreign Language: "John has a dog ."
     tree = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
     tokens = ["(S", "(NP", "NNP", ")NP", "(VP", "VBZ", "(NP", "DT", "NN", ")NP", ")VP", ".", ")S"]
-    assert linearised(tree) == tokens
-    assert bracketed(tokens, ["John", "has", "a", "dog", "."]) == tree
+    assert linearise(tree) == tokens
+    assert delinearise(tokens, ["John", "has", "a", "dog", "."]) == tree
 
 
 @given(TREES)
 def test_a_tree_comes_back_from_its_tokens(tree: str) -> None:
-    tokens = linearised(tree)
-    assert bracketed(tokens, ["w"] * tokens.count("XX")) == tree
+    tokens = linearise(tree)
+    assert delinearise(tokens, ["w"] * tokens.count("XX")) == tree
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_tree_comes_back_from_its_tokens(tree: str) -> None:
     ],
 )
 def test_tokens_that_are_no_tree_are_refused(tokens: str) -> None:
-    with pytest.raises(DataError, match="is no tree over 2 words"):
-        bracketed(tokens.split(), ["a", "b"])
+    with pytest.raises(DataError, match="is not a tree over 2 words"):
+        delinearise(tokens.split(), ["a", "b"])
 
 
 def test_a_flat_tree_holds_all_words() -> None:
-    assert flat(["a", "b"]) == "(TOP (XX a) (XX b))"
-    assert flat([]) == ""
+    assert flat_tree(["a", "b"]) == "(TOP (XX a) (XX b))"
+    assert flat_tree([]) == ""
 
 
 def test_brackets_in_words_are_written_as_in_trees() -> None:
@@ -79,5 +79,19 @@ def test_brackets_in_words_are_written_as_in_trees() -> None:
     ],
 )
 def test_a_line_that_is_no_tree_is_refused(line: str) -> None:
-    with pytest.raises(DataError, match="is no tree: close each bracket once"):
-        linearised(line)
+    with pytest.raises(DataError, match="is not a tree: close each bracket once"):
+        linearise(line)
+
+
+@pytest.mark.parametrize(
+    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
+)
+def test_text_that_begins_as_a_tree_is_one(tree: str) -> None:
+    assert begins_as_tree(tree)
+
+
+@pytest.mark.parametrize(
+    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
+)
+def test_sentences_in_brackets_are_words(words: str) -> None:
+    assert not begins_as_tree(words)

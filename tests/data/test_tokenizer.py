@@ -125,7 +125,7 @@ def test_a_vocabulary_too_large_is_told_with_the_largest_and_that_one_works(
     with pytest.raises(DataError) as error:
         trained(kind=kind, joint=together, vocab_size=20_000)
     found = re.fullmatch(
-        rf"the {side} corpus allows no vocabulary of 20,000 tokens: "
+        rf"the {side} corpus is too small for a vocabulary of 20,000 tokens: "
         r"add --set tokenizer.vocab_size=(\d+), or less",
         str(error.value),
     )
@@ -183,7 +183,7 @@ def test_a_corrupt_model_is_told(joint: Tokenizer, tmp_path: Path) -> None:
     path.write_bytes(b"not a model")
     with pytest.raises(ModelError) as error:
         Tokenizer.load(tmp_path)
-    assert str(error.value) == f"{path} is no SentencePiece model: copy the folder again"
+    assert str(error.value) == f"{path} is not a valid SentencePiece model: copy the folder again"
 
 
 def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [[], [""]], ids=["no line", "an empty line"])
 def test_no_text_to_learn_from_is_a_data_error(line: list[str]) -> None:
-    with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learnt"):
+    with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learned"):
         Tokenizer.train(line, line, TokenizerConfig(vocab_size=64), seed=1)
 
 

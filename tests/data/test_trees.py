@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nltk.tree import Tree
 
-from yakusu.data.treefiles import begins_as_tree, tree_files
+from yakusu.data.corpus import tree_files
 from yakusu.data.trees import (
     bare_label,
     clean,
@@ -100,18 +100,18 @@ def test_words_and_tags_stand_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "fault"),
     [
-        ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "does not end"),
-        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "does not end"),
-        ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "does not end"),
-        ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "closing bracket too many"),
-        ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' stands outside a tree"),
-        ("(S (VP (VB Go))) # fine\n", 1, "'# fine' stands outside a tree"),
-        ("fine (S (VP (VB Go)))\n", 1, "'fine' stands outside a tree"),
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "has no end"),
+        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "has no end"),
+        ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "has no end"),
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "unmatched closing bracket"),
+        ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' is outside of a tree"),
+        ("(S (VP (VB Go))) # fine\n", 1, "'# fine' is outside of a tree"),
+        ("fine (S (VP (VB Go)))\n", 1, "'fine' is outside of a tree"),
         ("(S (VP (VB Go)))\n(S\n (NP ) (VP (VB Go)))\n", 2, "'(NP )' is neither"),
         ("(S (VP VB Go))\n", 1, "'(VP VB Go)' is neither"),
         ("(S (NP the (NN sea)))\n", 1, "'(NP the (NN sea))' is neither"),
         ("(S ( (NN sea)))\n", 1, "has no label"),
-        (f"{'(A ' * 300}(B b){')' * 300}\n", 1, "201 brackets deep"),
+        (f"{'(A ' * 300}(B b){')' * 300}\n", 1, "201 nested brackets"),
     ],
 )
 def test_a_broken_tree_is_named_by_file_and_line(
@@ -121,28 +121,6 @@ def test_a_broken_tree_is_named_by_file_and_line(
         read(tmp_path, text)
     assert str(error.value).startswith(f"{tmp_path / 'trees.mrg'}, line {line}: ")
     assert fault in str(error.value)
-
-
-def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
-    folder = tmp_path / "wsj" / "00"
-    folder.mkdir(parents=True)
-    names = ["b.mrg", "a.mrg", "notes.txt"]
-    for name in names:
-        (folder / name).write_text("")
-    both = [folder / "a.mrg", folder / "b.mrg"]
-    assert tree_files(folder / "a.mrg") == [folder / "a.mrg"]
-    assert tree_files(tmp_path) == both
-    assert tree_files(f"{tmp_path}/wsj/*/*.mrg") == both
-    assert tree_files(f"{tmp_path}/**/[ab].mrg") == both
-    for nothing in (f"{tmp_path}/*.mrg", f"{tmp_path}/wsj/00/c*"):
-        with pytest.raises(DataError, match="holds no tree"):
-            tree_files(nothing)
-
-
-def test_a_folder_is_read_with_its_packed_files_and_those_in_capitals(tmp_path: Path) -> None:
-    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
-        (tmp_path / name).write_text("")
-    assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}
 
 
 def test_no_text_is_made_of_a_tree_that_is_whole(
@@ -157,17 +135,3 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trees.mrg.gz"
     path.write_bytes(gzip.compress(b"((NP (NN end)))\n"))
     assert [one_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]
-
-
-@pytest.mark.parametrize(
-    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
-)
-def test_text_that_begins_as_a_tree_is_one(tree: str) -> None:
-    assert begins_as_tree(tree)
-
-
-@pytest.mark.parametrize(
-    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
-)
-def test_sentences_in_brackets_are_words(words: str) -> None:
-    assert not begins_as_tree(words)

@@ -169,7 +169,7 @@ def test_dev_pairs_that_learned_positions_do_not_reach_are_left_out_and_told(
     said = Said()
     made = yakusu.prepare(recipe, progress=said)
     assert dev_text(made.folder) == [own[0]]
-    assert "left out of the dev set: 2 empty, 1 too long" in said.lines
+    assert "dropped from the dev set: 2 empty, 1 too long" in said.lines
 
 
 # ---- what is reported
@@ -182,8 +182,7 @@ def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
     assert str(made).splitlines()[:2] == [
         "405 pairs read; dropped: 1 empty, 1 identical, 2 duplicate, 1 too long, 0 ratio",
-        "380 pairs to train on, 20 to validate on; "
-        f"{1 - made.fullness:.1%} of a batch's positions are padding",
+        f"380 training pairs, 20 dev pairs; padding is {1 - made.fullness:.1%} of a batch",
     ]
     assert made.n_train + made.n_dev == made.report["kept"] == 400
 
@@ -193,8 +192,7 @@ def test_numbers_in_the_report_are_for_people() -> None:
     made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, 1_000, 0.987, False)
     assert str(made) == (
         "1,234,567 pairs read; dropped: 1,000 empty\n"
-        "1,232,567 pairs to train on, 1,000 to validate on; 1.3% of a batch's positions are "
-        "padding\n"
+        "1,232,567 training pairs, 1,000 dev pairs; padding is 1.3% of a batch\n"
         "binarised pairs and tokenizer: runs/x/data"
     )
 
@@ -227,7 +225,7 @@ def test_a_second_run_finds_everything_there_and_touches_nothing(
     for file in files:
         Path(file).unlink()  # the text is not even read
     second = yakusu.prepare(recipe)
-    assert (first.was_there, second.was_there) == (False, True)
+    assert (first.existed, second.existed) == (False, True)
     assert str(second) == str(first)
     assert {path: path.stat().st_mtime_ns for path in first.folder.iterdir()} == times
 
@@ -281,13 +279,13 @@ def test_what_does_not_decide_the_result_may_change(
     override: str, files: list[str], tmp_path: Path
 ) -> None:
     yakusu.prepare(recipe_for(files, tmp_path / "run"))
-    assert yakusu.prepare(recipe_for(files, tmp_path / "run", override)).was_there
+    assert yakusu.prepare(recipe_for(files, tmp_path / "run", override)).existed
 
 
 def test_a_run_that_was_moved_goes_on(files: list[str], tmp_path: Path) -> None:
     yakusu.prepare(recipe_for(files, tmp_path / "run"))
     (tmp_path / "run").rename(tmp_path / "moved")
-    assert yakusu.prepare(recipe_for(files, tmp_path / "moved")).was_there
+    assert yakusu.prepare(recipe_for(files, tmp_path / "moved")).existed
 
 
 def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
@@ -346,15 +344,15 @@ def test_the_remedy_that_an_error_proposes_works(files: list[str], tmp_path: Pat
 def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: no sentence pair is there: check the files"
+        f"{files[0]} and {files[1]}: there are no sentence pairs: check the files"
     )
 
 
 def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: of 2 sentence pairs read, none is left to train on: "
-        "give more text or loosen the filters, which dropped 2 empty"
+        f"{files[0]} and {files[1]}: none of 2 sentence pairs is left for training: "
+        "give more text or relax the filters, which dropped 2 empty"
     )
 
 
@@ -362,16 +360,16 @@ def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
     files = write(tmp_path, [("hello world", "hallo welt")])
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 1 sentence pairs read, none is left to validate on: "
-        "give more text, or a dev set of its own, or loosen the filters"
+        f"{files[0]} and {files[1]}: none of 1 sentence pairs is left for validation: "
+        "give more text, name a dev corpus or relax the filters"
     )
 
 
 def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 400 sentence pairs read, none is left to train on: "
-        "give more text or loosen the filters, which dropped 400 too long"
+        f"{files[0]} and {files[1]}: none of 400 sentence pairs is left for training: "
+        "give more text or relax the filters, which dropped 400 too long"
     )
 
 
@@ -426,11 +424,11 @@ def test_a_corpus_that_has_changed_is_refused_and_one_that_is_gone_is_not_missed
     path = Path(files[1])
     path.write_text(path.read_text().replace("katze", "kater", 1))
     assert fault(recipe, RunError) == (
-        f"{path} has changed since {made.folder} was made from it: put the old text back, or "
+        f"{path} has changed since {made.folder} was made from it: restore the file, or "
         "choose another folder with --run"
     )
     path.unlink()
-    assert yakusu.prepare(recipe).was_there
+    assert yakusu.prepare(recipe).existed
 
 
 def test_a_corpus_that_changes_while_it_is_read_is_told(
@@ -504,5 +502,5 @@ def test_an_interrupted_run_is_prepared_anew(files: list[str], tmp_path: Path) -
     manifest = (first.folder / "manifest.json").read_bytes()
     shutil.rmtree(first.folder)  # as if it had been stopped before the folder got its name
     again = yakusu.prepare(recipe)
-    assert not again.was_there
+    assert not again.existed
     assert (again.folder / "manifest.json").read_bytes() == manifest

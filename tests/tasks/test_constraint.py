@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.brackets import MAX_DEPTH, bracketed
+from yakusu.data.brackets import MAX_DEPTH, delinearise
 from yakusu.data.tokenizer import EOS
 from yakusu.data.trees import tree_over, words_of
 from yakusu.errors import DataError
@@ -43,7 +43,7 @@ def said(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Ite
 
 def is_tree(tokens: tuple[str, ...], n_words: int) -> bool:
     try:
-        bracketed(tokens, ["w"] * n_words)
+        delinearise(tokens, ["w"] * n_words)
     except DataError:
         return False
     return True
@@ -197,6 +197,6 @@ def test_the_deepest_answer_can_be_read_back() -> None:
         token = next(i for i in (4, 2, 5, EOS) if allowed[i])
         state.follow(torch.tensor([[0]]), torch.tensor([[token]]))
         tokens.append(token)
-    line = bracketed([TOKENS[i] for i in tokens[:-1]], words)
+    line = delinearise([TOKENS[i] for i in tokens[:-1]], words)
     assert words_of(tree_over(words, line)) == words
     assert int(state.labels.shape[2]) > MAX_DEPTH  # it was the bound that stopped it

@@ -3,7 +3,7 @@
 import pytest
 from nltk.tree import Tree
 
-from yakusu.data.brackets import bracketed, linearised
+from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.trees import one_line, words_of
 from yakusu.errors import DataError
 from yakusu.tasks.evalb import Matches, compare, total
@@ -70,7 +70,7 @@ def test_the_whole_is_scored_as_evalb_scores_it() -> None:
 
 def test_tags_of_the_true_tree_hold_where_the_others_are_xx() -> None:
     made = [
-        Tree.fromstring(bracketed(linearised(one_line(tree)), words_of(tree))) for tree in trees(1)
+        Tree.fromstring(delinearise(linearise(one_line(tree)), words_of(tree))) for tree in trees(1)
     ]
     assert compare(made, trees(0)) == compare(trees(1), trees(0))
 

@@ -143,26 +143,26 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     model, tokenizer, task = attentive(translator), translator.tokenizer, translator.task
     n_src, n_tgt = limits(translator)
     _require_text("source sentence", src)
-    src_ids = tokenizer.encode_source([task.source(src)])[0]
+    src_ids = tokenizer.encode_source([task.preprocess_source(src)])[0]
     src_ids = _within(n_src, "source sentence", src, src_ids)
     if tgt is None:
         side = "model's own translation"
         found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
-        tgt = task.answer(tokenizer.decode_target([found])[0], src)
+        tgt = task.postprocess(tokenizer.decode_target([found])[0], src)
         tgt_ids = [*found, EOS]
         tgt_pieces = tokenizer.target_pieces(tgt_ids)
     else:
         side = "target sentence"
         _require_text(side, tgt)
-        tgt = task.written(tgt, src)
-        tgt_ids = tokenizer.encode_target([task.target(tgt)])[0]
-        tgt_pieces = tokenizer.target_surfaces(task.target(tgt))
+        tgt = task.normalise_target(tgt, src)
+        tgt_ids = tokenizer.encode_target([task.preprocess_target(tgt)])[0]
+        tgt_pieces = tokenizer.target_surfaces(task.preprocess_target(tgt))
     tgt_ids = _within(n_tgt, side, tgt, tgt_ids)
     seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
     return AttentionMaps(
         src=src.strip(),
         tgt=tgt.strip(),
-        source=_tokens(src_ids, tokenizer.source_surfaces(task.source(src))),
+        source=_tokens(src_ids, tokenizer.source_surfaces(task.preprocess_source(src))),
         target=_tokens(tgt_ids, tgt_pieces),
         weights={role: weights[0].float().cpu().numpy() for role, weights in seen.items()},
     )
