@@ -213,6 +213,61 @@ def test_the_folder_is_whole_and_holds_what_its_docstring_says(
     assert len(lengths) == made.n_train and np.all(lengths >= 2)
 
 
+# ---- vocabularies that are too large
+
+
+def long_words(n: int) -> list[tuple[str, str]]:
+    """n pairs of six words drawn from 1,200 per side, so that large vocabularies exist."""
+    rng = random.Random(7)
+    words = [
+        ["".join(rng.choices(alphabet, k=7)) for _ in range(1200)]
+        for alphabet in ("abcdefgh", "qrstuvwx")
+    ]
+    chosen = [rng.choices(range(1200), k=6) for _ in range(n)]
+    return [(" ".join(words[0][i] for i in c), " ".join(words[1][i] for i in c)) for c in chosen]
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [each.getMessage() for each in caplog.records if "vocabulary" in each.getMessage()]
+    caplog.clear()
+    return found
+
+
+@pytest.mark.parametrize("separate", [[], ["tokenizer.joint=false", "model.tied=decoder"]])
+def test_a_vocabulary_too_large_for_the_corpus_is_reported_with_one_that_fits(
+    separate: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = write(tmp_path, long_words(1000))
+    large = ["tokenizer.vocab_size=2000", *separate]
+    made = yakusu.prepare(recipe_for(files, tmp_path / "large", *large))
+    pairs = Pairs.open(made.folder, "train")
+    n_src, n_tgt = (len(side.tokens) - len(side) for side in (pairs.src, pairs.tgt))
+    n_tokens = min(n_src, n_tgt) if separate else n_src + n_tgt
+    assert warnings_of(caplog) == [
+        f"a vocabulary of 2,000 tokens is too large for 950 training pairs: each token occurs "
+        f"{n_tokens / 2000:.1f} times on average, and at least 20 are recommended: start a new run "
+        f"with --set tokenizer.vocab_size={n_tokens // 20}"
+    ]
+    fits = f"tokenizer.vocab_size={n_tokens // 20}"
+    yakusu.prepare(recipe_for(files, tmp_path / "fits", *separate, fits))
+    assert warnings_of(caplog) == []
+
+
+def test_the_recommended_vocabulary_has_room_for_all_characters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    characters = [chr(ord("一") + i) for i in range(300)]
+    pairs = [("".join(characters[i : i + 3]), f"{i}") for i in range(0, 300, 3)]
+    files = write(tmp_path, pairs)
+    all_characters = "tokenizer.character_coverage=1"
+    yakusu.prepare(recipe_for(files, tmp_path / "a", "tokenizer.vocab_size=330", all_characters))
+    (warning,) = warnings_of(caplog)
+    fits = warning.rpartition(" ")[2]
+    assert int(fits.partition("=")[2]) < 330
+    yakusu.prepare(recipe_for(files, tmp_path / "b", fits, all_characters))
+    assert warnings_of(caplog) == []
+
+
 # ---- once, the same, and never over another run
 
 

@@ -128,6 +128,11 @@ class Tokenizer:
         """Both vocabulary sizes, including pad, as keyword arguments of `build`."""
         return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
+    @property
+    def min_vocab_size(self) -> int:
+        """Smallest `TokenizerConfig.vocab_size` with the same characters, on both sides."""
+        return max(map(_min_vocab_size, (self._src, self._tgt)))
+
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each sentence, ending in eos."""
         return _encode(self._src, sentences)
@@ -156,6 +161,12 @@ class Tokenizer:
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
     """Return V: the pieces of the SentencePiece model, and pad, which is not one of them."""
     return int(model.get_piece_size()) + 1
+
+
+def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
+    """Return the number of pieces of one character, with eos, unk and pad."""
+    pieces = (model.id_to_piece(i) for i in range(model.get_piece_size()))
+    return 3 + sum(len(piece) == 1 for piece in pieces)
 
 
 def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:

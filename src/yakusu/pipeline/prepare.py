@@ -6,11 +6,13 @@ tokenizer.model            or source.model and target.model
 data.json                  sizes, counts and inputs: `DataFacts`
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -36,6 +38,8 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 
+_log = logging.getLogger(__name__)
+_MIN_OCCURRENCES = 20  # of a vocabulary entry in the training pairs, on average
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
 _MORE_TEXT = "give more text"
 
@@ -132,6 +136,7 @@ class _Preparation:
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
+        _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer.target)
         DataFacts(
             dtype=dtype,
             n_train=n_train,
@@ -265,6 +270,35 @@ class _Preparation:
         n = min(len(pairs), _FULLNESS_SAMPLE)
         sample = np.linspace(0, len(pairs) - 1, n, dtype=np.int64)
         return fullness(pairs, cut_by_length(sample, pairs, batch_tokens))
+
+
+def _warn_of_large_vocabulary(
+    tokenizer: Tokenizer, pairs: Pairs, target: Literal["text", "tokens"]
+) -> None:
+    """Warn if vocabulary entries occur too rarely for their embeddings to be learned.
+
+    A vocabulary of target tokens is not counted: `vocab_size` is only its upper limit.
+    """
+    n_src, n_tgt = (len(side.tokens) - len(side) for side in (pairs.src, pairs.tgt))  # without eos
+    if tokenizer.joint:
+        n_tokens = n_src + n_tgt
+    else:
+        n_tokens = n_src if target == "tokens" else min(n_src, n_tgt)
+    vocab_size = tokenizer.src_vocab_size
+    # A smaller vocabulary splits words into more tokens, so this size reaches the minimum.
+    suggested = max(n_tokens // _MIN_OCCURRENCES, tokenizer.min_vocab_size)
+    if vocab_size <= suggested:
+        return
+    _log.warning(
+        "a vocabulary of %s tokens is too large for %s training pairs: each token occurs %.1f "
+        "times on average, and at least %d are recommended: start a new run with "
+        "--set tokenizer.vocab_size=%d",
+        f"{vocab_size:,}",
+        f"{len(pairs):,}",
+        n_tokens / vocab_size,
+        _MIN_OCCURRENCES,
+        suggested,
+    )
 
 
 def _sample(selection: Selection, n: int) -> Selection:
