@@ -259,9 +259,9 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 
 
 def test_a_bootstrap_that_would_tell_nothing_is_refused() -> None:
-    with pytest.raises(DataError, match="of 1 line tells nothing: give two or more"):
+    with pytest.raises(DataError, match="has 1 line to resample: give two or more"):
         paired_bootstrap(BAD[:1], GOOD[:1], REFERENCES[:1])
     with pytest.raises(RecipeError, match="n_samples is 0"):
         paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=0)
-    with pytest.raises(RecipeError, match="seed is 0: choose one from 1 up"):
+    with pytest.raises(RecipeError, match="seed of the bootstrap is 0: set it to 1 or more"):
         paired_bootstrap(BAD, GOOD, REFERENCES, seed=0)

@@ -52,13 +52,13 @@ def trees(column: int) -> list[Tree]:
 
 
 def test_every_sentence_is_counted_as_evalb_counts_it() -> None:
-    found = [(m.matched, m.true, m.made) for m in compare(trees(1), trees(0))]
+    found = [(m.matched, m.true, m.predicted) for m in compare(trees(1), trees(0))]
     assert found == [row[2] for row in JUDGED]
 
 
 def test_the_whole_is_scored_as_evalb_scores_it() -> None:
     whole = total(compare(trees(1), trees(0)))
-    assert whole == Matches(matched=26, made=34, true=32, n_exact=2, n_sentences=6)
+    assert whole == Matches(matched=26, predicted=34, true=32, n_exact=2, n_sentences=6)
     assert [f"{score.name} {score.value:.2f}" for score in whole.scores()] == [
         "F1 78.79",
         "precision 76.47",
@@ -87,11 +87,11 @@ def test_nothing_scores_nothing() -> None:
 def test_other_words_are_refused_by_their_number() -> None:
     go, stop = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(S (VP (VB Stop)))")
     long = Tree.fromstring("(S (VP (VB Go)) (. .))")
-    with pytest.raises(DataError, match="tree 2 has 'Go' where the true one has 'Stop'"):
+    with pytest.raises(DataError, match="tree 2 has 'Go' where the true tree has 'Stop'"):
         compare([go, go], [go, stop])
-    with pytest.raises(DataError, match=r"tree 1 has '\.' where the true one has 'nothing'"):
+    with pytest.raises(DataError, match=r"tree 1 has '\.' where the true tree has 'nothing'"):
         compare([long], [go])
-    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the true one has '\.'"):
+    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the true tree has '\.'"):
         compare([go], [long])
-    with pytest.raises(DataError, match="there are 1 trees and 2 true ones"):
+    with pytest.raises(DataError, match="there are 1 predicted and 2 true trees"):
         compare([go], [go, go])
