@@ -89,11 +89,13 @@ def test_pairs_come_back_as_exactly_the_tokenizers_ids(
     assert {int(pairs.tgt[i][-1]) for i in range(len(pairs))} == {EOS}
 
 
-@pytest.mark.slow
-def test_one_worker_and_two_write_the_same_bytes(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    pairs = PAIRS * 90  # 36,000: above 4 windows of 8,192, from where on workers are used
-    pairs[20_000] = ("abc", "")  # the counts come from the workers too
-    pairs[35_000] = ("abc " * 99, "v")
+def test_one_worker_and_two_write_the_same_bytes(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.pairs._WINDOW", 512)
+    pairs = PAIRS * 6  # 2,400: workers are used from 4 windows on
+    pairs[1_300] = ("abc", "")  # workers count what they drop
+    pairs[2_300] = ("abc " * 99, "v")
     filters = FilterConfig(max_tokens=10**6, max_ratio=50)
     reports = []
     for workers in (1, 2):
@@ -106,7 +108,7 @@ def test_one_worker_and_two_write_the_same_bytes(tokenizer: Tokenizer, tmp_path:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
     assert reports[0] == reports[1]
     assert reports[0]["empty"] == reports[0]["ratio"] == 1
-    assert reports[0]["kept"] == 35_998
+    assert reports[0]["kept"] == 2_398
 
 
 def test_ids_take_two_bytes_up_to_65536_tokens_and_four_above() -> None:
@@ -250,8 +252,10 @@ def test_no_pairs_at_all_are_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Pat
     assert len(pairs) == 0 and pairs.src.lengths.tolist() == []
 
 
-def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Memory stays flat: no more than a few windows are read ahead of what is written."""
+def test_memory_is_limited_to_a_few_windows(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.pairs._WINDOW", 512)
     ahead = []
 
     class Watch(Silent):
@@ -266,7 +270,7 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
     watch = Watch()
 
     def stream() -> Iterator[Pair]:
-        for n in range(50_000):
+        for n in range(4_000):
             ahead.append(n - watch.written)
             yield PAIRS[n % len(PAIRS)]
 
@@ -279,5 +283,5 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
         total=1,  # so that no processes start
         progress=watch,
     )
-    assert watch.written == 50_000
-    assert max(ahead) <= 4 * 8192
+    assert watch.written == 4_000
+    assert max(ahead) <= 4 * 512
