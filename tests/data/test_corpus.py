@@ -30,7 +30,7 @@ def test_only_newline_ends_a_line(trap: str, tmp_path: Path) -> None:
     assert list(read_pairs(corpus)) == [(f"a{trap}b", "x"), ("c", f"y{trap}{trap}z")]
 
 
-def test_a_last_line_without_newline_counts(tmp_path: Path) -> None:
+def test_a_last_line_without_newline_is_read(tmp_path: Path) -> None:
     assert list(read_pairs(two_files(tmp_path, "a\nb", "x\ny\n"))) == [("a", "x"), ("b", "y")]
 
 
@@ -43,7 +43,7 @@ def test_a_last_line_without_newline_counts(tmp_path: Path) -> None:
         ("a\rb", "x\ny", 1, 2),
     ],
 )
-def test_files_of_unequal_length_are_told_with_both_counts(
+def test_files_of_unequal_length_are_reported_with_both_counts(
     src: str, tgt: str, n_src: int, n_tgt: int, tmp_path: Path
 ) -> None:
     corpus = two_files(tmp_path, src, tgt)
@@ -54,7 +54,7 @@ def test_files_of_unequal_length_are_told_with_both_counts(
     )
 
 
-def test_two_files_and_a_tsv_at_once_are_refused() -> None:
+def test_two_files_together_with_a_tsv_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"two files or one tsv, not both: remove a\.tsv or b\.en"):
         Corpus(tsv="a.tsv", src="b.en", tgt="b.de")
 
@@ -85,7 +85,7 @@ def test_columns_are_found_by_the_names_in_the_first_line(tmp_path: Path) -> Non
     ]
 
 
-def test_an_unknown_column_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_column_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     corpus = tsv(tmp_path, "en\tde\ndog\tHund\n", src_column="en", tgt_column="fr")
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
@@ -94,7 +94,7 @@ def test_an_unknown_column_is_told_with_those_there_are(tmp_path: Path) -> None:
     )
 
 
-def test_a_line_without_the_column_is_told(tmp_path: Path) -> None:
+def test_a_line_without_the_column_is_reported(tmp_path: Path) -> None:
     corpus = tsv(tmp_path, "dog\tHund\ncat Katze\n")
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
@@ -103,7 +103,7 @@ def test_a_line_without_the_column_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_carriage_returns_and_line_separators_in_a_cell_do_not_end_a_row(tmp_path: Path) -> None:
+def test_only_newline_ends_a_row_of_a_tsv(tmp_path: Path) -> None:
     corpus = tsv(tmp_path, "a\rb\tx\u2028y\nc\tz\n")
     assert list(read_pairs(corpus)) == [("a\rb", "x\u2028y"), ("c", "z")]
 
@@ -123,12 +123,12 @@ def test_an_empty_last_cell_is_an_empty_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", [0, -1])
-def test_there_is_no_column_below_one(column: int) -> None:
+def test_columns_below_one_are_rejected(column: int) -> None:
     with pytest.raises(ValidationError):
         Corpus(tsv="a.tsv", src_column=column)
 
 
-def test_a_corpus_of_one_file_is_refused() -> None:
+def test_a_corpus_of_one_file_is_rejected() -> None:
     with pytest.raises(DataError, match=r"^a\.en has no tgt: name two files"):
         read_pairs(Corpus(src="a.en"))
     with pytest.raises(DataError, match=r"^a\.de has no src: name two files"):
@@ -143,7 +143,7 @@ def test_a_corpus_without_files_is_false() -> None:
 # ---- trees
 
 
-def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
+def test_a_path_a_folder_and_a_pattern_select_tree_files(tmp_path: Path) -> None:
     folder = tmp_path / "wsj" / "00"
     folder.mkdir(parents=True)
     names = ["b.mrg", "a.mrg", "notes.txt"]
@@ -159,7 +159,7 @@ def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
             tree_files(nothing)
 
 
-def test_a_folder_is_read_with_its_packed_files_and_those_in_capitals(tmp_path: Path) -> None:
+def test_tree_files_may_be_compressed_and_uppercase(tmp_path: Path) -> None:
     for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
         (tmp_path / name).write_text("")
     assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}

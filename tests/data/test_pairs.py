@@ -1,4 +1,4 @@
-"""Binarised pairs are the tokenizer's ids, whatever the number of workers; drops are counted."""
+"""Binarised pairs are the ids of the tokenizer for any number of workers; data.json is typed."""
 
 import json
 import random
@@ -78,9 +78,7 @@ def corpus(folder: Path, pairs: list[Pair]) -> Corpus:
     return Corpus(src=str(files["src"]), tgt=str(files["tgt"]))
 
 
-def test_pairs_come_back_as_exactly_the_tokenizers_ids(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_binarised_pairs_are_the_ids_of_the_tokenizer(tokenizer: Tokenizer, tmp_path: Path) -> None:
     pairs, _ = binarised(PAIRS, tmp_path, tokenizer)
     src, tgt = zip(*PAIRS, strict=True)
     assert [pairs.src[i].tolist() for i in range(len(pairs))] == tokenizer.encode_source(src)
@@ -111,7 +109,7 @@ def test_one_worker_and_two_write_the_same_bytes(
     assert reports[0]["kept"] == 2_398
 
 
-def test_ids_take_two_bytes_up_to_65536_tokens_and_four_above() -> None:
+def test_ids_have_two_bytes_up_to_65536_tokens() -> None:
     assert [dtype_for(n) for n in (16, 65_535, 65_536, 65_537)] == ["<u2", "<u2", "<u2", "<u4"]
     assert np.iinfo(dtype_for(65_536)).max == 65_535  # pad, the largest id, fits
 
@@ -130,7 +128,7 @@ class HugeVocabulary(Tokenizer):
     encode_target = encode_source
 
 
-def test_ids_above_65535_survive(tmp_path: Path) -> None:
+def test_ids_above_65535_are_stored_unchanged(tmp_path: Path) -> None:
     pairs, _ = binarised([("a bb", "ccc")], tmp_path, HugeVocabulary())
     assert pairs.src[0].dtype == np.uint32
     assert (pairs.src[0].tolist(), pairs.tgt[0].tolist()) == ([70_001, 70_002, 0], [70_003, 0])
@@ -178,7 +176,7 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
     assert kept == ["c d", "d c", "a b c d e", "a b c"]
 
 
-def test_tokens_that_are_cut_off_or_missing_are_told(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_truncated_or_missing_tokens_are_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
     binarised(PAIRS[:20], tmp_path, tokenizer)
     path = tmp_path / "train.tgt.tokens"
     path.write_bytes(path.read_bytes()[:-2])
@@ -247,7 +245,7 @@ def test_facts_of_a_later_version_are_reported(tmp_path: Path) -> None:
 # ---- streaming
 
 
-def test_no_pairs_at_all_are_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_binarising_no_pairs_gives_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Path) -> None:
     pairs, _ = binarised([], tmp_path, tokenizer)
     assert len(pairs) == 0 and pairs.src.lengths.tolist() == []
 

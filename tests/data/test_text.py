@@ -30,7 +30,7 @@ def message(path: Path) -> str:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))))
-def test_any_text_is_cut_where_bytes_split_at_newline_would_cut_it(lines: list[str]) -> None:
+def test_lines_equal_bytes_split_at_newline(lines: list[str]) -> None:
     content = "".join(line + "\n" for line in lines).encode()
     expected = [line.decode() for line in content.split(b"\n")[:-1]]
     if lines:
@@ -38,37 +38,37 @@ def test_any_text_is_cut_where_bytes_split_at_newline_would_cut_it(lines: list[s
     assert list(decode_lines(io.BytesIO(content), "text")) == expected
 
 
-def test_gzip_reads_as_plain_text_does(tmp_path: Path) -> None:
+def test_gzip_and_plain_text_give_the_same_lines(tmp_path: Path) -> None:
     content = "".join(line + "\n" for line in LINES).encode()
     packed = written(tmp_path / "a.gz", gzip.compress(content))
     assert list(read_lines(packed)) == list(read_lines(written(tmp_path / "a", content))) == LINES
 
 
-def test_two_gzip_members_in_one_file_are_one_text(tmp_path: Path) -> None:
+def test_two_gzip_members_in_one_file_are_concatenated(tmp_path: Path) -> None:
     packed = gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n")
     assert list(read_lines(written(tmp_path / "a.gz", packed))) == ["a", "bc", "d"]
 
 
-def test_a_byte_order_mark_is_dropped_at_the_beginning_only(tmp_path: Path) -> None:
+def test_only_a_byte_order_mark_at_the_start_is_removed(tmp_path: Path) -> None:
     path = written(tmp_path / "a", "\ufeffa\n\ufeffb\n")
     assert list(read_lines(path)) == ["a", "\ufeffb"]
 
 
-def test_windows_line_ends_leave_no_trace(tmp_path: Path) -> None:
+def test_windows_line_endings_are_removed(tmp_path: Path) -> None:
     assert list(read_lines(written(tmp_path / "a", "a b\r\n\r\nc\r\n"))) == ["a b", "", "c"]
 
 
-def test_white_space_around_a_line_is_dropped_and_kept_within(tmp_path: Path) -> None:
+def test_only_white_space_around_a_line_is_removed(tmp_path: Path) -> None:
     path = written(tmp_path / "a", " \t a  b\u3000\n\u00a0\n")
     assert list(read_lines(path)) == ["a  b", ""]
 
 
-def test_an_empty_file_has_no_line_and_an_empty_line_is_one(tmp_path: Path) -> None:
+def test_an_empty_file_has_no_lines_and_a_newline_is_one(tmp_path: Path) -> None:
     assert list(read_lines(written(tmp_path / "a", ""))) == []
     assert list(read_lines(written(tmp_path / "a", "\n"))) == [""]
 
 
-def test_invalid_utf8_is_told_with_file_line_and_byte(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported_with_file_line_and_byte(tmp_path: Path) -> None:
     path = written(tmp_path / "a.de", b"gut\nsch\xf6n\n")
     assert message(path) == (
         f"{path}, line 2, byte 4: 0xf6 is not UTF-8: convert the file (iconv -t UTF-8) or correct "
@@ -76,12 +76,12 @@ def test_invalid_utf8_is_told_with_file_line_and_byte(tmp_path: Path) -> None:
     )
 
 
-def test_the_lines_before_an_invalid_one_are_read(tmp_path: Path) -> None:
+def test_lines_before_an_invalid_line_are_read(tmp_path: Path) -> None:
     lines = read_lines(written(tmp_path / "a", b"a\nb\n\xff\n"))
     assert [next(lines), next(lines)] == ["a", "b"]
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_have_their_own_messages(tmp_path: Path) -> None:
     missing = tmp_path / "none.en"
     assert (
         message(missing) == f"{missing} does not exist: check the path in the recipe or the command"
@@ -89,7 +89,7 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
     assert message(tmp_path) == f"{tmp_path} is a folder: name a file of sentences"
 
 
-def test_a_gzip_file_that_is_cut_off_is_told_with_the_last_good_line(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_is_reported_with_the_last_valid_line(tmp_path: Path) -> None:
     whole = gzip.compress(b"".join(b"%d\n" % (i * i) for i in range(10_000)))
     path = written(tmp_path / "a.gz", whole[: len(whole) // 2])
     n = 0
@@ -100,19 +100,19 @@ def test_a_gzip_file_that_is_cut_off_is_told_with_the_last_good_line(tmp_path: P
     assert str(error.value) == f"{path} is not a valid gzip file after line {n}: compress it again"
 
 
-def test_a_gz_file_that_is_no_gzip_is_told(tmp_path: Path) -> None:
+def test_a_gz_file_without_gzip_content_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "a.gz", b"plain text\n")
     assert message(path) == f"{path} is not a valid gzip file after line 0: compress it again"
 
 
-def test_a_gzip_file_with_broken_bytes_within_is_told(tmp_path: Path) -> None:
+def test_a_corrupted_gzip_file_is_reported(tmp_path: Path) -> None:
     whole = bytearray(gzip.compress(b"".join(b"hello %d\n" % i for i in range(5000))))
     whole[300:310] = b"\xff" * 10
     path = written(tmp_path / "a.gz", bytes(whole))
     assert message(path).endswith(": compress it again")
 
 
-def test_windows_cut_a_stream_and_lose_nothing() -> None:
+def test_windows_contain_every_item_of_a_stream() -> None:
     assert list(windows(iter(range(7)), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(windows(iter(()), 3)) == []
 
