@@ -240,9 +240,9 @@ def test_a_vocabulary_too_large_for_the_corpus_is_reported(
     n_src, n_tgt = (len(side.tokens) - len(side) for side in (pairs.src, pairs.tgt))
     n_tokens = min(n_src, n_tgt) if separate else n_src + n_tgt
     assert warnings_of(caplog) == [
-        f"a vocabulary of 2,000 tokens is too large for 950 training pairs: each token occurs "
-        f"{n_tokens / 2000:.1f} times on average, and at least 20 are recommended: start a new run "
-        f"with --set tokenizer.vocab_size={n_tokens // 20}"
+        "a vocabulary of 2,000 tokens is too large for 950 training pairs, because a token occurs "
+        f"{n_tokens / 2000:.1f} times on average (recommended: at least 20): start a new run with "
+        f"--set tokenizer.vocab_size={n_tokens // 20}"
     ]
     fits = f"tokenizer.vocab_size={n_tokens // 20}"
     yakusu.prepare(recipe_for(files, tmp_path / "fits", *separate, fits))

@@ -47,11 +47,22 @@ class Corpus(Config):
         return bool(self.src or self.tgt or self.tsv or self.trees)
 
     @property
+    def named_files(self) -> dict[str, Path]:
+        """The files of this corpus by their keys: "src", "tgt", "tsv", or "trees.1" and so on.
+
+        Raises:
+            DataError: No tree file exists.
+        """
+        if self.trees:
+            numbered = enumerate(tree_files(self.trees), start=1)
+            return {f"trees.{number}": path for number, path in numbered}
+        named = {"src": self.src, "tgt": self.tgt, "tsv": self.tsv}
+        return {key: Path(path) for key, path in named.items() if path}
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files of this corpus."""
-        if self.trees:
-            return tuple(tree_files(self.trees))
-        return (Path(self.tsv),) if self.tsv else (Path(self.src), Path(self.tgt))
+        return tuple(self.named_files.values())
 
 
 class ExtraCorpus(Corpus):

@@ -15,7 +15,7 @@ digests at a time.
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +124,24 @@ class Selection:
             raise DataError(
                 f"{names} changed while being read: run 'yakusu prepare' again"
             ) from error
+
+
+def read_in_order(parts: Iterable[Selection]) -> Iterator[NumberedPair]:
+    """Read the pairs of several selections; line numbers continue from one to the next."""
+    n_lines = 0
+    for part in parts:
+        yield from ((n_lines + line, pair) for line, pair in part.pairs())
+        n_lines += len(part.mask)
+
+
+def sample_evenly(parts: Sequence[Selection], n: int) -> list[Selection]:
+    """Select `n` pairs, evenly spaced over all selected pairs of several selections."""
+    mask = np.concatenate([part.mask for part in parts])
+    selected = np.flatnonzero(mask)
+    sample = np.zeros_like(mask)
+    sample[selected[np.linspace(0, len(selected) - 1, n, dtype=np.int64)]] = True
+    masks = np.split(sample, np.cumsum([len(part.mask) for part in parts])[:-1])
+    return [Selection(part.corpus, each) for part, each in zip(parts, masks, strict=True)]
 
 
 def filter_corpus(

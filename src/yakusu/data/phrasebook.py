@@ -31,9 +31,8 @@ from babel.numbers import format_currency, format_decimal, get_currency_precisio
 from babel.units import format_unit
 from num2words import num2words
 
+from yakusu.data.text import Pair
 from yakusu.errors import DataError
-
-Pair = tuple[str, str]
 
 SIZES = range(1_000, 100_001)  # smaller training sets lack words of most held-out sentences
 HELD_OUT = 200  # pairs in dev, and in test
@@ -197,10 +196,7 @@ class Phrasebook:
 
 @dataclass(frozen=True)
 class Slot:
-    """How to draw a random value, and how to format it in a locale.
-
-    The value of a word is its code, such as "JP" or "EUR".
-    """
+    """How to draw a random value and format it in a locale; the value of a word is its code."""
 
     draw: Callable[[Random], Any]
     format: Callable[[Any, str], str]
@@ -222,10 +218,8 @@ def _measures(unit: str, top: int) -> Slot:
     )
 
 
-def _names(codes: str, name: Callable[[str, Locale], str]) -> Slot:
-    return Slot(
-        lambda rng: rng.choice(codes.split()), lambda code, at: name(code, Locale.parse(at))
-    )
+def _names(codes: str, get: Callable[[str, Locale], str]) -> Slot:
+    return Slot(lambda rng: rng.choice(codes.split()), lambda code, at: get(code, Locale.parse(at)))
 
 
 def _draw_price(rng: Random) -> tuple[Decimal, str]:
@@ -331,9 +325,7 @@ def phrasebook(target: str = "ja", *, n_pairs: int = 12000, seed: int = 1) -> Ph
     """
     targets = sorted(set(LOCALES) - {"en"})
     if target not in targets:
-        raise DataError(
-            f"there is no phrasebook for {target!r}: choose one of {', '.join(targets)}"
-        )
+        raise DataError(f"no phrasebook exists for {target!r}: choose one of {', '.join(targets)}")
     if n_pairs not in SIZES:
         raise DataError(f"n_pairs is {n_pairs}: set it to {SIZES[0]} to {SIZES[-1]}")
     rng = Random(seed)

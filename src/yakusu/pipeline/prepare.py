@@ -10,9 +10,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -27,10 +25,12 @@ from yakusu.data.filters import (
     filter_corpus,
     find_duplicates,
     length_filter,
+    read_in_order,
+    sample_evenly,
 )
 from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
 from yakusu.data.text import Pair
-from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.run import opened
@@ -117,8 +117,7 @@ class _Preparation:
 
     def write(self, folder: Path) -> None:
         """Write all files of the data folder except its manifest."""
-        trees = _tree_files(self.recipe)
-        files = _text_files(self.recipe) | trees
+        files = _inputs(self.recipe)
         inputs = {key: sha256(path) for key, path in files.items()}
 
         train = self._select_train()
@@ -136,14 +135,14 @@ class _Preparation:
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
-        _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer.target)
+        _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
             n_train=n_train,
             n_dev=len(dev_pairs),
             report=self.report.as_dict(),
             inputs=inputs,
-            trees={key: str(path) for key, path in trees.items()},
+            trees={key: str(path) for key, path in files.items()} if train.corpus.trees else {},
             parts=self._weigh_parts(pairs, n_lines=len(train.mask)),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
@@ -160,7 +159,7 @@ class _Preparation:
         if data.dev:
             dev = filter_corpus(data.dev, self._dev_filters, self.dev_report, self.progress)
         else:
-            dev = _sample(train, min(data.hold_out, len(train) // 20))
+            (dev,) = sample_evenly([train], min(data.hold_out, len(train) // 20))
             train.mask &= ~dev.mask
         self._require_dev_pairs(len(dev), dev.corpus)
         return dev
@@ -187,7 +186,7 @@ class _Preparation:
         if shared.any():
             report.dropped["in the dev set"] += int(shared.sum())
         if recipe.filters.drop_duplicates:
-            both = (pair for _, pair in chain(train.pairs(), extra.pairs()))
+            both = (pair for _, pair in read_in_order([train, extra]))
             duplicate = find_duplicates(both)[len(train) :]
             extra.mask[extra.mask] = ~duplicate
             report.dropped["duplicate"] += int(duplicate.sum())
@@ -197,10 +196,10 @@ class _Preparation:
         """Learn the vocabularies from sentences evenly spaced over all parts."""
         config = self.recipe.tokenizer
         n = min(sum(map(len, parts)), config.sample_sentences)
-        samples = _sample_parts(parts, n)
+        samples = sample_evenly(parts, n)
 
         def sentences(side: int) -> Iterator[str]:
-            return (self._read(pair)[side] for _, pair in _chain(samples))
+            return (self._read(pair)[side] for _, pair in read_in_order(samples))
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.track("learning a vocabulary", "tokens", None):
@@ -213,7 +212,7 @@ class _Preparation:
     def _write_train(self, folder: Path, parts: list[Selection], tokenizer: Tokenizer) -> int:
         """Binarise the training pairs; return their number."""
         return binarise(
-            ((line, self._read(pair)) for line, pair in _chain(parts)),
+            ((line, self._read(pair)) for line, pair in read_in_order(parts)),
             folder / "train",
             tokenizer=tokenizer,
             filters=self.recipe.filters,
@@ -266,15 +265,12 @@ class _Preparation:
         return {"train": (Part(first, 1.0), Part(len(pairs) - first, extra.weight))}
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
-        batch_tokens = self.recipe.batches.batch_tokens_on("cpu")
-        n = min(len(pairs), _FULLNESS_SAMPLE)
-        sample = np.linspace(0, len(pairs) - 1, n, dtype=np.int64)
-        return fullness(pairs, cut_by_length(sample, pairs, batch_tokens))
+        sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)
+        batches = cut_by_length(sample, pairs, self.recipe.batches.batch_tokens_on("cpu"))
+        return fullness(pairs, batches)
 
 
-def _warn_of_large_vocabulary(
-    tokenizer: Tokenizer, pairs: Pairs, target: Literal["text", "tokens"]
-) -> None:
+def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: TokenizerConfig) -> None:
     """Warn if vocabulary entries occur too rarely for their embeddings to be learned.
 
     A vocabulary of target tokens is not counted: `vocab_size` is only its upper limit.
@@ -283,46 +279,17 @@ def _warn_of_large_vocabulary(
     if tokenizer.joint:
         n_tokens = n_src + n_tgt
     else:
-        n_tokens = n_src if target == "tokens" else min(n_src, n_tgt)
+        n_tokens = n_src if config.target == "tokens" else min(n_src, n_tgt)
     vocab_size = tokenizer.src_vocab_size
     # A smaller vocabulary splits words into more tokens, so this size reaches the minimum.
     suggested = max(n_tokens // _MIN_OCCURRENCES, tokenizer.min_vocab_size)
     if vocab_size <= suggested:
         return
     _log.warning(
-        "a vocabulary of %s tokens is too large for %s training pairs: each token occurs %.1f "
-        "times on average, and at least %d are recommended: start a new run with "
-        "--set tokenizer.vocab_size=%d",
-        f"{vocab_size:,}",
-        f"{len(pairs):,}",
-        n_tokens / vocab_size,
-        _MIN_OCCURRENCES,
-        suggested,
+        f"a vocabulary of {vocab_size:,} tokens is too large for {len(pairs):,} training pairs, "
+        f"because a token occurs {n_tokens / vocab_size:.1f} times on average (recommended: at "
+        f"least {_MIN_OCCURRENCES}): start a new run with --set tokenizer.vocab_size={suggested}"
     )
-
-
-def _sample(selection: Selection, n: int) -> Selection:
-    """Select `n` evenly spaced pairs of a selection."""
-    (sample,) = _sample_parts([selection], n)
-    return sample
-
-
-def _sample_parts(parts: list[Selection], n: int) -> list[Selection]:
-    """Select `n` pairs that are evenly spaced over several selections."""
-    mask = np.concatenate([part.mask for part in parts])
-    selected = np.flatnonzero(mask)
-    sample = np.zeros_like(mask)
-    sample[selected[np.linspace(0, len(selected) - 1, n, dtype=np.int64)]] = True
-    masks = np.split(sample, np.cumsum([len(part.mask) for part in parts])[:-1])
-    return [Selection(part.corpus, each) for part, each in zip(parts, masks, strict=True)]
-
-
-def _chain(parts: list[Selection]) -> Iterator[NumberedPair]:
-    """Read the pairs of several selections; line numbers continue from one to the next."""
-    n_lines = 0
-    for part in parts:
-        yield from ((n_lines + line, pair) for line, pair in part.pairs())
-        n_lines += len(part.mask)
 
 
 def _require_pairs(
@@ -342,54 +309,42 @@ def _require_pairs(
 
 
 def _check_unchanged(folder: Path, recipe: Recipe) -> None:
-    """Compare the corpora that still exist with those from which a data folder was made.
+    """Compare the input files that still exist with those from which a data folder was made.
 
     Tree files are looked up at their recorded paths, because a folder or pattern may no longer
     match them.
 
     Raises:
-        RunError: A corpus has changed, or a tree file was added.
+        RunError: A file has changed, or a tree file was added.
     """
     facts = DataFacts.read(folder)
-    trees = {key: Path(path) for key, path in facts.trees.items()}
-    files = {k: path for k, path in (_text_files(recipe) | trees).items() if path.exists()}
+    recorded = {key: Path(path) for key, path in facts.trees.items()}
+    files = {key: path for key, path in (recorded or _inputs(recipe)).items() if path.exists()}
     if changed := _first_changed(files, facts.inputs):
         raise RunError(
             f"{changed} has changed since {folder} was made from it: restore the file, or choose "
             "another folder with --run"
         )
+    if not recorded:
+        return
     with suppress(DataError):  # the tree files were removed
-        current = {path for path in _tree_files(recipe).values() if path.exists()}
-        if added := current - set(trees.values()):
+        current = {path for path in _inputs(recipe).values() if path.exists()}
+        if added := current - set(recorded.values()):
             raise RunError(
                 f"{min(added)} was added after {folder} was made: remove it, or choose another "
                 "folder with --run"
             )
 
 
+def _inputs(recipe: Recipe) -> dict[str, Path]:
+    """Return the files of all corpora by their recipe keys, such as "train.src"."""
+    data = recipe.data
+    return {
+        f"{split}.{key}": path
+        for split, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev))
+        for key, path in corpus.named_files.items()
+    }
+
+
 def _first_changed(files: Mapping[str, Path], digests: Mapping[str, str]) -> Path | None:
     return next((path for key, path in files.items() if sha256(path) != digests[key]), None)
-
-
-def _text_files(recipe: Recipe) -> dict[str, Path]:
-    """Return the text files of all corpora by their recipe keys, such as "train.src"."""
-    return {
-        f"{split}.{side}": Path(path)
-        for split, corpus in _corpora(recipe).items()
-        for side, path in (("src", corpus.src), ("tgt", corpus.tgt), ("tsv", corpus.tsv))
-        if path
-    }
-
-
-def _tree_files(recipe: Recipe) -> dict[str, Path]:
-    """Return the tree files of all corpora, numbered, such as "train.trees.1"."""
-    return {
-        f"{split}.trees.{number}": path
-        for split, corpus in _corpora(recipe).items()
-        if corpus.trees
-        for number, path in enumerate(corpus.files, start=1)
-    }
-
-
-def _corpora(recipe: Recipe) -> dict[str, Corpus]:
-    return {"train": recipe.data.train, "extra": recipe.data.extra, "dev": recipe.data.dev}
