@@ -116,9 +116,7 @@ def score(
         hypotheses: Translations, one per line.
         references: Reference translations, line by line.
         metrics: Names in `METRICS`.
-        tokenize: See `MetricOptions`.
-        lowercase: See `MetricOptions`.
-        target_language: See `MetricOptions`.
+        tokenize, lowercase, target_language: See `MetricOptions`.
 
     Returns:
         One score per metric, in the same order, in percent. Lower TER is better.
@@ -133,11 +131,7 @@ def score(
 
 
 def tokenized_compound_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    language: str,
-    *,
-    lowercase: bool = False,
+    hypotheses: Sequence[str], references: Sequence[str], language: str, *, lowercase: bool = False
 ) -> Score:
     """Compute BLEU as in the paper (Table 2): on Moses tokens, with hyphenated compounds split.
 
@@ -200,9 +194,7 @@ def paired_bootstrap(
         n_samples: Number of resamples.
         seed: Seed of the resampling, 1 or more.
         metric: A name in `METRICS`.
-        tokenize: See `MetricOptions`.
-        lowercase: See `MetricOptions`.
-        target_language: See `MetricOptions`.
+        tokenize, lowercase, target_language: See `MetricOptions`.
 
     Raises:
         DataError: The texts have different numbers of lines, or fewer than two.

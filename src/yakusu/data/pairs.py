@@ -195,19 +195,14 @@ def binarise(
     Returns:
         The number of pairs written.
     """
-    parallel = Parallel(
-        # Encoding a small corpus takes less time than starting processes.
-        n_jobs=1 if total < 4 * _WINDOW else workers,
-        return_as="generator",
-        pre_dispatch="2*n_jobs",
-        batch_size=1,
-    )
-    encode, dtype = delayed(_encode), dtype_for(max(tokenizer.vocab_sizes.values()))
+    dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
+    encode = delayed(_encode)
     jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))
-    with (
-        progress.track(f"encoding {stem.name}", "pairs", total) as tracker,
-        _Writer(stem) as writer,
-    ):
+    # Encoding a small corpus takes less time than starting processes.
+    n_jobs = 1 if total < 4 * _WINDOW else workers
+    parallel = Parallel(n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
+    job = progress.track(f"encoding {stem.name}", "pairs", total)
+    with job as tracker, _Writer(stem) as writer:
         for encoded in parallel(jobs):
             writer.write(encoded)
             report.dropped.update(encoded.dropped)
