@@ -159,14 +159,14 @@ class Translator:
         sources = []
         for number, line in enumerate(lines, start=first):
             try:
-                sources.append(self.task.source(line))
+                sources.append(self.task.preprocess_source(line))
             except DataError as error:
                 raise DataError(f"sentence {number}: {error}") from error
         return zip(count(first), lines, self.tokenizer.encode_source(sources))
 
     def _without_model(self, line: str) -> Translation:
         """The output for a sentence that is not passed to the model."""
-        text = self.task.answer("", line)
+        text = self.task.postprocess("", line)
         return Translation(text, -math.inf if text else 0.0, 0)
 
     def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
@@ -198,7 +198,7 @@ class Translator:
     def _batch(self, lines: list[str], ids: list[list[int]]) -> list[list[Translation]]:
         return [
             [
-                Translation(self.task.answer(output, line), h.score, len(h.tokens) + 1)
+                Translation(self.task.postprocess(output, line), h.score, len(h.tokens) + 1)
                 for output, h in zip(
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )

@@ -436,7 +436,7 @@ def test_invalid_utf8_on_standard_input_is_told(run_yakusu: Yakusu, model: Path)
     said = run_yakusu("translate", model, stdin=b"the ferry\nsch\xf6n\n")
     assert fails(said) == (
         "standard input, line 2, byte 4: 0xf6 is not UTF-8: convert the file (iconv -t UTF-8) or "
-        "mend the line"
+        "correct the line"
     )
 
 
@@ -527,7 +527,7 @@ def test_an_empty_corpus(run_yakusu: Yakusu, tmp_path: Path) -> None:
     for name in ("a.en", "a.de"):
         (tmp_path / name).touch()
     assert fails(run_yakusu("prepare", *options(tmp_path))) == (
-        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: no sentence pair is there: check the files"
+        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: there are no sentence pairs: check the files"
     )
 
 
@@ -554,7 +554,7 @@ def test_a_vocabulary_larger_than_the_corpus_allows(
         "prepare", *options(work), "--set", "tokenizer.vocab_size=9999", "--run", tmp_path / "run"
     )
     assert re.fullmatch(
-        r"the joint corpus allows no vocabulary of 9,999 tokens: add --set "
+        r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
         r"tokenizer.vocab_size=\d+, or less",
         fails(said),
     )
@@ -1057,7 +1057,7 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     tree, empty = said.out.split("\n")[:2]
     assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
     told = fails(run_yakusu("translate", model, stdin=trees[0].encode()))
-    assert "is a tree, and what is parsed is words" in told
+    assert "is a tree, not a sentence" in told
     options = ("--encoder", "--src", dev, "--ref", dev)
     told = fails(run_yakusu("compress", model, tmp_path / "small", *options))
     assert told.startswith(f"{model} is a parser, which BLEU does not suit")
@@ -1074,4 +1074,4 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     assert told.startswith("the statistics of a parser need trees, which include their words: pass")
     train.write_text(trees[0].replace("))", ")"))
     told = fails(run_yakusu("evaluate", train, dev))
-    assert told.startswith(f"{train}, line 1: the tree that begins here does not end")
+    assert told.startswith(f"{train}, line 1: the tree that begins here has no end")

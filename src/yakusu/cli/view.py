@@ -14,8 +14,7 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.console import Shown
 from yakusu.cli.options import Device, Model
-from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import Corpus, holds_trees, read_pairs
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 

@@ -52,7 +52,7 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
         def begin() -> Prepared:
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
-            if not prepared.was_there:
+            if not prepared.existed:
                 progress.say(str(prepared))
             return prepared
 

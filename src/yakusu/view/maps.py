@@ -182,7 +182,7 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     model, tokenizer, task = attention_model(translator), translator.tokenizer, translator.task
     max_src, max_tgt = token_limits(translator)
     _check_text("source sentence", src)
-    src_ids = tokenizer.encode_source([task.source(src)])[0]
+    src_ids = tokenizer.encode_source([task.preprocess_source(src)])[0]
     _check_length(max_src, "source sentence", src, src_ids)
     if tgt is None:
         label = "model's own translation"
@@ -190,15 +190,15 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
     else:
         label = "target sentence"
         _check_text(label, tgt)
-        tgt = task.written(tgt, src)
-        tgt_ids = tokenizer.encode_target([task.target(tgt)])[0]
-        tgt_pieces = tokenizer.target_surfaces(task.target(tgt))
+        tgt = task.normalise_target(tgt, src)
+        tgt_ids = tokenizer.encode_target([task.preprocess_target(tgt)])[0]
+        tgt_pieces = tokenizer.target_surfaces(task.preprocess_target(tgt))
     _check_length(max_tgt, label, tgt, tgt_ids)
     maps = compute_attention(model, torch.tensor([src_ids]), torch.tensor([tgt_ids]))
     return AttentionMaps(
         src=src.strip(),
         tgt=tgt.strip(),
-        source=_tokens(src_ids, tokenizer.source_surfaces(task.source(src))),
+        source=_tokens(src_ids, tokenizer.source_surfaces(task.preprocess_source(src))),
         target=_tokens(tgt_ids, tgt_pieces),
         weights={role: weights[0].float().cpu().numpy() for role, weights in maps.items()},
     )
@@ -248,7 +248,7 @@ def _translate(
     """Return the best translation as text, ids with eos, and pieces."""
     tokenizer = translator.tokenizer
     tokens = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
-    text = translator.task.answer(tokenizer.decode_target([tokens])[0], src)
+    text = translator.task.postprocess(tokenizer.decode_target([tokens])[0], src)
     ids = [*tokens, EOS]  # every search ends in eos; at the maximum length no other choice is left
     return text, ids, tokenizer.target_pieces(ids)
 

@@ -113,8 +113,8 @@ def head_statistics(
 
 def _encode(translator: Translator, pairs: list[Pair]) -> list[Encoded]:
     tokenizer, task = translator.tokenizer, translator.task
-    sources = tokenizer.encode_source([task.source(source) for source, _ in pairs])
-    targets = tokenizer.encode_target([task.target(target) for _, target in pairs])
+    sources = tokenizer.encode_source([task.preprocess_source(source) for source, _ in pairs])
+    targets = tokenizer.encode_target([task.preprocess_target(target) for _, target in pairs])
     return list(zip(sources, targets, strict=True))
 
 
