@@ -22,6 +22,7 @@ from yakusu.model.base import models
 from yakusu.search import greedy_search
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.state import seed_step
+from yakusu.training.step import Step, dev_perplexity
 from yakusu.training.trainer import Trainer
 from yakusu.weights import load_tensors
 
@@ -190,7 +191,7 @@ def test_a_corrupt_checkpoint_is_named_and_not_resumed(
 def test_max_epochs_ends_after_so_many_epochs(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(max_epochs=2)
     assert trainer.run() == "max_epochs = 2"
-    tokens_per_epoch = int(trainer.train_pairs.tgt.lengths.sum())
+    tokens_per_epoch = int(trainer.data.train.tgt.lengths.sum())
     assert trainer.state.target_tokens == 2 * tokens_per_epoch
 
 
@@ -218,7 +219,9 @@ def test_patience_may_count_perplexity(
 ) -> None:
     trainer = make_trainer(validate_steps=1, patience=2, best_by="perplexity")
     perplexities = iter([9.0, 4.0, 5.0, 4.0])
-    monkeypatch.setattr(trainer, "dev_perplexity", lambda _: next(perplexities))
+    monkeypatch.setattr(
+        "yakusu.training.trainer.dev_perplexity", lambda *_, **__: next(perplexities)
+    )
     assert trainer.run() == "patience = 2 validations without a better perplexity"
     assert (trainer.state.step, trainer.state.best_step, trainer.state.best) == (4, 2, -4.0)
 
@@ -232,14 +235,14 @@ def test_the_best_and_the_last_checkpoints_stay_on_disk(
     scores = iter([5.0, 9.0, 1.0, 1.0, 1.0, 1.0])
     on_disk: list[list[int]] = []
     trainer = make_trainer(max_steps=6, validate_steps=1, keep_last=2, bleu=lambda _: next(scores))
-    save = trainer.saving.save
+    save = trainer.checkpoints.save
 
-    def save_and_look(*of: Any) -> bool:
-        written = save(*of)
+    def save_and_look(*args: Any, **options: Any) -> bool:
+        written = save(*args, **options)
         on_disk.append(names(tmp_path / "checkpoints"))
         return written
 
-    monkeypatch.setattr(trainer.saving, "save", save_and_look)
+    monkeypatch.setattr(trainer.checkpoints, "save", save_and_look)
     trainer.run()
     assert on_disk == [[1], [1, 2], [2, 3], [2, 3, 4], [2, 4, 5], [2, 5, 6]]
 
@@ -278,8 +281,13 @@ def test_checkpoints_are_saved_by_time_too(
     monkeypatch.setattr("yakusu.training.trainer.time.monotonic", lambda: float(next(minutes)))
     trainer = make_trainer(max_steps=3, checkpoint_minutes=1.5, keep_last=1)
     saved: list[int] = []
-    save = trainer.saving.save
-    trainer.saving.save = lambda *of: (saved.append(trainer.state.step), save(*of))[1]  # type: ignore[method-assign]
+    save = trainer.checkpoints.save
+
+    def watched(*args: Any, **options: Any) -> bool:
+        saved.append(trainer.state.step)
+        return save(*args, **options)
+
+    trainer.checkpoints.save = watched  # type: ignore[method-assign]
     trainer.run()
     assert saved[0] < 3
 
@@ -319,6 +327,7 @@ def test_events_say_all_that_a_curve_needs(make_trainer: MakeTrainer) -> None:
         "event",
         "step",
         "epoch",
+        "version",
         "loss",
         "loss_zero_point",
         "perplexity",
@@ -330,6 +339,7 @@ def test_events_say_all_that_a_curve_needs(make_trainer: MakeTrainer) -> None:
         "event",
         "step",
         "epoch",
+        "version",
         "dev_perplexity",
         "score",
         "dev_bleu",
@@ -348,15 +358,14 @@ def test_dev_perplexity_is_that_of_the_whole_dev_set_token_by_token(
     trainer = make_trainer()
     trainer.model.eval()
     nll, n = 0.0, 0
-    for i in range(len(trainer.dev_pairs)):
-        src, tgt = (
-            torch.tensor(side[i].tolist())[None]
-            for side in (trainer.dev_pairs.src, trainer.dev_pairs.tgt)
-        )
+    dev = trainer.data.dev
+    for i in range(len(dev)):
+        src, tgt = (torch.tensor(side[i].tolist())[None] for side in (dev.src, dev.tgt))
         logits = trainer.model.logits(trainer.model(src, tgt))
         nll -= logits.log_softmax(-1).gather(2, tgt[:, :, None]).sum().item()
         n += tgt.numel()
-    assert trainer.dev_perplexity(trainer.model) == pytest.approx(math.exp(nll / n), rel=1e-5)
+    found = dev_perplexity(trainer.model, dev, trainer.group, batch_tokens=20, bf16=False)
+    assert found == pytest.approx(math.exp(nll / n), rel=1e-5)
 
 
 def test_validation_is_done_without_dropout(make_trainer: MakeTrainer) -> None:
@@ -391,16 +400,15 @@ def test_golden_losses_of_five_steps(make_trainer: MakeTrainer, name: str) -> No
 
 
 def spoil(trainer: Trainer, steps: set[int], value: float) -> None:
-    """Let the gradient of some steps hold a number that is not finite."""
-    accumulate = trainer.gradient.accumulate
+    """Put a number that is not finite into the gradient of some steps."""
+    update = trainer._update
 
-    def spoilt(*args: Any, **options: Any) -> Any:
-        sums = accumulate(*args, **options)
+    def spoiled(step: Step) -> None:
         if trainer.state.step in steps:
             next(trainer.model.parameters()).grad[0, 0] = value  # type: ignore[index]
-        return sums
+        update(step)
 
-    trainer.gradient.accumulate = spoilt  # type: ignore[method-assign]
+    trainer._update = spoiled  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -410,14 +418,14 @@ def test_a_step_that_is_not_finite_leaves_the_weights_alone(
     events: list[dict[str, Any]] = []
     trainer = make_trainer(max_steps=3, record=events.append)
     seen: list[dict[str, Tensor]] = []
-    step = trainer._step
-
-    def watched(batches: Any) -> None:
-        seen.append(weights(trainer))
-        step(batches)
-
-    trainer._step = watched  # type: ignore[method-assign]
     spoil(trainer, {2}, value)
+    update = trainer._update
+
+    def watched(step: Step) -> None:
+        seen.append(weights(trainer))
+        update(step)
+
+    trainer._update = watched  # type: ignore[method-assign]
     trainer.run()
     assert all(torch.equal(seen[1][name], seen[2][name]) for name in seen[1])
     assert not all(torch.equal(seen[0][name], seen[1][name]) for name in seen[0])
@@ -444,10 +452,10 @@ def test_a_signal_says_where_the_run_goes_on(
 ) -> None:
     for free, where in ((2**40, "from there"), (0, "from an earlier checkpoint")):
         trainer = make_trainer(max_steps=9)
-        trainer.stop.signal = int(signal.SIGTERM)
+        trainer.stop.number = int(signal.SIGTERM)
         usage = shutil._ntuple_diskusage(2**40, 0, free)  # type: ignore[attr-defined]
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
-        with pytest.raises(SignalError, match=f"SIGTERM: stopped after step 1; .* goes on {where}"):
+        with pytest.raises(SignalError, match=f"SIGTERM: stopped after step 1; .* resume {where}"):
             trainer.run()
 
 
@@ -458,11 +466,11 @@ def test_a_signal_during_the_last_validation_is_obeyed_when_all_is_saved(
     score = trainer.score
 
     def interrupted(model: Any) -> Any:
-        trainer.stop.signal = int(signal.SIGTERM)
+        trainer.stop.number = int(signal.SIGTERM)
         return score(model)
 
     trainer.score = interrupted
-    with pytest.raises(SignalError, match="SIGTERM: stopped after step 3, the last; the same"):
+    with pytest.raises(SignalError, match=r"SIGTERM: stopped after step 3; .* to write the model"):
         trainer.run()
     again = make_trainer(max_steps=3)
     assert again.resume() and again.state.validated == 3
@@ -470,16 +478,16 @@ def test_a_signal_during_the_last_validation_is_obeyed_when_all_is_saved(
 
 
 def run_out(trainer: Trainer, most: int, error: Exception) -> None:
-    """Let memory run out where a batch has more than `most` pairs."""
-    loss = trainer.gradient.loss
+    """Let memory run out for a batch of more than `most` pairs."""
+    loss = trainer.loss
 
-    def limited(pairs: Any, batch: Any) -> Any:
-        if len(batch) > most and torch.is_grad_enabled():
-            loss(pairs, batch).smoothed.backward()  # something is there already
+    def limited(src: Tensor, tgt: Tensor) -> Any:
+        if len(src) > most and torch.is_grad_enabled():
+            loss(src, tgt).smoothed.backward()  # leaves a gradient behind
             raise error
-        return loss(pairs, batch)
+        return loss(src, tgt)
 
-    trainer.gradient.loss = limited  # type: ignore[method-assign]
+    trainer.loss = limited  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(
@@ -501,7 +509,7 @@ def test_where_memory_runs_out_smaller_batches_give_the_same_step(
     small.run()
     for name, tensor in weights(roomy).items():
         torch.testing.assert_close(weights(small)[name], tensor, rtol=0, atol=1e-6)
-    assert "out of memory: the step is computed again in smaller batches" in caplog.text
+    assert "out of memory: computing the step again in smaller batches" in caplog.text
     assert re.search(r"batches\.batch_tokens=\d+ in a new run", caplog.text)
 
 

@@ -17,7 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from yakusu.data.batches import Batch
 from yakusu.model.base import Seq2Seq
 from yakusu.training.loss import smoothed_loss
-from yakusu.training.step import forget
+from yakusu.training.step import forget_routing
 
 # Single-precision FLOPS of GPUs as the paper takes them, section 6.1, footnote 5.
 SUSTAINED = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
@@ -70,7 +70,7 @@ def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
             target = on_device.tgt[real]  # (N,)
             smoothed_loss(hidden, model.output_weight, target, epsilon=0.1).smoothed.backward()
     model.zero_grad(set_to_none=True)
-    forget(model)
+    forget_routing(model)
     model.train(training)
     return counter.get_total_flops()
 
