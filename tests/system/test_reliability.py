@@ -417,7 +417,7 @@ def test_a_pickle_in_the_place_of_weights_is_refused_unread(corpus: Path, tmp_pa
     entry = {"size": weights.stat().st_size, "sha256": sha256(weights)}
     manifest["files"]["model.safetensors"] = entry
     (run / "model" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ModelError, match=r"model\.safetensors is no whole safetensors file"):
+    with pytest.raises(ModelError, match=r"model\.safetensors is not a valid safetensors file"):
         yakusu.Translator.load(run / "model")
     assert not (tmp_path / "exploded").exists()
 

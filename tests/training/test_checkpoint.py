@@ -153,7 +153,7 @@ def test_a_file_that_holds_no_tensors_is_named(tmp_path: Path, content: bytes | 
     path = tmp_path / "model.safetensors"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ModelError, match=r"model\.safetensors is no whole safetensors file"):
+    with pytest.raises(ModelError, match=r"model\.safetensors is not a valid safetensors file"):
         load_tensors(path)
 
 

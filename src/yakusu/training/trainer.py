@@ -24,7 +24,7 @@ from yakusu.device import made_by, out_of_memory
 from yakusu.errors import RunError, SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
-from yakusu.progress import Progress
+from yakusu.progress import Progress, Tracker
 from yakusu.training.checkpoint import RunCheckpoints
 from yakusu.training.config import TrainingConfig
 from yakusu.training.distributed import Group, full_model, full_tensor, wrap
@@ -122,15 +122,11 @@ class Trainer:
         self._seconds_unsaved = 0.0
 
     def run(self) -> str:
-        """Train until a limit of the recipe is reached.
-
-        Returns:
-            The limit.
+        """Train until a limit of the recipe is reached, and return that limit.
 
         Raises:
             SignalError: SIGTERM or SIGINT was received; a checkpoint was written.
-            RunError: Memory ran out, too many steps were not finite, too many checkpoints could
-                not be written, or a process was lost.
+            RunError: Memory ran out, a process was lost, or too many steps or saves failed.
         """
         state, clock = self.state, Clock(self.state)
         with (
@@ -144,17 +140,13 @@ class Trainer:
                 while not step.done:  # again, in smaller batches, if memory runs out
                     with step.attempt() as loaded:
                         for batch, weight in loaded:
-                            # Without a name for the loss: after an error it would hold memory.
+                            # No variable for the loss: it would hold memory for the next attempt.
                             step.mean(self.loss(batch.src, batch.tgt), weight).backward()
                 self._update(step)
-                clock.tick()
-                note = f"epoch {state.epoch + 1}, {clock.note}"
-                tracker.advance(1, note=note, total=expected_steps(self.config, state))
+                self._tick(clock, tracker)
                 signal = self._agree(clock)
                 self._log(clock)
-                if signal:
-                    where = "there" if self.checkpoints.save(state) else "an earlier checkpoint"
-                    raise self._stopped(signal, f"resume from {where}")
+                self._save_and_stop(signal)
                 self._validate_and_save(clock)
                 self._save_between_validations(clock)
         if signal := self._agree(clock):  # received during the last validation
@@ -234,6 +226,11 @@ class Trainer:
             f"{some} of the training text (all are in log.jsonl), or lower training.lr_scale or "
             "set training.clip_norm=1.0 in a new run"
         )
+
+    def _tick(self, clock: Clock, tracker: Tracker) -> None:
+        clock.tick()
+        note = f"epoch {self.state.epoch + 1}, {clock.note}"
+        tracker.advance(1, note=note, total=expected_steps(self.config, self.state))
 
     def _agree(self, clock: Clock) -> int:
         """Adopt the time of rank 0; return the signal that any process received, or 0."""
@@ -323,6 +320,13 @@ class Trainer:
             return False
         self.state = replace(state, made_by=self.state.made_by)
         return True
+
+    def _save_and_stop(self, signal: int) -> None:
+        """Save a checkpoint and end the run, if there was a signal."""
+        if signal:
+            saved = self.checkpoints.save(self.state)
+            where = "there" if saved else "an earlier checkpoint"
+            raise self._stopped(signal, f"resume from {where}")
 
     def _stopped(self, signal: int, next_: str) -> SignalError:
         return SignalError(
