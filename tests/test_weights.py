@@ -1,8 +1,24 @@
-"""Weights in 8 bits: nothing is further off than half a step of its row."""
+"""Tensors on disk: round trips, permissions, averages, int8 rows."""
 
+import os
+from pathlib import Path
+
+import pytest
 import torch
 
-from yakusu.weights import from_int8, to_int8
+from yakusu.weights import from_int8, save_tensors, to_int8
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_permissions_of_a_safetensors_file_follow_the_umask(
+    tmp_path: Path, umask: int, mode: int
+) -> None:
+    path, before = tmp_path / "model.safetensors", os.umask(umask)
+    try:
+        save_tensors(path, {"w": torch.zeros(3)})
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == mode
 
 
 def test_no_number_is_off_by_more_than_half_a_step_of_its_row() -> None:

@@ -24,14 +24,20 @@ _AVERAGED_AT_ONCE = 2**22  # numbers of each checkpoint
 def save_tensors(path: Path, tensors: Tensors) -> None:
     """Write named tensors, from any device, as safetensors.
 
+    The file gets the permissions of any new file; safetensors by itself writes it for its owner
+    only (mode 0600).
+
     Raises:
         OSError: The disk is full, or the path is not writable.
     """
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    path.touch()  # its permissions respect the umask
+    mode = path.stat().st_mode
     try:
         save_file(on_cpu, path)
     except SafetensorError as error:
         raise OSError(None, str(error), str(path)) from error
+    path.chmod(mode)
 
 
 def load_tensors(path: Path) -> Tensors:
