@@ -447,6 +447,23 @@ def test_too_many_such_steps_end_the_run_with_a_good_checkpoint(
     assert all(tensor.isfinite().all() for tensor in tensors.values())
 
 
+def test_a_run_that_skipped_most_of_its_steps_fails(make_trainer: MakeTrainer) -> None:
+    fix = r"lower training\.lr_scale or set training\.clip_norm=1\.0 in a new run"
+    trainer = make_trainer(max_steps=6, lr_scale=1e9, warmup_steps=1)
+    with pytest.raises(RunError, match=rf"^5 of 6 steps were skipped because .*: {fix}$"):
+        trainer.run()
+    again = make_trainer(max_steps=6, lr_scale=1e9, warmup_steps=1)
+    assert again.resume()
+    with pytest.raises(RunError, match=r"^5 of 6 steps were skipped"):
+        again.run()
+
+
+def test_a_run_that_skipped_half_of_its_steps_succeeds(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(max_steps=6)
+    spoil(trainer, {2, 3, 4}, math.nan)
+    assert trainer.run() == "max_steps = 6"
+
+
 def test_a_signal_says_where_the_run_goes_on(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,12 @@ class Trainer:
                 self._save_between_validations(clock)
         if signal := self._agree(clock):  # received during the last validation
             raise self._stopped(signal, "write the model")
+        if state.skipped > state.step / 2:
+            raise RunError(
+                f"{state.skipped:,} of {state.step:,} steps were skipped because their loss or "
+                "gradient is not finite: lower training.lr_scale or set training.clip_norm=1.0 "
+                "in a new run"
+            )
         return limit_reached(self.config, state)
 
     def _steps(self) -> Iterator[list[Indices]]:
