@@ -40,33 +40,20 @@ _LOG_SECONDS = 60.0  # log at least this often
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The pairs, and how they are divided into steps and batches.
-
-    Attributes:
-        train: Training pairs.
-        dev: Validation pairs.
-        batches: Sizes of steps and batches.
-        seed: Seed of the data order and of dropout.
-    """
+    """The pairs, and how they are divided into steps and batches."""
 
     train: Pairs
-    dev: Pairs
-    batches: BatchConfig
-    seed: int
+    dev: Pairs  # for validation
+    batches: BatchConfig  # sizes of steps and batches
+    seed: int  # of the data order and of dropout
 
 
 @dataclass(frozen=True)
 class TrainingOutput:
-    """Where results go.
+    """Where results go."""
 
-    Attributes:
-        checkpoints: Folder for checkpoints.
-        record: Receives every event of the log.
-        progress: Progress reporter.
-    """
-
-    checkpoints: Path
-    record: Callable[[Event], None]
+    checkpoints: Path  # folder
+    record: Callable[[Event], None]  # receives every event of the log
     progress: Progress
 
 
