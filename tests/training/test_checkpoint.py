@@ -37,20 +37,20 @@ def names(folder: Path) -> list[int]:
 def test_resumed_run_equals_uninterrupted_run_bit_for_bit(
     make_trainer: MakeTrainer, tmp_path: Path, stop: int
 ) -> None:
-    straight = make_trainer(folder=tmp_path / "straight", max_steps=9)
-    straight.run()
+    uninterrupted = make_trainer(folder=tmp_path / "uninterrupted", max_steps=9)
+    uninterrupted.run()
     first = make_trainer(folder=tmp_path / "halves", max_steps=stop)
     assert not first.resume()
     first.run()
-    torch.manual_seed(12345)  # whatever happened in between
+    torch.manual_seed(12345)  # must have no effect
     second = make_trainer(folder=tmp_path / "halves", max_steps=9, sizes={"seed": 7})
     assert second.resume()
     assert second.state.step == stop
     second.run()
-    assert straight.state.epoch >= 1
-    assert all(torch.equal(weights(second)[name], w) for name, w in weights(straight).items())
+    assert uninterrupted.state.epoch >= 1
+    assert all(torch.equal(weights(second)[name], w) for name, w in weights(uninterrupted).items())
     for key in ("step", "epoch", "step_in_epoch", "epoch_share", "target_tokens"):
-        assert getattr(second.state, key) == getattr(straight.state, key)
+        assert getattr(second.state, key) == getattr(uninterrupted.state, key)
 
 
 def test_optimizer_resumes_with_its_moments(make_trainer: MakeTrainer) -> None:
@@ -115,7 +115,7 @@ def test_failed_save_of_a_new_best_keeps_the_older_checkpoints(
 
     def full(folder: Path, fill: Callable[[Path], None]) -> None:
         if folder.name == "step-00000003":
-            raise OSError("no room")
+            raise OSError("no space left")
         save_folder(folder, fill)
 
     monkeypatch.setattr("yakusu.training.checkpoint.save_folder", full)

@@ -16,7 +16,7 @@ from torch import Tensor
 from yakusu.data.batches import pad
 from yakusu.errors import RunError, SignalError
 from yakusu.model.base import models
-from yakusu.search import greedy_search
+from yakusu.search import SearchConfig, beam_search
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.state import seed_step
 from yakusu.training.step import Step, dev_perplexity
@@ -36,7 +36,8 @@ def weights(trainer: Trainer) -> dict[str, Tensor]:
 
 def test_model_learns_to_copy_unseen_sequences(copy_task: Any) -> None:
     src = pad(copy_task.unseen, copy_task.model.src_pad)
-    copies = [[*h.tokens, 0] for h in greedy_search(copy_task.model, src)]
+    found = beam_search(copy_task.model, src, SearchConfig(beam=1))
+    copies = [[*best[0].tokens, 0] for best in found]
     assert len(copies) > 100
     exact = sum(copy == ids for copy, ids in zip(copies, copy_task.unseen, strict=True))
     assert exact >= 0.98 * len(copies)
@@ -89,9 +90,7 @@ def test_only_gradients_above_clip_norm_are_clipped(
     assert norm_of_first_step(free * 4) == pytest.approx(free, rel=1e-6)
 
 
-def test_default_batch_tokens_keep_a_step_within_step_tokens(
-    make_trainer: MakeTrainer,
-) -> None:
+def test_default_batch_tokens_keep_a_step_within_step_tokens(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(n_pairs=400, step_tokens=200, batch_tokens=0, max_steps=1)
     trainer.run()
     assert trainer.state.target_tokens <= 250
@@ -150,9 +149,7 @@ def test_patience_can_count_perplexity(
 # ---- validation ----------------------------------------------------------------------------------
 
 
-def test_dev_perplexity_equals_that_of_each_sentence_alone(
-    make_trainer: MakeTrainer,
-) -> None:
+def test_dev_perplexity_equals_that_of_each_sentence_alone(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer()
     trainer.model.eval()
     nll, n = 0.0, 0
@@ -277,9 +274,7 @@ def test_signal_error_tells_where_the_run_will_resume(
             trainer.run()
 
 
-def test_signal_during_the_last_validation_stops_after_saving(
-    make_trainer: MakeTrainer,
-) -> None:
+def test_signal_during_the_last_validation_stops_after_saving(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(max_steps=3)
     score = trainer.score
 
