@@ -198,7 +198,7 @@ def newest_valid(folder: Path, say: Callable[[str], None]) -> Path | None:
             renamed = other.with_name(f"corrupt-{other.name}")
             shutil.rmtree(renamed, ignore_errors=True)
             other.rename(renamed)
-            say(f"{fault}; renamed to {renamed}, resuming from {checkpoint.name}")
+            say(f"{fault}; it is now {renamed}, going back to {checkpoint.name}")
         return checkpoint
     if corrupted:
         first = next(iter(corrupted.values()))

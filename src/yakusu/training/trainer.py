@@ -121,13 +121,14 @@ class Trainer:
             self.output.progress.track("training", "steps", self.config.max_steps) as tracker,
         ):
             tracker.advance(state.step)
-            self._validate_and_save(clock)  # if a signal came first in the last run
+            self._validate_and_save(clock)  # if a signal ended the last run before it
             for batches in self._steps():
                 step = self._begin_step(batches)
-                while not step.done:  # again, in smaller batches, if memory runs out
+                while not step.done:  # repeated in smaller batches if memory runs out
                     with step.attempt() as loaded:
                         for batch, weight in loaded:
-                            # No variable for the loss: it would hold memory for the next attempt.
+                            # Forward, loss, backward. A variable for the loss would keep its
+                            # graph in memory when the step is repeated.
                             step.mean(self.loss(batch.src, batch.tgt), weight).backward()
                 self._update(step)
                 self._tick(clock, tracker)
