@@ -61,7 +61,7 @@ def test_average_equals_the_mean_by_hand() -> None:
 
 
 def test_average_is_summed_in_float64() -> None:
-    # In float32 each 1 would be lost beside 2^25.
+    # In float32, 2^25 + 1 is rounded to 2^25.
     members = [
         {"w": torch.tensor([x])} for x in (2.0**25, 1.0, 1.0, 1.0, 1.0, -(2.0**25), 2.0, 2.0)
     ]

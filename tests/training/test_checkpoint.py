@@ -137,7 +137,7 @@ def test_newer_checkpoints_replace_those_between_validations(
 def test_checkpoints_are_also_saved_by_time(
     make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    minutes = count(0, 60)  # each look at the clock is a minute later
+    minutes = count(0, 60)  # each call of the clock is a minute later
     monkeypatch.setattr("yakusu.training.trainer.time.monotonic", lambda: float(next(minutes)))
     trainer = make_trainer(max_steps=3, checkpoint_minutes=1.5, keep_last=1)
     saved: list[int] = []

@@ -1,4 +1,4 @@
-"""Costs against counts by hand, and the published cost of the base model."""
+"""Counts of FLOPs equal counts by hand, and the formula gives the published costs."""
 
 from collections.abc import Callable
 from itertools import count

@@ -1,4 +1,4 @@
-"""The loss in chunks against torch's cross-entropy, its gradient, and its least value."""
+"""The loss in chunks equals torch's cross-entropy; its gradient and its lowest value."""
 
 import math
 
@@ -28,7 +28,7 @@ def oracle(hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float) -> Te
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
-@pytest.mark.parametrize("chunk", [1, 7, 22, N, 1000])  # tokens; 22 leaves a last chunk of one
+@pytest.mark.parametrize("chunk", [1, 7, 22, N, 1000])  # tokens; with 22 the last chunk has one
 def test_value_and_gradients_equal_cross_entropy_of_torch(
     dtype: torch.dtype, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Eq. 3 by hand."""
+"""The learning rate equals Eq. 3 computed by hand."""
 
 import pytest
 

@@ -31,10 +31,8 @@ def weights(trainer: Trainer) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in trainer.model.weights().items()}
 
 
-def test_gradient_of_many_batches_equals_that_of_one_batch(
-    make_trainer: MakeTrainer,
-) -> None:
-    # With this epsilon Adam's step is proportional to the gradient, so that noise stays noise.
+def test_gradient_of_many_batches_equals_that_of_one_batch(make_trainer: MakeTrainer) -> None:
+    # With this epsilon Adam's step is proportional to the gradient, so rounding errors stay small.
     options = {"sizes": {"dropout": 0.0}, "adam_epsilon": 1.0, "lr_scale": 10.0, "max_steps": 1}
     one = make_trainer(step_tokens=10_000, batch_tokens=10_000, **options)
     many = make_trainer(step_tokens=10_000, batch_tokens=9, **options)
@@ -147,12 +145,12 @@ def gradients(model: Seq2Seq) -> dict[str, Tensor]:
 
 
 def explicit(model: Seq2Seq) -> tuple[Tensor, Tensor]:
-    """The mean loss of the target tokens, and the imbalance over all layers, by hand."""
+    """Return the mean loss per target token and the balance loss of all layers, by hand."""
     hidden = model(SRC, TGT)
     logits = model.logits(hidden)[TGT != PAD]
     mean = torch.nn.functional.cross_entropy(logits, TGT[TGT != PAD], label_smoothing=0.1)
     layers = model.routing_layers()
-    assert [len(those) for those in layers.values()] == [2, 2]
+    assert [len(experts) for experts in layers.values()] == [2, 2]
     terms = [layer.balance_loss(SRC != PAD) for layer in layers["source"]]
     terms += [layer.balance_loss(TGT != PAD) for layer in layers["target"]]
     return mean, torch.stack(terms).sum()
@@ -184,7 +182,7 @@ def test_loss_value_excludes_the_balance_loss(tiny: Callable[..., Seq2Seq]) -> N
 
 
 def test_loss_times_zero_gives_zero_gradients(tiny: Callable[..., Seq2Seq]) -> None:
-    """As processes without a batch compute it, so that their gradients meet."""
+    # A process without a batch computes this, to take part in averaging the gradients.
     model = tiny(**SIZES).train()
     loss = ModelLoss(model, epsilon=0.1, bf16=False, compiled=False)(SRC, TGT)
     (loss.smoothed * 0).backward()
