@@ -618,7 +618,7 @@ def test_a_corrupt_data_folder_or_a_run_without_a_whole_checkpoint_does_not_go_o
         weights.write_bytes(weights.read_bytes()[:-1])
     for _ in range(2):  # it stays so
         told = fails(run_yakusu("train", *options(own)))
-        assert f"no checkpoint in {weights.parents[1]} is whole ({weights} is corrupt" in told
+        assert f"no checkpoint in {weights.parents[1]} is intact ({weights} is corrupt" in told
     tokens = own / "run" / "data" / "train.src.tokens"
     tokens.write_bytes(tokens.read_bytes()[:-2])
     assert f"{tokens} is corrupt" in fails(run_yakusu("train", *options(own)))
