@@ -1,6 +1,7 @@
 """What many tests need: small models, binarised pairs, and a model that learnt to copy."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
+from safetensors.torch import load_file, save_file
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.data.batches import BatchConfig
@@ -121,9 +124,15 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
     return make
 
 
+@pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether to try every case that a test knows of: YAKUSU_TESTS=thorough; some by default."""
+    return os.environ.get("YAKUSU_TESTS") == "thorough"
+
+
 @dataclass(frozen=True)
 class CopyTask:
-    """A model that learnt to copy, what its log says, and sequences that it never saw."""
+    """A model trained to copy, its log, and sequences that were not in its training data."""
 
     model: Transformer
     events: list[dict[str, Any]]
@@ -133,8 +142,13 @@ class CopyTask:
 
 @pytest.fixture(scope="session")
 def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
-    """Train a small Transformer to copy sequences, as Sockeye's system tests do."""
-    vocab_size, folder = 12, tmp_path_factory.mktemp("copy")
+    """Train a small Transformer to copy sequences, as Sockeye's system tests do.
+
+    The first process of pytest-xdist that needs it trains it, the others load it.
+    """
+    vocab_size, folder = 12, tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # of all processes
     train = _sequences(4000, seed=1)
     seen = {tuple(ids) for ids in train}
     held_out = [ids for ids in _sequences(300, seed=2) if tuple(ids) not in seen]
@@ -144,11 +158,25 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
         src_vocab_size=vocab_size,
         tgt_vocab_size=vocab_size,
     )
+    weights, log = folder / "copy.safetensors", folder / "copy.json"
+    with FileLock(folder / "copy.lock"):
+        if not log.exists():
+            events = _train_to_copy(model, train, held_out[:50], folder / "copy")
+            save_file(dict(model.weights()), weights)
+            log.write_text(json.dumps(events))
+    model.load_weights(load_file(weights))
+    return CopyTask(model.eval(), json.loads(log.read_text()), held_out[50:], vocab_size)
+
+
+def _train_to_copy(
+    model: Seq2Seq, train: Sentences, dev: Sentences, folder: Path
+) -> list[dict[str, Any]]:
+    """Train for 600 steps; return the events of the log."""
     events: list[dict[str, Any]] = []
     Trainer(
         model,
         train=_write_pairs(folder, train, train),
-        dev=_write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+        dev=_write_pairs(folder, dev, dev, "dev"),
         config=TrainingConfig(
             warmup_steps=100, max_steps=600, validate_steps=300, log_steps=50, device="cpu"
         ),
@@ -159,4 +187,4 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
         record=events.append,
         progress=Silent(),
     ).run()
-    return CopyTask(model.eval(), events, held_out[50:], vocab_size)
+    return events
