@@ -1,4 +1,4 @@
-"""What many tests need: small models, binarised pairs, and a model that learnt to copy."""
+"""Shared fixtures: small models, binarised pairs, and a model trained to copy."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from yakusu.training.trainer import Trainer
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
 
-# The smallest useful sizes of every registered model; a new architecture adds its own.
+# Small sizes for every registered model; a new architecture adds its own.
 TINY: dict[str, dict[str, Any]] = {
     "convolutional": {"n_layers": 2, "d_model": 16, "d_conv": 24, "max_positions": 64},
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
@@ -66,7 +66,7 @@ def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "tra
 
 
 def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> list[list[int]]:
-    """Random sentences of 1 to `longest` tokens and eos."""
+    """Generate random sentences of 1 to `longest` tokens and eos."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest + 1, n)
     return [[*rng.integers(2, vocab_size - 1, k).tolist(), EOS] for k in lengths]
@@ -74,25 +74,25 @@ def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> 
 
 @pytest.fixture
 def tiny() -> Callable[..., Seq2Seq]:
-    """Makes a tiny, seeded model in evaluation mode: tiny(name, vocab_size=..., d_model=...)."""
+    """Factory of tiny, seeded models for evaluation: tiny(name, vocab_size=..., d_model=...)."""
     return _tiny
 
 
 @pytest.fixture
 def write_pairs() -> Callable[..., Pairs]:
-    """Binarises sentences of ids: write_pairs(folder, src, tgt, split)."""
+    """Writes sentences of ids as binarised pairs: write_pairs(folder, src, tgt, split)."""
     return _write_pairs
 
 
 @pytest.fixture
 def sequences() -> Callable[..., list[list[int]]]:
-    """Makes random sentences of ids: sequences(n, seed=...)."""
+    """Factory of random sentences of ids: sequences(n, seed=...)."""
     return _sequences
 
 
 @pytest.fixture
 def make_trainer(tmp_path: Path) -> MakeTrainer:
-    """Makes a trainer of a tiny model on a copy task; keywords go to TrainingConfig."""
+    """Factory of trainers of a tiny model on a copy task; keywords go to TrainingConfig."""
 
     def make(
         *,

@@ -226,8 +226,8 @@ def test_stopping_early_saves_steps_of_a_confident_model(
 
 
 def endless(model: Any) -> Seq2Seq:
-    """A model that hardly ever ends."""
-    with torch.no_grad():  # post-norm states have mean zero a row; its bias gives them a direction
+    """Make eos very unlikely."""
+    with torch.no_grad():  # post-norm states have mean zero; the bias gives them a direction
         model.decoder[-1].residuals[-1].norm.bias.copy_(-model.output_weight[EOS] * 1e3)
     assert isinstance(model, Seq2Seq)
     return model
@@ -246,14 +246,14 @@ def test_a_translation_is_at_most_max_extra_tokens_longer_than_its_source(
     assert lengths == [len(sentence) - 1 + max_extra for sentence in ids]
 
 
-def test_a_translation_is_never_longer_than_the_model_can_represent(tiny: Tiny) -> None:
+def test_a_translation_is_never_longer_than_max_length(tiny: Tiny) -> None:
     model = endless(tiny(tied="none", positions="learned", max_positions=16))
     found = beam_search(model, padded(model, [[3, 4, EOS]]), SearchConfig())
     assert len(found[0][0].tokens) <= model.max_length
     assert len(found[0][0].tokens) >= model.max_length - 1
 
 
-# ---- a sentence does not depend on its neighbours ------------------------------------------------
+# ---- a sentence does not depend on its batch -----------------------------------------------------
 
 
 POOL = 16  # sentences to draw batches from
@@ -332,7 +332,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 BEAMS = (
     *((name, beam) for name in MODELS for beam in (1, 4)),
-    *((name, 5) for name in ("random", "packed weights", "recurrent")),  # divides no MIN_ROWS
+    *(
+        (name, 5) for name in ("random", "packed weights", "recurrent")
+    ),  # 5 is no divisor of MIN_ROWS
     *((name, 4) for name in VARIANTS),
 )
 

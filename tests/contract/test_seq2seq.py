@@ -162,9 +162,8 @@ def test_the_future_is_invisible(model: Seq2Seq, src: Tensor, rng: torch.Generat
         changed[:, t:] = (changed[:, t:] + 1) % (V - 1)
         after = model.decode(changed, memory)
         agree(after[:, :t], before[:, :t])
-        assert not torch.allclose(
-            after[:, t], before[:, t], atol=1e-3
-        )  # the current position is visible
+        # The current position is visible.
+        assert not torch.allclose(after[:, t], before[:, t], atol=1e-3)
 
 
 def test_the_source_is_visible(model: Seq2Seq, src: Tensor, rng: torch.Generator) -> None:

@@ -1,4 +1,4 @@
-"""What a receipt counts, against counting everything."""
+"""FLOPs in a receipt, compared with counting every batch."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -115,7 +115,7 @@ def test_killed_at_any_file_change_a_run_ends_with_the_same_bytes(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
+def test_a_signal_ends_with_a_checkpoint_and_its_exit_code(
     corpus: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     run, output = tmp_path / "run", tmp_path / "output"
@@ -133,36 +133,36 @@ def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
     assert "Traceback" not in printed
 
 
-def test_a_run_that_a_signal_stopped_ends_with_the_same_bytes(
+def test_a_run_stopped_by_a_signal_ends_with_the_same_bytes(
     corpus: Path, straight: dict[str, str], tmp_path: Path
 ) -> None:
     recipe, marker = recipe_for(corpus, tmp_path / "run"), tmp_path / "marker"
-    for _ in range(3):  # also at step 4, whose validation is put off
+    for _ in range(3):  # also at step 4, whose validation is postponed
         marker.unlink(missing_ok=True)
         process = child(recipe, Slow(marker, 0.3))
         wait_for(marker)
         time.sleep(0.4)
         os.kill(process.pid or 0, signal.SIGTERM)
-        assert finished(process) == 1  # the error that the command line turns into 143
+        assert finished(process) == 1  # the error that the command line reports as 143
     assert finished(child(recipe)) == 0
     assert result(tmp_path / "run") == straight
 
 
-def test_a_second_signal_leaves_at_once(corpus: Path, tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_run_immediately(corpus: Path, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     process = child(recipe_for(corpus, tmp_path / "run"), Slow(marker, 600))
     wait_for(marker)
     os.kill(process.pid or 0, signal.SIGTERM)
     process.join(timeout=0.5)
-    assert process.is_alive()  # at the end of the step, 10 minutes from now
+    assert process.is_alive()  # until the step ends, in 10 minutes
     os.kill(process.pid or 0, signal.SIGTERM)
     assert finished(process) == -signal.SIGTERM
 
 
-# ---- one trainer a folder ------------------------------------------------------------------------
+# ---- one trainer per folder ----------------------------------------------------------------------
 
 
-def test_a_second_trainer_is_refused_until_the_first_is_dead(
+def test_a_second_trainer_is_refused_until_the_first_has_ended(
     corpus: Path, straight: dict[str, str], tmp_path: Path
 ) -> None:
     recipe, marker = recipe_for(corpus, tmp_path / "run"), tmp_path / "marker"
@@ -182,7 +182,7 @@ def test_a_second_trainer_is_refused_until_the_first_is_dead(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own of 4 MiB, where this process may mount one."""
+    """A file system of 4 MiB, if this process may mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
@@ -193,7 +193,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("limit", [3, 2])
-def test_a_full_disk_costs_checkpoints_and_never_the_run(
+def test_a_full_disk_loses_checkpoints_but_not_the_run(
     corpus: Path,
     straight: dict[str, str],
     small_disk: Path,
@@ -216,7 +216,7 @@ def test_a_full_disk_costs_checkpoints_and_never_the_run(
     monkeypatch.setattr(Trainer, "_step", fill_up)
     recipe = recipe_for(corpus, run, f"training.max_failed_saves={limit}")
     if limit == 3:
-        with pytest.raises(OSError, match="No space left"):  # there is no room for a model
+        with pytest.raises(OSError, match="No space left"):  # no space for the model either
             yakusu.train(recipe)
         assert "failure 2 of 3" in caplog.text
     else:
@@ -237,7 +237,7 @@ def result_of(checkpoint: Path) -> dict[str, str]:
     return {path.name: sha256(path) for path in checkpoint.iterdir()}
 
 
-def test_room_is_looked_for_before_a_save(
+def test_free_space_is_checked_before_a_checkpoint(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
@@ -248,7 +248,7 @@ def test_room_is_looked_for_before_a_save(
     assert not list((tmp_path / "run" / "checkpoints").iterdir())
 
 
-def test_a_pickle_in_the_place_of_weights_is_refused_unread(corpus: Path, tmp_path: Path) -> None:
+def test_a_pickle_instead_of_weights_is_never_loaded(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     yakusu.train(recipe_for(corpus, run, "training.max_steps=4"))
     weights = run / "model" / "model.safetensors"
@@ -265,7 +265,7 @@ def test_a_pickle_in_the_place_of_weights_is_refused_unread(corpus: Path, tmp_pa
 
 
 class Bomb:
-    """Makes a file when it is unpickled."""
+    """Creates a file when unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -19,14 +19,14 @@ STEPS = ("training.max_steps=20", "training.validate_steps=10", "training.checkp
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a command runs: its name, and what stands before the command."""
+    """Where a command runs: host name and command prefix."""
 
     name: str = "localhost"
     enter: tuple[str, ...] = ()
 
 
 def done(*command: str) -> bool:
-    """Whether a command was there and succeeded."""
+    """Whether a command exists and succeeded."""
     try:
         return not subprocess.run(command, capture_output=True).returncode
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def done(*command: str) -> bool:
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[list[Machine]]:
-    """Two network namespaces and a cable; this machine twice, where they cannot be made."""
+    """Two connected network namespaces, or this machine twice if they cannot be created."""
     spaces = {f"first-{os.getpid()}": "10.77.0.1", f"second-{os.getpid()}": "10.77.0.2"}
     one, other = spaces
     hosts = tmp_path / "hosts"
@@ -78,7 +78,7 @@ def torchrun(machine: Machine, *options: str, corpus: Path, run: Path) -> subpro
 def together(
     machines: list[Machine], restarts: int, corpus: Path, run: Path
 ) -> Iterator[list[subprocess.Popen[str]]]:
-    """One job on both machines, with a process on each, that has written three checkpoints."""
+    """A job with one process on each machine that has written three checkpoints."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         endpoint = f"{machines[0].name}:{free.getsockname()[1]}"
     options = [
@@ -95,12 +95,12 @@ def together(
 
 
 def turn_off(agent: subprocess.Popen[str]) -> None:
-    """Kill all that runs on a machine."""
+    """Kill every process of a machine."""
     if agent.poll() is None:
         for process in (*workers(agent), agent.pid):
             os.kill(process, signal.SIGKILL)
     if agent.stdout and not agent.stdout.closed:
-        sys.stdout.write(agent.communicate()[0])  # for the report of a failure
+        sys.stdout.write(agent.communicate()[0])  # for the report if a test fails
 
 
 def workers(agent: subprocess.Popen[str]) -> list[int]:
@@ -108,7 +108,8 @@ def workers(agent: subprocess.Popen[str]) -> list[int]:
     return list(map(int, Path(f"/proc/{agent.pid}/task/{agent.pid}/children").read_text().split()))
 
 
-def test_a_worker_that_is_killed_on_one_machine_changes_nothing(
+@pytest.mark.slow
+def test_a_worker_killed_on_one_machine_does_not_change_the_result(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
     alone = Job(tmp_path, recipe_for(corpus, tmp_path / "alone", *STEPS))
@@ -124,7 +125,8 @@ def test_a_worker_that_is_killed_on_one_machine_changes_nothing(
     assert result(tmp_path / "run") == result(tmp_path / "alone")
 
 
-def test_a_machine_that_is_lost_ends_the_job_which_names_its_rank(
+@pytest.mark.slow
+def test_a_lost_machine_ends_the_job_and_its_rank_is_named(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
     with together(machines, 0, corpus, tmp_path / "run") as (first, second):

@@ -19,7 +19,7 @@ from yakusu.data.batches import pad
 from yakusu.errors import ModelError, RunError, SignalError
 from yakusu.folder import read_json, save_folder
 from yakusu.model.base import models
-from yakusu.search import greedy_search
+from yakusu.search import SearchConfig, beam_search
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.state import seed_step
 from yakusu.training.trainer import Trainer
@@ -42,7 +42,8 @@ def names(folder: Path) -> list[int]:
 
 def test_it_learns_to_copy_sequences_that_it_never_saw(copy_task: Any) -> None:
     src = pad(copy_task.unseen, copy_task.model.src_pad)
-    copies = [[*h.tokens, 0] for h in greedy_search(copy_task.model, src)]
+    greedy = SearchConfig(beam=1, alpha=0)
+    copies = [[*found[0].tokens, 0] for found in beam_search(copy_task.model, src, greedy)]
     assert len(copies) > 100
     exact = sum(copy == ids for copy, ids in zip(copies, copy_task.unseen, strict=True))
     assert exact >= 0.98 * len(copies)
