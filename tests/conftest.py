@@ -1,5 +1,7 @@
-"""What many tests need: small models, binarised pairs, and a model that learnt to copy."""
+"""Shared fixtures: small models, binarised pairs, and a model trained to copy."""
 
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
+from safetensors.torch import load_file, save_file
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.data.batches import BatchConfig
@@ -24,7 +28,7 @@ from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
 
-# The smallest useful sizes of every registered model; a new architecture adds its own.
+# Small sizes for every registered model; a new architecture adds its own.
 TINY: dict[str, dict[str, Any]] = {
     "convolutional": {"n_layers": 2, "d_model": 16, "d_conv": 24, "max_positions": 64},
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
@@ -63,7 +67,7 @@ def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "tra
 
 
 def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> list[list[int]]:
-    """Random sentences of 1 to `longest` tokens and eos."""
+    """Generate random sentences of 1 to `longest` tokens and eos."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest + 1, n)
     return [[*rng.integers(2, vocab_size - 1, k).tolist(), EOS] for k in lengths]
@@ -71,25 +75,25 @@ def _sequences(n: int, *, seed: int, vocab_size: int = 12, longest: int = 8) -> 
 
 @pytest.fixture
 def tiny() -> Callable[..., Seq2Seq]:
-    """Makes a tiny, seeded model in evaluation mode: tiny(name, vocab_size=..., d_model=...)."""
+    """Factory of tiny, seeded models for evaluation: tiny(name, vocab_size=..., d_model=...)."""
     return _tiny
 
 
 @pytest.fixture
 def write_pairs() -> Callable[..., Pairs]:
-    """Binarises sentences of ids: write_pairs(folder, src, tgt, split)."""
+    """Writes sentences of ids as binarised pairs: write_pairs(folder, src, tgt, split)."""
     return _write_pairs
 
 
 @pytest.fixture
 def sequences() -> Callable[..., list[list[int]]]:
-    """Makes random sentences of ids: sequences(n, seed=...)."""
+    """Factory of random sentences of ids: sequences(n, seed=...)."""
     return _sequences
 
 
 @pytest.fixture
 def make_trainer(tmp_path: Path) -> MakeTrainer:
-    """Makes a trainer of a tiny model on a copy task; keywords go to TrainingConfig."""
+    """Factory of trainers of a tiny model on a copy task; keywords go to TrainingConfig."""
 
     def make(
         *,
@@ -122,9 +126,15 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
     return make
 
 
+@pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether to try every case that a test knows of: YAKUSU_TESTS=thorough; some by default."""
+    return os.environ.get("YAKUSU_TESTS") == "thorough"
+
+
 @dataclass(frozen=True)
 class CopyTask:
-    """A model that learnt to copy, what its log says, and sequences that it never saw."""
+    """A model trained to copy, its log, and sequences that were not in its training data."""
 
     model: Transformer
     events: list[dict[str, Any]]
@@ -134,8 +144,13 @@ class CopyTask:
 
 @pytest.fixture(scope="session")
 def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
-    """Train a small Transformer to copy sequences, as Sockeye's system tests do."""
-    vocab_size, folder = 12, tmp_path_factory.mktemp("copy")
+    """Train a small Transformer to copy sequences, as Sockeye's system tests do.
+
+    The first process of pytest-xdist that needs it trains it, the others load it.
+    """
+    vocab_size, folder = 12, tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # of all processes
     train = _sequences(4000, seed=1)
     seen = {tuple(ids) for ids in train}
     held_out = [ids for ids in _sequences(300, seed=2) if tuple(ids) not in seen]
@@ -145,12 +160,26 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
         src_vocab_size=vocab_size,
         tgt_vocab_size=vocab_size,
     )
+    weights, log = folder / "copy.safetensors", folder / "copy.json"
+    with FileLock(folder / "copy.lock"):
+        if not log.exists():
+            events = _train_to_copy(model, train, held_out[:50], folder / "copy")
+            save_file(dict(model.weights()), weights)
+            log.write_text(json.dumps(events))
+    model.load_weights(load_file(weights))
+    return CopyTask(model.eval(), json.loads(log.read_text()), held_out[50:], vocab_size)
+
+
+def _train_to_copy(
+    model: Seq2Seq, train: Sentences, dev: Sentences, folder: Path
+) -> list[dict[str, Any]]:
+    """Train for 600 steps; return the events of the log."""
     events: list[dict[str, Any]] = []
     Trainer(
         model,
         TrainingData(
             _write_pairs(folder, train, train),
-            _write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+            _write_pairs(folder, dev, dev, "dev"),
             BatchConfig(step_tokens=1000, batch_tokens=1000),
             seed=1,
         ),
@@ -164,4 +193,4 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
             progress=Silent(),
         ),
     ).run()
-    return CopyTask(model.eval(), events, held_out[50:], vocab_size)
+    return events

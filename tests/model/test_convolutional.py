@@ -1,4 +1,4 @@
-"""Blocks and attention by hand and against torch's, and how far the stacks see, by autograd."""
+"""Blocks and attention compared with hand calculations and torch; receptive fields by autograd."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from yakusu.model.convolutional import (
     GatedConvolution,
     scale_gradient,
 )
-from yakusu.search import greedy_search
+from yakusu.search import SearchConfig, beam_search
 
 PAD = 11  # of the tiny models' twelve ids
 
@@ -50,7 +50,7 @@ def test_a_gated_convolution_by_hand() -> None:
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(1, 1), (3, 1), (3, 4), (4, 1), (2, 3)])
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_gated_convolution_equals_torchs(kernel: int, dilation: int, causal: bool) -> None:
+def test_a_gated_convolution_equals_torch_conv1d(kernel: int, dilation: int, causal: bool) -> None:
     torch.manual_seed(0)
     block, x = GatedConvolution(config(), kernel=kernel, dilation=dilation), randn(2, 9, 4)
     oracle = nn.Conv1d(4, 8, kernel, dilation=dilation)
@@ -63,7 +63,7 @@ def test_a_gated_convolution_equals_torchs(kernel: int, dilation: int, causal: b
     torch.testing.assert_close(block(x, back), nn.functional.glu(oracle(beyond), dim=1).mT)
 
 
-def test_an_encoder_layer_is_a_residual_of_halved_variance_that_reads_no_padding() -> None:
+def test_an_encoder_layer_halves_the_variance_and_ignores_padding() -> None:
     torch.manual_seed(0)
     layer, x = EncoderLayer(config(), 0), randn(1, 5, 4)
     real = torch.tensor([[[True], [True], [True], [False], [False]]])
@@ -90,7 +90,7 @@ def test_attention_by_hand() -> None:
     )
 
 
-def test_keys_are_the_encoders_output_and_values_that_and_the_embedding(
+def test_keys_are_encoder_outputs_and_values_also_add_the_embedding(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model: Any = tiny("convolutional")
@@ -116,7 +116,7 @@ def test_a_decoder_layer_is_the_formula_of_section_3_3(tiny: Callable[..., Seq2S
 
 
 def seen_from(position: int, y: Tensor, x: Tensor) -> list[int]:
-    """The positions of x (1, T, C) that y (1, T, C) at `position` depends on."""
+    """Positions of x (1, T, C) on which y (1, T, C) at `position` depends."""
     (gradient,) = torch.autograd.grad(y[0, position].sum(), x)
     return (gradient[0].abs().sum(dim=-1) > 0).nonzero().flatten().tolist()
 
@@ -130,7 +130,7 @@ def seen_from(position: int, y: Tensor, x: Tensor) -> list[int]:
         (4, 2, (1, 2), 7),
     ],
 )
-def test_the_field_of_a_stack_is_1_and_k_minus_1_for_each_dilation(
+def test_the_receptive_field_is_1_plus_k_minus_1_times_the_dilations(
     n_layers: int, kernel: int, dilations: tuple[int, ...], field: int
 ) -> None:
     torch.manual_seed(0)
@@ -152,14 +152,14 @@ def test_the_field_of_a_stack_is_1_and_k_minus_1_for_each_dilation(
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_a_gated_convolution_begins_with_as_much_variance_as_its_input(dropout: float) -> None:
+def test_a_new_gated_convolution_keeps_the_variance_of_its_input(dropout: float) -> None:
     torch.manual_seed(0)
     block = GatedConvolution(config(d_conv=128, dropout=dropout), kernel=3, dilation=1)
-    x = 0.05 * torch.randn(64, 32, 128)  # so small that the gates are near 1/2
+    x = 0.05 * torch.randn(64, 32, 128)  # small values keep the gates near 1/2
     assert (block(x, back=1)[:, 1:-1].var() / x.var()).item() == pytest.approx(1, rel=0.05)
 
 
-def test_scale_gradient_leaves_numbers_alone_and_scales_their_gradient() -> None:
+def test_scale_gradient_scales_the_gradient_and_not_the_values() -> None:
     x = randn(3, 4).requires_grad_()
     y = scale_gradient(x, 1 / 6)
     assert torch.equal(y, x)
@@ -167,7 +167,7 @@ def test_scale_gradient_leaves_numbers_alone_and_scales_their_gradient() -> None
     torch.testing.assert_close(gradient, torch.full((3, 4), 1 / 6))
 
 
-def test_the_encoders_gradient_is_shared_among_keys_and_values_of_each_decoder_layer(
+def test_the_encoder_gradient_is_divided_by_the_number_of_attention_inputs(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model: Any = tiny("convolutional", n_layers=3)
@@ -175,10 +175,10 @@ def test_the_encoders_gradient_is_shared_among_keys_and_values_of_each_decoder_l
     torch.testing.assert_close(model.encoder_out.bias.grad, torch.full((16,), 4 / (2 * 3)))
 
 
-# ---- the whole -----------------------------------------------------------------------------------
+# ---- the model -----------------------------------------------------------------------------------
 
 
-def test_parameters_by_hand() -> None:
+def test_parameters_counted_by_hand() -> None:
     v, d, c, n, k, p = 1000, 64, 96, 3, 5, 200
     sizes = ConvolutionalConfig(
         n_layers=n, d_model=d, d_conv=c, encoder_kernel=k, decoder_kernel=2, max_positions=p
@@ -192,7 +192,7 @@ def test_parameters_by_hand() -> None:
     assert sum(parameter.numel() for parameter in model.parameters()) == expected
 
 
-def test_decoding_remembers_no_more_than_kernels_look_back_on(
+def test_decoding_caches_only_the_inputs_that_kernels_read(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model: Any = tiny("convolutional", n_layers=3, decoder_kernel=3, dilations=(1, 2, 4))
@@ -202,7 +202,7 @@ def test_decoding_remembers_no_more_than_kernels_look_back_on(
     assert [len(past) for past in state.inputs] == [2, 4, 8]
 
 
-def test_dilations_are_read_from_a_list_and_begin_anew() -> None:
+def test_dilations_are_read_from_a_list_and_repeat() -> None:
     sizes = config_of({"name": "convolutional", "dilations": [1, 2, 4]})
     assert isinstance(sizes, ConvolutionalConfig)
     assert [sizes.dilation(i) for i in range(5)] == [1, 2, 4, 1, 2]
@@ -213,19 +213,19 @@ def test_dilations_are_read_from_a_list_and_begin_anew() -> None:
         config_of({"name": "convolutional", "n_layers": 2, "dilations": [1, 2, 4]})
 
 
-def test_learned_positions_bound_the_length(tiny: Callable[..., Seq2Seq]) -> None:
+def test_max_positions_limits_the_length(tiny: Callable[..., Seq2Seq]) -> None:
     assert tiny("convolutional", max_positions=40).max_length == 40
 
 
-def test_it_learns_to_copy_sequences_that_it_never_saw(
+def test_it_learns_to_copy_unseen_sequences(
     make_trainer: Callable[..., Any], sequences: Callable[..., list[list[int]]]
 ) -> None:
     trainer = make_trainer(
         sizes={"name": "convolutional", "dropout": 0.0, "d_model": 32, "d_conv": 32},
         n_pairs=2000,
-        step_tokens=1000,
-        batch_tokens=1000,
-        warmup_steps=100,
+        step_tokens=400,
+        batch_tokens=400,
+        warmup_steps=60,
         max_steps=250,
         validate_steps=250,
         clip_norm=0.1,
@@ -233,7 +233,8 @@ def test_it_learns_to_copy_sequences_that_it_never_saw(
     trainer.run()
     seen = {tuple(ids) for ids in sequences(2000, seed=5)}
     unseen = [ids for ids in sequences(300, seed=2) if tuple(ids) not in seen]
-    found = greedy_search(trainer.model.eval(), pad(unseen, PAD))
-    right = sum(list(best.tokens) == ids[:-1] for best, ids in zip(found, unseen, strict=True))
+    greedy = SearchConfig(beam=1, alpha=0)
+    found = beam_search(trainer.model.eval(), pad(unseen, PAD), greedy)
+    right = sum(list(best[0].tokens) == ids[:-1] for best, ids in zip(found, unseen, strict=True))
     assert len(unseen) > 100
     assert right / len(unseen) > 0.95

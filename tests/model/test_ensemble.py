@@ -1,4 +1,4 @@
-"""An ensemble decides by the mean of its members' distributions."""
+"""An ensemble predicts with the mean of its members' distributions."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ SRC = torch.tensor([[2, 3, 4, 0], [5, 0, 11, 11], [6, 7, 0, 11]])
 
 
 def members(tiny: Tiny) -> list[Seq2Seq]:
-    """Of different widths and norms."""
+    """Two models of different widths and norms."""
     return [tiny(seed=1), tiny(seed=2, d_model=32, n_heads=4, norm="pre")]
 
 
@@ -33,7 +33,7 @@ def test_the_distribution_is_the_mean_of_the_members(tiny: Tiny) -> None:
         torch.testing.assert_close(distributions(Ensemble([one, other]), prefix), mean)
 
 
-def test_states_follow_beams_and_sentences_in_every_member(tiny: Tiny) -> None:
+def test_reorder_and_keep_apply_to_every_member(tiny: Tiny) -> None:
     one, other = members(tiny)
     states = [each.start(each.encode(SRC), 2) for each in (Ensemble([one, other]), one, other)]
     prev, beams = torch.tensor([[4, 5], [6, 7], [8, 9]]), torch.tensor([[1, 0], [1, 1], [0, 0]])
@@ -49,7 +49,7 @@ def test_states_follow_beams_and_sentences_in_every_member(tiny: Tiny) -> None:
     torch.testing.assert_close(both, (alone[0] + alone[1]) / 2)
 
 
-def test_a_model_with_itself_translates_as_it_does_alone(tiny: Tiny) -> None:
+def test_an_ensemble_of_a_model_with_itself_equals_the_model(tiny: Tiny) -> None:
     model, search = tiny(seed=3), SearchConfig(max_extra=4, n_best=2)
     alone, twice = beam_search(model, SRC, search), beam_search(Ensemble([model] * 2), SRC, search)
     assert [[h.tokens for h in best] for best in twice] == [
@@ -57,10 +57,10 @@ def test_a_model_with_itself_translates_as_it_does_alone(tiny: Tiny) -> None:
     ]
 
 
-def test_the_shortest_member_sets_the_length(tiny: Tiny) -> None:
+def test_the_shortest_member_sets_the_maximum_length(tiny: Tiny) -> None:
     assert Ensemble([tiny(), tiny(positions="learned", max_positions=9)]).max_length == 9
 
 
-def test_other_vocabularies_are_refused(tiny: Tiny) -> None:
+def test_members_with_different_vocabularies_are_refused(tiny: Tiny) -> None:
     with pytest.raises(ModelError, match="vocabularies of the ensemble have 2 different sizes"):
         Ensemble([tiny(), tiny(vocab_size=13)])

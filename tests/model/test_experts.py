@@ -1,4 +1,4 @@
-"""A mixture of experts against every expert computed for every token, and its cost."""
+"""A mixture of experts compared with computing every expert for every token; its cost."""
 
 import copy
 from typing import Any
@@ -34,7 +34,7 @@ def imbalance(layer: Experts, x: Tensor, real: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 3, E])
-def test_it_is_the_sum_over_all_experts_with_the_gates_of_the_others_zero(top_k: int) -> None:
+def test_the_output_is_the_sum_over_all_experts_with_other_gates_zero(top_k: int) -> None:
     layer, x = experts(top_k), randn(3, 4, D)
     logits = x @ layer.router.weight.T
     smallest = logits.sort(descending=True).values[..., top_k - 1 : top_k]
@@ -43,12 +43,12 @@ def test_it_is_the_sum_over_all_experts_with_the_gates_of_the_others_zero(top_k:
     torch.testing.assert_close(layer(x), (every * gates[:, :, None]).sum(-1))
 
 
-def test_one_expert_is_the_plain_network() -> None:
+def test_one_expert_equals_the_feed_forward_network() -> None:
     layer, x = experts(top_k=1, n_experts=1), randn(3, 4, D)
     torch.testing.assert_close(layer(x), layer.experts[0](x))
 
 
-def test_its_gradient_is_that_of_the_dense_sum() -> None:
+def test_the_gradient_is_that_of_the_dense_sum() -> None:
     layer, x = experts(2), randn(3, 4, D)
     dense = copy.deepcopy(layer)
     layer(x).square().sum().backward()
@@ -61,16 +61,16 @@ def test_its_gradient_is_that_of_the_dense_sum() -> None:
         torch.testing.assert_close(mine.grad, theirs.grad, atol=1e-5, rtol=1e-5)
 
 
-def test_a_token_is_computed_the_same_whatever_stands_beside_it() -> None:
+def test_the_output_of_a_token_does_not_depend_on_other_tokens() -> None:
     layer, x = experts(), randn(40, D)
     together = layer(x)
     for i in range(0, 40, 7):
         torch.testing.assert_close(layer(x[i : i + 1]), together[i : i + 1])
-    crowd = torch.cat([x, x[:1].expand(1000, -1)])  # no expert is ever full
+    crowd = torch.cat([x, x[:1].expand(1000, -1)])  # no expert has a capacity limit
     torch.testing.assert_close(layer(crowd)[:40], together)
 
 
-def test_an_expert_that_no_token_chose_has_a_gradient_of_zeros() -> None:
+def test_an_expert_without_tokens_has_a_gradient_of_zeros() -> None:
     layer = experts(top_k=1)
     layer(randn(1, D)).sum().backward()
     used = [float(expert.outer.weight.grad.abs().sum()) > 0 for expert in layer.experts]
@@ -97,12 +97,12 @@ def test_parameters_are_those_of_all_experts_and_the_router() -> None:
 # ---- balance
 
 
-def test_experts_compute_in_double_too() -> None:
+def test_experts_can_compute_in_float64() -> None:
     x = randn(3, 4, D)
     torch.testing.assert_close(experts().double()(x.double()).float(), experts()(x))
 
 
-def test_the_imbalance_by_hand() -> None:
+def test_the_imbalance_calculated_by_hand() -> None:
     layer = experts(top_k=1, n_experts=2, balance=0.5, d_model=2)
     layer.router.weight.data = torch.eye(2)
     x = torch.tensor([[[9.0, 0.0], [9.0, 0.0], [9.0, 0.0], [0.0, 9.0]]])
@@ -131,14 +131,14 @@ def test_padding_does_not_count() -> None:
     torch.testing.assert_close(imbalance(layer, other, real), expected)
 
 
-def test_nothing_is_remembered_in_evaluation() -> None:
+def test_no_imbalance_is_stored_in_evaluation() -> None:
     layer = experts().eval()
     layer(randn(1, 4, D))
     assert layer.balance_loss(torch.ones(1, 4) > 0) == 0
 
 
 def shares(balance: float) -> Tensor:
-    """Of four experts after training on four kinds of tokens, at first all sent to expert 0."""
+    """Shares of four experts after training; four kinds of tokens all go to expert 0 at first."""
     layer = experts(top_k=1, n_experts=4, balance=balance)
     kinds = randn(4, D, seed=2)
     kinds[:, 0] = 1
@@ -156,6 +156,6 @@ def shares(balance: float) -> Tensor:
     return chosen.bincount(minlength=4) / 256
 
 
-def test_choices_become_even_by_the_balance_loss_and_stay_collapsed_without() -> None:
+def test_the_balance_loss_spreads_tokens_that_otherwise_stay_collapsed() -> None:
     assert shares(balance=0.0).max() == 1
     assert shares(balance=0.1).min() > 0.15

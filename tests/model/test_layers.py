@@ -1,4 +1,4 @@
-"""Sinusoids by the formula, the scale, and the row of pad that stays zero."""
+"""Sinusoids against the formula, the scale of embeddings, and the padding row, which is zero."""
 
 import math
 from collections.abc import Callable
@@ -32,25 +32,25 @@ def test_sinusoids_follow_section_3_5(pos: int, column: int, expected: float) ->
     assert sinusoids(128, 512)[pos, column].item() == pytest.approx(expected, abs=1e-7)
 
 
-def test_an_offset_of_positions_is_one_linear_map() -> None:
-    # As the paper says; each pair of columns turns by an angle that the position has no part in.
+def test_a_fixed_offset_of_positions_is_a_linear_map() -> None:
+    # As in the paper: each pair of columns rotates by an angle that depends on the offset only.
     table, k = sinusoids(200, 16).double(), 13
     angles = k / 10_000 ** (torch.arange(0, 16, 2).double() / 16)
     turns = [torch.stack([a.cos(), -a.sin(), a.sin(), a.cos()]).view(2, 2) for a in angles]
     torch.testing.assert_close(table[:-k] @ torch.block_diag(*turns), table[k:], atol=1e-6, rtol=0)
 
 
-def test_embeddings_are_scaled_by_the_root_of_d_model_and_get_positions() -> None:
+def test_embeddings_are_scaled_by_sqrt_d_model_and_positions_are_added() -> None:
     embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(1, 2, 16)
     torch.testing.assert_close(embedding(vectors), vectors * 4 + sinusoids(2, 16))
 
 
-def test_embedding_at_one_position_equals_that_column_of_all() -> None:
+def test_embedding_one_position_equals_that_column_of_all_positions() -> None:
     embedding, vectors = Embedding(16, SinusoidalPositions(16), dropout=0.0), some(3, 6, 16)
     torch.testing.assert_close(embedding(vectors[:, 4:5], position=4), embedding(vectors)[:, 4:5])
 
 
-def test_embeddings_begin_with_unit_variance_after_scaling() -> None:
+def test_new_embeddings_have_unit_variance_after_scaling() -> None:
     torch.manual_seed(0)
     scaled = DenseTable(1000, 64).weight[:-1] * Embedding(64, SinusoidalPositions(64), 0.0).scale
     assert scaled.std().item() == pytest.approx(1, abs=0.02)
@@ -65,7 +65,7 @@ def test_dropout_applies_to_the_sum_of_embeddings_and_positions() -> None:
     torch.testing.assert_close(dropped[kept], 2 * whole[kept])
 
 
-def test_the_table_of_sinusoids_grows_past_512() -> None:
+def test_the_table_of_sinusoids_grows_beyond_512_positions() -> None:
     positions = SinusoidalPositions(8)
     positions(0, 512)
     assert len(positions.table) == 512
@@ -73,7 +73,7 @@ def test_the_table_of_sinusoids_grows_past_512() -> None:
     torch.testing.assert_close(positions(0, 5), sinusoids(5, 8))
 
 
-def test_positions_that_grew_while_translating_can_still_be_trained_with() -> None:
+def test_positions_added_in_inference_mode_can_be_used_in_training() -> None:
     embedding, vectors = Embedding(8, SinusoidalPositions(8), dropout=0.1), some(1, 600, 8)
     with torch.inference_mode():
         embedding(vectors)
@@ -81,17 +81,17 @@ def test_positions_that_grew_while_translating_can_still_be_trained_with() -> No
     assert vectors.grad is not None
 
 
-def test_sinusoids_are_no_weights_and_not_saved() -> None:
+def test_sinusoids_are_not_weights_and_are_not_saved() -> None:
     positions = SinusoidalPositions(8)
     assert not list(positions.parameters()) and not positions.state_dict()
 
 
-def test_learned_positions_are_rows_of_a_table_that_ends() -> None:
+def test_learned_positions_are_the_rows_of_a_table_of_fixed_size() -> None:
     positions = LearnedPositions(8, max_positions=20)
     torch.testing.assert_close(positions(3, 4), positions.table[3:7])
 
 
-def test_the_row_of_pad_is_zero_and_stays_so_with_three_way_tying(
+def test_the_padding_row_stays_zero_with_three_way_tying(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model = tiny(tied="three-way").train()

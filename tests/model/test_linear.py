@@ -1,4 +1,4 @@
-"""A product with a weight laid out for inference is that product, and notices new weights."""
+"""A product with packed weights equals torch's product, and changed weights are packed again."""
 
 import copy
 
@@ -15,7 +15,7 @@ needs_onednn = pytest.mark.skipif(
 
 
 def assert_close(product: torch.Tensor, expected: torch.Tensor) -> None:
-    """Up to the order in which hundreds of numbers of size 1 are added."""
+    """Equal up to the order in which hundreds of numbers of size 1 are added."""
     torch.testing.assert_close(product, expected, rtol=1e-4, atol=1e-3)
 
 
@@ -26,7 +26,7 @@ def operands(n_out: int = 512, n_in: int = 512) -> tuple[torch.Tensor, ...]:
 
 
 @pytest.mark.parametrize(("n_out", "n_in"), [(512, 512), (1001, 256), (64, 16), (1, 1)])
-def test_it_is_the_product_that_torch_gives(n_out: int, n_in: int) -> None:
+def test_the_product_is_that_of_torch(n_out: int, n_in: int) -> None:
     x, weight, bias = operands(n_out, n_in)
     product = PackedLinear()
     with torch.inference_mode():
@@ -34,7 +34,7 @@ def test_it_is_the_product_that_torch_gives(n_out: int, n_in: int) -> None:
 
 
 @needs_onednn
-def test_a_weight_is_laid_out_once_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weight_is_packed_once_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     x, weight, bias = operands()
     made, reorder = [], torch.ops.mkldnn._reorder_linear_weight
     monkeypatch.setattr(
@@ -54,8 +54,8 @@ def test_a_weight_is_laid_out_once_until_it_changes(monkeypatch: pytest.MonkeyPa
     assert len(made) == 2
 
 
-def test_what_an_optimiser_changed_is_noticed() -> None:
-    """Torch's fused optimisers do not count up the version of what they change."""
+def test_a_weight_changed_by_an_optimizer_is_packed_again() -> None:
+    """torch's fused optimizers do not increase the version of the weights they change."""
     x, weight, _ = operands()
     parameter, product = torch.nn.Parameter(weight), PackedLinear()
     with torch.inference_mode():
@@ -71,7 +71,7 @@ def test_what_an_optimiser_changed_is_noticed() -> None:
     assert not torch.equal(before, after)
 
 
-def test_weights_made_in_inference_mode_are_never_out_of_date() -> None:
+def test_weights_created_in_inference_mode_are_never_packed() -> None:
     with torch.inference_mode():
         x, weight, _ = operands()
         product = PackedLinear()
@@ -88,7 +88,7 @@ def test_a_model_that_has_translated_can_be_copied() -> None:
         assert torch.equal(copy.deepcopy(product)(x, weight), product(x, weight))
 
 
-def test_gradients_are_those_of_torch() -> None:
+def test_the_gradients_are_those_of_torch() -> None:
     x, weight, bias = operands()
     weight.requires_grad_()
     product = PackedLinear()

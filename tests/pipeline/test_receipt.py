@@ -1,4 +1,4 @@
-"""What a receipt counts, against counting everything."""
+"""FLOPs in a receipt, compared with counting every batch."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +15,14 @@ from yakusu.training.flops import count_flops
 
 
 @pytest.mark.parametrize("name", ["transformer", "convolutional"])
-def test_operations_of_a_token_are_those_of_a_whole_epoch(
+def test_flops_per_token_are_those_counted_over_a_whole_epoch(
     name: str,
     tiny: Callable[..., Seq2Seq],
     write_pairs: Callable[..., Pairs],
     tmp_path: Path,
 ) -> None:
     rng = np.random.default_rng(1)
-    lengths = rng.poisson(12, size=600) + 1
+    lengths = rng.poisson(12, size=200) + 1
     src, tgt = [[2] * n for n in lengths], [[2] * (n + rng.poisson(2)) for n in lengths]
     pairs, model = write_pairs(tmp_path, src, tgt), tiny(name)
     recipe = load_recipe("tiny", ["batches.step_tokens=400", "batches.batch_tokens=200"])

@@ -1,4 +1,4 @@
-"""Real corpora under $YAKUSU_DATA: preparing 2,000 lines of each loses nothing it should keep."""
+"""Real corpora in $YAKUSU_DATA: preparing 2,000 lines of each keeps every valid pair."""
 
 import os
 import unicodedata
@@ -35,7 +35,7 @@ def prepared(run: Path, train: str, *overrides: str) -> Prepared:
     ("corpus", "source", "target"),
     [("multi30k", "en", "de"), ("enja", "ja", "en"), ("koen", "ko", "en")],
 )
-def test_the_ids_of_a_real_corpus_spell_its_sentences(
+def test_the_ids_of_a_real_corpus_decode_to_its_sentences(
     corpus: str, source: str, target: str, tmp_path: Path
 ) -> None:
     whole = Corpus(
@@ -76,7 +76,7 @@ def test_the_ids_of_a_real_corpus_spell_its_sentences(
 
 
 def test_empty_cells_of_the_bible_are_dropped_as_empty(tmp_path: Path) -> None:
-    """Verses that one translation lacks; columns are found by their names."""
+    """Verses that one translation lacks are empty cells; columns are found by name."""
     with (DATA / "bible" / "train.tsv").open(encoding="utf-8", newline="\n") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     header, rows = rows[0], rows[1:]

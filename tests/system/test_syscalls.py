@@ -1,9 +1,7 @@
-"""Killed by the kernel on its way into a system call that changes a run's folder (strace)."""
+"""A run killed by the kernel on entry to a system call that changes its folder (strace)."""
 
 import ctypes
-import multiprocessing
 import os
-import random
 import re
 import shutil
 import signal
@@ -13,80 +11,48 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.system.runs import child, finished, recipe_for, result, write_corpus
 
-import yakusu
-from yakusu.folder import sha256
-from yakusu.recipe import Recipe, load_recipe
-from yakusu.training.checkpoint import checkpoints
+from yakusu.recipe import Recipe
 
-OVERRIDES = [
-    "tokenizer.vocab_size=60",
-    "batches.step_tokens=300",
-    "model.n_layers=1",
-    "model.d_model=16",
-    "model.d_ff=32",
-    "model.n_heads=2",
-    "training.max_steps=8",
-    "training.validate_steps=4",
-    "training.checkpoint_steps=1",
-    "training.keep_last=2",
-    "training.device=cpu",
-    "search.beam=1",
-    "search.max_extra=2",
-]
 CALLS = (
     "openat", "write", "ftruncate", "fsync", "?mkdir", "mkdirat", "?chmod", "fchmodat", "?rename",
     "?renameat", "renameat2", "?unlink", "unlinkat", "?rmdir",
 )  # fmt: skip
+MAIN = ("write", "fsync", "renameat2", "unlinkat")
 PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616D61, -1  # linux/prctl.h
 
-_server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["yakusu.pipeline.train", "yakusu.recipe"])
 
-
-def recipe_for(corpus: Path, run: Path, *overrides: str) -> Recipe:
-    files = [f'run="{run}"', f'data.train={{src="{corpus}/a.en", tgt="{corpus}/a.de"}}']
-    return load_recipe("tiny", [*files, *OVERRIDES, *overrides])
-
-
-def result(run: Path) -> dict[str, str]:
-    """The hashes of the model and of the last weights and moments."""
-    folders = (run / "model", checkpoints(run / "checkpoints")[-1])
-    files = [file for folder in folders for file in folder.glob("*.safetensors")]
-    return {str(file.relative_to(run)): sha256(file) for file in files}
-
-
-def _train_when_told(recipe: Recipe) -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)  # where not every process may
+def stop_to_be_traced() -> None:
+    """Stop the process until strace has attached to it."""
+    ctypes.CDLL(None).prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)  # some kernels allow only parents
     os.kill(os.getpid(), signal.SIGSTOP)
-    yakusu.train(recipe)
 
 
 def wait_for_status(pid: int, pattern: str, strace: subprocess.Popen[bytes] | None = None) -> None:
     while not re.search(pattern, Path(f"/proc/{pid}/status").read_text()):
         if strace and strace.poll():
             os.kill(pid, signal.SIGKILL)
-            pytest.skip("strace may not trace here")
+            pytest.skip("strace is not allowed to trace here")
         time.sleep(0.005)
 
 
 def train_traced(recipe: Recipe, trace: Path, *options: str) -> int | None:
-    """Train under strace; the exit code, minus the signal that killed the process."""
-    process = _server.Process(target=_train_when_told, args=(recipe,))
-    process.start()
+    """Train under strace; return the exit code, -N if signal N killed the process."""
+    process = child(recipe, stop_to_be_traced)
     assert process.pid
     wait_for_status(process.pid, r"State:\tT")
     command = ["strace", "-y", "-s0", "-o", str(trace), "-e", f"trace={','.join(CALLS)}", *options]
     strace = subprocess.Popen([*command, "-p", str(process.pid)], stderr=subprocess.DEVNULL)
     wait_for_status(process.pid, r"TracerPid:\t[1-9]", strace)
     os.kill(process.pid, signal.SIGCONT)
-    process.join()
+    code = finished(process)
     strace.wait()
-    return process.exitcode
+    return code
 
 
 def calls(trace: Path, run: Path) -> dict[str, list[int]]:
-    """By name: which of a process's calls of that name change the run's folder, or sync it."""
+    """Return, by name, which calls of that name change or sync a file of the run's folder."""
     seen: Counter[str] = Counter()
     found: dict[str, list[int]] = {}
     for line in trace.read_text().splitlines():
@@ -97,29 +63,29 @@ def calls(trace: Path, run: Path) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_killed_in_a_system_call_of_each_kind_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    rng = random.Random(5)
-    lines = ["".join(rng.choices("abcdefgh ", k=rng.randint(5, 30))) for _ in range(200)]
-    (tmp_path / "a.en").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "a.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
-    run, begun, trace = tmp_path / "run", tmp_path / "begun", tmp_path / "trace"
-    recipe = recipe_for(tmp_path, run)
-    yakusu.train(recipe)
+def test_killed_in_a_system_call_of_each_kind_a_run_ends_with_the_same_bytes(
+    tmp_path: Path, thorough: bool
+) -> None:
+    """The main kinds of calls; thorough: every kind that changes the folder."""
+    corpus, run = write_corpus(tmp_path), tmp_path / "run"
+    begun, trace = tmp_path / "begun", tmp_path / "trace"
+    recipe = recipe_for(corpus, run)
+    assert finished(child(recipe)) == 0
     straight = result(run)
-    yakusu.train(recipe_for(tmp_path, begun, "training.max_steps=4"))  # a model to replace
+    assert finished(child(recipe_for(corpus, begun, "training.max_steps=4"))) == 0
     shutil.rmtree(run)
-    shutil.copytree(begun, run)
+    shutil.copytree(begun, run)  # with a model to replace
     assert train_traced(recipe, trace) == 0
     kinds = calls(trace, run)
-    assert {"openat", "write", "fsync", "unlinkat", "renameat2"} <= set(kinds)
-    for name, places in kinds.items():
+    assert {"openat", *MAIN} <= set(kinds)
+    for name in kinds if thorough else MAIN:
+        places = kinds[name]
         shutil.rmtree(run)
         shutil.copytree(begun, run)
         kill = f"inject={name}:signal=SIGKILL:when={places[len(places) // 2]}"
         assert train_traced(recipe, trace, "-e", kill) == -signal.SIGKILL
         last = trace.read_text().splitlines()[-2]
-        yakusu.train(recipe)
+        assert finished(child(recipe)) == 0, last
         assert result(run) == straight, last
         assert not list(run.glob("**/.saving-*")), last

@@ -1,48 +1,32 @@
 """Two machines train together, as docs/reliability.md shows it."""
 
 import os
-import random
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.system.runs import Job, recipe_for, result, settings, wait_for, write_corpus
 
-from yakusu.folder import sha256
-from yakusu.training.checkpoint import checkpoints
-
-OVERRIDES = [
-    "tokenizer.vocab_size=60",
-    "batches.step_tokens=300",
-    "model.n_layers=1",
-    "model.d_model=16",
-    "model.d_ff=32",
-    "model.n_heads=2",
-    "training.max_steps=12",
-    "training.validate_steps=6",
-    "training.checkpoint_steps=1",
-    "training.device=cpu",
-    "search.beam=1",
-    "search.max_extra=2",
-]
+# Enough steps that a process can be killed after the third one.
+STEPS = ("training.max_steps=20", "training.validate_steps=10", "training.checkpoint_steps=1")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a command runs: its name, and what stands before the command."""
+    """Where a command runs: host name and command prefix."""
 
     name: str = "localhost"
     enter: tuple[str, ...] = ()
 
 
 def done(*command: str) -> bool:
-    """Whether a command was there and succeeded."""
+    """Whether a command exists and succeeded."""
     try:
         return not subprocess.run(command, capture_output=True).returncode
     except FileNotFoundError:
@@ -51,7 +35,7 @@ def done(*command: str) -> bool:
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[list[Machine]]:
-    """Two network namespaces and a cable; this machine twice, where they cannot be made."""
+    """Two connected network namespaces, or this machine twice if they cannot be created."""
     spaces = {f"first-{os.getpid()}": "10.77.0.1", f"second-{os.getpid()}": "10.77.0.2"}
     one, other = spaces
     hosts = tmp_path / "hosts"
@@ -74,24 +58,16 @@ def machines(tmp_path: Path) -> Iterator[list[Machine]]:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences of letters, and the same backwards."""
-    folder = tmp_path_factory.mktemp("corpus")
-    rng = random.Random(7)
-    lines = ["".join(rng.choices("abcdefgh ", k=rng.randint(5, 30))) for _ in range(200)]
-    (folder / "a.en").write_text("".join(f"{line}\n" for line in lines))
-    (folder / "a.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
-    return folder
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 def torchrun(machine: Machine, *options: str, corpus: Path, run: Path) -> subprocess.Popen[str]:
     """`torchrun ... yakusu train` on a machine."""
-    data = f"data.train={{src='{corpus}/a.en', tgt='{corpus}/a.de'}}"
-    sets = [word for item in (data, *OVERRIDES) for word in ("--set", item)]
-    program = ["-m", "--", "yakusu", "train", "tiny", *sets, "--run", str(run)]
-    settings = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    program = ["-m", "--", "yakusu", *settings(corpus, *STEPS), "--run", str(run)]
+    environment = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     return subprocess.Popen(
         [*machine.enter, sys.executable, "-m", "torch.distributed.run", *options, *program],
-        env={**os.environ, **settings},
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -102,7 +78,7 @@ def torchrun(machine: Machine, *options: str, corpus: Path, run: Path) -> subpro
 def together(
     machines: list[Machine], restarts: int, corpus: Path, run: Path
 ) -> Iterator[list[subprocess.Popen[str]]]:
-    """One job on both machines, with a process on each, that has written three checkpoints."""
+    """A job with one process on each machine that has written three checkpoints."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         endpoint = f"{machines[0].name}:{free.getsockname()[1]}"
     options = [
@@ -110,11 +86,8 @@ def together(
         f"--rdzv-endpoint={endpoint}", "--rdzv-id=en-de",
     ]  # fmt: skip
     agents = [torchrun(machine, *options, corpus=corpus, run=run) for machine in machines]
-    deadline = time.monotonic() + 60
     try:
-        while not (run / "checkpoints" / "step-00000003").exists():
-            assert time.monotonic() < deadline, "no checkpoint came"
-            time.sleep(0.02)
+        wait_for(run / "checkpoints" / "step-00000003")
         yield agents
     finally:
         for agent in agents:
@@ -122,12 +95,12 @@ def together(
 
 
 def turn_off(agent: subprocess.Popen[str]) -> None:
-    """Kill all that runs on a machine."""
+    """Kill every process of a machine."""
     if agent.poll() is None:
         for process in (*workers(agent), agent.pid):
             os.kill(process, signal.SIGKILL)
     if agent.stdout and not agent.stdout.closed:
-        sys.stdout.write(agent.communicate()[0])  # for the report of a failure
+        sys.stdout.write(agent.communicate()[0])  # for the report if a test fails
 
 
 def workers(agent: subprocess.Popen[str]) -> list[int]:
@@ -135,22 +108,11 @@ def workers(agent: subprocess.Popen[str]) -> list[int]:
     return list(map(int, Path(f"/proc/{agent.pid}/task/{agent.pid}/children").read_text().split()))
 
 
-def result(run: Path) -> dict[str, str]:
-    """The hashes of the model and of the last weights and moments."""
-    folders = (run / "model", checkpoints(run / "checkpoints")[-1])
-    files = [file for folder in folders for file in folder.glob("*.safetensors")]
-    return {str(file.relative_to(run)): sha256(file) for file in files}
-
-
 @pytest.mark.slow
-def test_a_worker_that_is_killed_on_one_machine_changes_nothing(
+def test_a_worker_killed_on_one_machine_does_not_change_the_result(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
-    alone = torchrun(
-        Machine(), "--standalone", "--nproc-per-node=2", corpus=corpus, run=tmp_path / "alone"
-    )
-    out, _ = alone.communicate(timeout=120)
-    assert alone.returncode == 0, out
+    alone = Job(tmp_path, recipe_for(corpus, tmp_path / "alone", *STEPS))
     with together(machines, 2, corpus, tmp_path / "run") as (first, second):
         os.kill(workers(second)[0], signal.SIGKILL)
         out, _ = first.communicate(timeout=120)
@@ -158,11 +120,13 @@ def test_a_worker_that_is_killed_on_one_machine_changes_nothing(
         assert "already at step" in out
         out, _ = second.communicate(timeout=120)
         assert second.returncode == 0, out
+    code, output = alone.finish()
+    assert code == 0, output
     assert result(tmp_path / "run") == result(tmp_path / "alone")
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_lost_ends_the_job_which_names_its_rank(
+def test_a_lost_machine_ends_the_job_and_its_rank_is_named(
     machines: list[Machine], corpus: Path, tmp_path: Path
 ) -> None:
     with together(machines, 0, corpus, tmp_path / "run") as (first, second):

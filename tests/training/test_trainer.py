@@ -36,8 +36,8 @@ def weights(trainer: Trainer) -> dict[str, Tensor]:
 
 def test_model_learns_to_copy_unseen_sequences(copy_task: Any) -> None:
     src = pad(copy_task.unseen, copy_task.model.src_pad)
-    found = beam_search(copy_task.model, src, SearchConfig(beam=1))
-    copies = [[*best[0].tokens, 0] for best in found]
+    greedy = SearchConfig(beam=1, alpha=0)
+    copies = [[*found[0].tokens, 0] for found in beam_search(copy_task.model, src, greedy)]
     assert len(copies) > 100
     exact = sum(copy == ids for copy, ids in zip(copies, copy_task.unseen, strict=True))
     assert exact >= 0.98 * len(copies)
