@@ -45,8 +45,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }.items():
         (folder / copy).write_bytes((TEXT / source).read_bytes())
 
-    def load_small(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-        return load_recipe(name, [*SMALL, *overrides])
+    def load_small(name: str | Path, overrides: Sequence[str] = (), **files: Any) -> Recipe:
+        return load_recipe(name, [*SMALL, *overrides], **files)
 
     variables: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
