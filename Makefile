@@ -1,26 +1,26 @@
-# make help says what there is. Everything happens in .venv, which the targets set up themselves.
+# `make help` lists the targets. Every target runs in .venv and sets it up if necessary.
 
 TARGET ?= ja
 PYTHON ?=
 ARGS ?=
 export PYTHON PIP_FLAGS
 
-# What the scripts run in, whatever environment is active outside.
+# The scripts run in .venv, even if another environment is active.
 IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs clean
 .NOTPARALLEL:
 
-help: ## say what there is
+help: ## list the targets
 	@echo "make demo             train a small English-Japanese translator, under 5 minutes"
-	@echo "make demo TARGET=de   the same into German; also fr and ko"
-	@echo "make test             run the tests; ARGS='-k beam' goes to pytest"
-	@echo "make check            formatting, lint, types, import floors, spelling"
+	@echo "make demo TARGET=de   the same for German; also fr and ko"
+	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
+	@echo "make check            formatting, lint, types, layers, spelling"
 	@echo "make docs             build the documentation into site/"
-	@echo "make clean            remove .venv and all that was built; runs/ is kept"
+	@echo "make clean            remove .venv and everything that was built, except runs/"
 	@echo
-	@echo "Each sets up .venv first if need be. PYTHON=/path/to/python chooses the interpreter."
+	@echo "Every target sets up .venv if necessary. PYTHON=/path/to/python chooses the interpreter."
 
 demo: .venv/.stamp-demo
 	@.venv/bin/yakusu demo --target $(TARGET)
@@ -33,7 +33,7 @@ check: .venv/.stamp-dev
 
 docs: .venv/.stamp-dev
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
-	@echo "the documentation is in site/: open site/index.html"
+	@echo "the documentation is built: open site/index.html"
 
 clean:
 	rm -rf .venv site build dist .coverage .coverage.* coverage.xml htmlcov
