@@ -182,10 +182,10 @@ def test_stopping_early_changes_no_result_and_saves_steps(
     n_steps = 0
     step = search_module._Search.extend
 
-    def counted(self: Any, length: int) -> None:
+    def counted(self: Any) -> None:
         nonlocal n_steps
         n_steps += len(self.sentences)
-        step(self, length)
+        step(self)
 
     monkeypatch.setattr(search_module._Search, "extend", counted)
     for seed in range(2):
@@ -209,9 +209,9 @@ def test_stopping_early_saves_steps_of_a_confident_model(
     rows: list[int] = []
     close = search_module._Search.close_finished
 
-    def watched(self: Any, length: int) -> None:
+    def watched(self: Any) -> None:
         rows.append(sum(sentence >= 0 for sentence in self.sentences))
-        close(self, length)
+        close(self)
 
     monkeypatch.setattr(search_module._Search, "close_finished", watched)
     early = beam_search(copy_task.model, src, config)
