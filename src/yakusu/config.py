@@ -1,8 +1,9 @@
 """The base of every configuration: frozen, and no key that nobody reads."""
 
 import difflib
+import tomllib
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,7 +16,33 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-# ---- from registry.py: name -> factory: models, metrics, compressors and exporters register themselves.
+def apply_override(
+    values: dict[str, Any], override: str, *, example: str = "training.max_steps=500"
+) -> None:
+    """Set a key of nested settings, such as "a.b=1".
+
+    Args:
+        values: Parsed TOML; changed in place.
+        override: KEY=VALUE; the value is TOML, and a bare word is a string.
+        example: Shown by the error message.
+
+    Raises:
+        RecipeError: There is no "=", or a part of the key is not a group of keys.
+    """
+    key, separator, text = override.partition("=")
+    if not separator:
+        raise RecipeError(f"--set {override}: write it as key=value, as in --set {example}")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string
+    *groups, last = key.strip().split(".")
+    for group in groups:
+        values = values.setdefault(group, {})
+        if not isinstance(values, dict):
+            raise RecipeError(f"--set {override}: '{group}' is not a group of keys")
+    values[last] = value
+
 
 T = TypeVar("T")
 
