@@ -13,7 +13,7 @@ from yakusu.compress.compressor import CodebookCompressor
 from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
 from yakusu.model.coded_tables import CodedTablePlan, TableName
-from yakusu.pipeline.compress import table_of
+from yakusu.pipeline.tables import table_of
 
 V, B, S = 12, 5, 9
 VARIANTS: dict[str, list[dict[str, Any]]] = {

@@ -23,7 +23,7 @@ from yakusu.model.coded_tables import CodedTable, IntegerTable
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.compress import _compressed
+from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
 from yakusu.search import SearchConfig
 from yakusu.translator import Translator, save_translator
