@@ -222,11 +222,11 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
         (b"a 1 2\nb \xff 1\n", "v.txt, line 2: '\\\\xff' is not a number"),
         (
             b"a 1 2\nb 1 2\na 3 4\n",
-            "v.txt, line 3: the word 'a' occurs aleady at v.txt, line 1: rem",
+            "v.txt, line 3: the word 'a' occurs already at v.txt, line 1: rem",
         ),
         (
             b"2 2\na 1 2\na 1 2\n",
-            "v.txt, line 3: the word 'a' occurs aleady at v.txt, line 2: rem",
+            "v.txt, line 3: the word 'a' occurs already at v.txt, line 2: rem",
         ),
         (b"a 1 2\nb 1 nan\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"a 1 2\nb 1 -inf\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
@@ -369,7 +369,7 @@ def test_words_of_another_type_are_rejected(tmp_path: Path, vectors: Matrix) -> 
         (
             ["a", "b", "a"],
             np.ones((3, 2), np.float32),
-            "row 2: the word 'a' occurs aleady at row 0",
+            "row 2: the word 'a' occurs already at row 0",
         ),
         (["a", "b"], np.float32([[1], [np.inf]]), "row 1: the vector of 'b' has a value that is"),
     ],
