@@ -1,6 +1,5 @@
 """What many tests need: small models, binarised pairs, and a model that learnt to copy."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.data.batches import BatchConfig
-from yakusu.data.pairs import Pairs
+from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
@@ -20,7 +19,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.progress import Silent
 from yakusu.training.config import TrainingConfig
-from yakusu.training.trainer import Trainer
+from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
@@ -52,7 +51,8 @@ def _tiny(
 
 def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "train") -> Pairs:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "data.json").write_text(json.dumps({"dtype": "<u2"}))
+    facts = DataFacts(dtype="<u2", n_train=len(src), n_dev=0, report={}, inputs={}, fullness=1)
+    facts.write(folder)
     for side, sentences in (("src", src), ("tgt", tgt)):
         ids = np.concatenate([np.asarray(s, dtype="<u2") for s in sentences])
         ends = np.cumsum([0, *map(len, sentences)]).astype("<u8")
@@ -107,15 +107,16 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
         pairs = _write_pairs(tmp_path / "data", ids, ids)
         return Trainer(
             _tiny(**{"dropout": 0.1, **(sizes or {})}),
-            train=pairs,
-            dev=pairs,
+            TrainingData(
+                pairs, pairs, BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens), seed
+            ),
             config=TrainingConfig(**{"device": "cpu", "warmup_steps": 10, **config}),
-            batches=BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens),
-            seed=seed,
-            folder=folder or tmp_path / "checkpoints",
             score=lambda model: Score("BLEU", bleu(model), "of a test"),
-            record=record,
-            progress=Silent(),
+            output=TrainingOutput(
+                folder or tmp_path / "checkpoints",
+                record=lambda event: record(event.fields()),
+                progress=Silent(),
+            ),
         )
 
     return make
@@ -147,16 +148,20 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
     events: list[dict[str, Any]] = []
     Trainer(
         model,
-        train=_write_pairs(folder, train, train),
-        dev=_write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+        TrainingData(
+            _write_pairs(folder, train, train),
+            _write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+            BatchConfig(step_tokens=1000, batch_tokens=1000),
+            seed=1,
+        ),
         config=TrainingConfig(
             warmup_steps=100, max_steps=600, validate_steps=300, log_steps=50, device="cpu"
         ),
-        batches=BatchConfig(step_tokens=1000, batch_tokens=1000),
-        seed=1,
-        folder=folder / "checkpoints",
         score=lambda _: Score("BLEU", 0.0, "of a test"),
-        record=events.append,
-        progress=Silent(),
+        output=TrainingOutput(
+            folder / "checkpoints",
+            record=lambda event: events.append(event.fields()),
+            progress=Silent(),
+        ),
     ).run()
     return CopyTask(model.eval(), events, held_out[50:], vocab_size)

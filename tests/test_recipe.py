@@ -434,7 +434,8 @@ def test_a_parser_says_tokens_and_a_translator_text() -> None:
 
 def test_a_weight_needs_a_corpus() -> None:
     assert fault("tiny", "data.extra.weight=3") == (
-        "--set: extra.weight = 3.0 is of no corpus: name its files beside it"
+        "--set: extra.weight = 3.0 has no effect without files: add extra.src and extra.tgt, "
+        "extra.tsv or extra.trees"
     )
 
 
@@ -447,7 +448,7 @@ def test_a_row_of_table_3_that_is_not_there_is_told_the_nearest() -> None:
 
 def test_trees_stand_alone() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
-    assert "a corpus of trees is nothing else: a.mrg stands alone" in message
+    assert "a corpus of trees has no other files: remove src, tgt and tsv, or a.mrg" in message
 
 
 def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:

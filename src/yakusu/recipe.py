@@ -14,7 +14,8 @@ from pydantic import Field, ValidationError, model_validator
 from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
-from yakusu.data.text import FilterConfig, language_of
+from yakusu.data.filters import FilterConfig
+from yakusu.data.text import language_of
 from yakusu.data.tokenizer import TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text

@@ -139,7 +139,9 @@ def test_saved_weights_restore_the_model(tiny: Tiny) -> None:
 
 def test_weights_of_a_dense_model_are_rejected(tiny: Tiny) -> None:
     weights = tiny(vocab_size=50).weights()
-    with pytest.raises(ModelError, match=r"the weights are of another model: '..._table\.basis'"):
+    with pytest.raises(
+        ModelError, match=r"the weights belong to another model: '..._table\.basis'"
+    ):
         compressed(tiny(vocab_size=50)).load_weights(weights)
 
 
@@ -235,5 +237,5 @@ def test_a_stream_is_little_larger_than_the_entropy(spread: float, most: float) 
 
 def test_a_truncated_stream_is_named() -> None:
     coded = to_streams({"a.numbers": torch.ones(9, 3, dtype=torch.int8)})
-    with pytest.raises(ValueError, match=r"the code of 'a\.numbers' is altered"):
+    with pytest.raises(ValueError, match=r"the stream 'a\.numbers' is corrupted"):
         from_streams(coded | {"a.numbers": coded["a.numbers"][:-3]})

@@ -436,7 +436,7 @@ def test_invalid_utf8_on_standard_input_is_told(run_yakusu: Yakusu, model: Path)
     said = run_yakusu("translate", model, stdin=b"the ferry\nsch\xf6n\n")
     assert fails(said) == (
         "standard input, line 2, byte 4: 0xf6 is not UTF-8: convert the file (iconv -t UTF-8) or "
-        "mend the line"
+        "correct the line"
     )
 
 
@@ -527,7 +527,7 @@ def test_an_empty_corpus(run_yakusu: Yakusu, tmp_path: Path) -> None:
     for name in ("a.en", "a.de"):
         (tmp_path / name).touch()
     assert fails(run_yakusu("prepare", *options(tmp_path))) == (
-        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: no sentence pair is there: check the files"
+        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: there are no sentence pairs: check the files"
     )
 
 
@@ -554,7 +554,7 @@ def test_a_vocabulary_larger_than_the_corpus_allows(
         "prepare", *options(work), "--set", "tokenizer.vocab_size=9999", "--run", tmp_path / "run"
     )
     assert re.fullmatch(
-        r"the joint corpus allows no vocabulary of 9,999 tokens: add --set "
+        r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
         r"tokenizer.vocab_size=\d+, or less",
         fails(said),
     )
@@ -597,7 +597,7 @@ def test_a_model_folder_that_is_incomplete_or_corrupt(
     assert told.startswith(f"{path} is corrupt (") and told.endswith(": copy the folder again")
     path.unlink()
     told = fails(run_yakusu("translate", path.parent, stdin=b"the\n"))
-    assert told == f"{path} is missing: the folder is incomplete, copy it again"
+    assert told == f"{path} is missing, so the folder is incomplete: copy it again"
 
 
 def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Path) -> None:
@@ -605,9 +605,9 @@ def test_a_folder_that_is_no_model(run_yakusu: Yakusu, work: Path, tmp_path: Pat
         f"{tmp_path / 'none'} is not a model folder: check the path"
     )
     assert fails(run_yakusu("translate", work / "run")) == (
-        f"{work / 'run'} is a run folder: its translator is {work / 'run' / 'model'}"
+        f"{work / 'run'} is a run folder: use its model, {work / 'run' / 'model'}"
     )
-    assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no whole manifest")
+    assert fails(run_yakusu("translate", tmp_path)).startswith(f"{tmp_path} has no valid manifest")
 
 
 def test_a_corrupt_data_folder_or_a_run_without_a_whole_checkpoint_does_not_go_on(
@@ -618,7 +618,7 @@ def test_a_corrupt_data_folder_or_a_run_without_a_whole_checkpoint_does_not_go_o
         weights.write_bytes(weights.read_bytes()[:-1])
     for _ in range(2):  # it stays so
         told = fails(run_yakusu("train", *options(own)))
-        assert f"no checkpoint in {weights.parents[1]} is whole ({weights} is corrupt" in told
+        assert f"no checkpoint in {weights.parents[1]} is intact ({weights} is corrupt" in told
     tokens = own / "run" / "data" / "train.src.tokens"
     tokens.write_bytes(tokens.read_bytes()[:-2])
     assert f"{tokens} is corrupt" in fails(run_yakusu("train", *options(own)))
@@ -792,7 +792,7 @@ def test_view_of_a_file_as_a_sentence_is_refused(
 ) -> None:
     (tmp_path / "t.en").write_text("a\n")
     said = fails(run_yakusu("view", model, "--src", tmp_path / "t.en"))
-    assert said.endswith("is a file: give a sentence, or the file by --src-file")
+    assert said.endswith("is a file: pass a sentence, or the file as --src-file")
 
 
 def test_view_writes_the_one_file_that_is_named(
@@ -850,30 +850,36 @@ def test_view_of_a_corpus_prints_a_row_for_each_head(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and"),
+        ([], "view needs one sentence or a corpus: use --src SENTENCE, --src-file with"),
         (["--src-file", "a.en"], "--src-file a.en has no translations: add --tgt-file"),
-        (["--src-file", "a.mrg"], "--src-file a.mrg is trees: give sentences, or a parser as the"),
-        (["--src-file", "a.mrg", "--tgt-file", "b"], "--src-file a.mrg is trees: give sentences"),
-        (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view shows one sentence or"),
+        (
+            ["--src-file", "a.mrg"],
+            "--src-file a.mrg contains trees: pass sentences, or use a parser",
+        ),
+        (["--src-file", "a.mrg", "--tgt-file", "b"], "--src-file a.mrg contains trees: pass"),
+        (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view needs one sentence or"),
         (["--src", " "], "the source sentence is empty"),
         (["--src", "the", "--layer", "7"], "there is no layer 7 of cross attention: choose from"),
         (["--src", "the", "--heads", "1,5"], "there is no head 5: choose from 1 to 2"),
-        (["--src", "the", "--heads", "x"], "--heads x: give numbers with commas between, as 1,4"),
-        (["--src", "a \udcff man"], r"the source sentence, character 3: '\udcff' is no text: "),
-        (["--src", "a", "--tgt", "\udcff"], r"the target sentence, character 1: '\udcff' is no"),
+        (["--src", "the", "--heads", "x"], "--heads x is not a list of numbers: separate them by"),
+        (
+            ["--src", "a \udcff man"],
+            r"the source sentence, character 3: '\udcff' is not valid text: ",
+        ),
+        (["--src", "a", "--tgt", "\udcff"], r"the target sentence, character 1: '\udcff' is not"),
         (["--src-file", "/no.en", "--tgt-file", "/no.de"], "/no.en does not exist"),
-        (["--src", "the", "--out", "a.png"], "--out a.png is neither .svg nor .html: name such a"),
-        (["--src", "the", "--out", "a.svg", "--json", "a.svg"], "a.svg is named twice: give what"),
-        (["--src", "the", "--json", "./attention.html"], "attention.html is named twice"),
-        (["--src", "the", "--json", "/dev/null/a"], "/dev/null/a cannot be written: name a file"),
-        (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is named twice"),
+        (["--src", "the", "--out", "a.png"], "--out a.png does not end in .svg or .html: choose"),
+        (["--src", "the", "--out", "a.svg", "--json", "a.svg"], "a.svg is used twice: choose a"),
+        (["--src", "the", "--json", "./attention.html"], "attention.html is used twice"),
+        (["--src", "the", "--json", "/dev/null/a"], "/dev/null/a cannot be written: choose a"),
+        (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is used twice"),
         (
             ["--src-file", "a", "--tgt-file", "b", "--out", "c"],
-            "only pictures of one sentence take --out: leave",
+            "statistics over a corpus do not use --out: omit --out, or use --src",
         ),
         (
             ["--src-file", "a", "--tgt-file", "b", "--role", "cross", "--layer", 1, "--heads", 1],
-            "only pictures of one sentence take --role, --layer, --heads: leave that out, or give",
+            "statistics over a corpus do not use --role, --layer, --heads: omit --role,",
         ),
     ],
     ids=ascii,
@@ -951,7 +957,7 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     tree, empty = said.out.split("\n")[:2]
     assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
     told = fails(run_yakusu("translate", model, stdin=trees[0].encode()))
-    assert "is a tree, and what is parsed is words" in told
+    assert "is a tree, not a sentence" in told
     options = ("--src", dev, "--ref", dev)
     told = fails(run_yakusu("compress", model, tmp_path / "small", *options))
     assert told.startswith(f"{model} is a parser, which BLEU cannot score")
@@ -965,7 +971,7 @@ def test_a_parser_is_trained_asked_and_scored_by_the_same_verbs(
     said = run_yakusu("view", model, "--src-file", dev)
     assert said.code == 0 and f"{len(dev.read_text().splitlines())} pairs; 0 left out" in said.out
     told = fails(run_yakusu("view", model, "--src-file", dev, "--tgt-file", train))
-    assert told.startswith("a parser is looked at over trees, which have their words: give them")
+    assert told.startswith("the statistics of a parser need trees, which include their words: pass")
     train.write_text(trees[0].replace("))", ")"))
     told = fails(run_yakusu("evaluate", train, dev))
-    assert told.startswith(f"{train}, line 1: the tree that begins here does not end")
+    assert told.startswith(f"{train}, line 1: the tree that begins here has no end")

@@ -18,8 +18,8 @@ from yakusu.cli import compress as compression
 from yakusu.cli import vectors, view
 from yakusu.cli.console import Remarks, Shown, command, err, escape
 from yakusu.cli.options import Device, Model
-from yakusu.data.text import Arriving, count_lines, decode_lines
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import holds_trees
+from yakusu.data.text import ReadAhead, count_lines, decode_lines
 from yakusu.errors import DataError, RunError, SignalError, YakusuError
 from yakusu.recipes import recipe_names
 
@@ -154,7 +154,7 @@ def prepare(
         dev_trees=dev_trees,
     )
     made = yakusu.prepare(yakusu.load_recipe(recipe, overrides), progress=Shown(), workers=workers)
-    print(("already prepared: " if made.was_there else "") + str(made))
+    print(("already prepared: " if made.existed else "") + str(made))
 
 
 @app.command()
@@ -226,7 +226,7 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
-    arriving = Arriving(decode_lines(_stdin(), "standard input"))
+    arriving = ReadAhead(decode_lines(_stdin(), "standard input"))
     found = yakusu.translate(
         model,
         arriving if source == "-" else Path(source),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yakusu.data.corpus import holds_trees, tree_files
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.treefiles import holds_trees, tree_files
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
@@ -191,9 +191,9 @@ class DevScore:
             task=recipe.task,
             device=model.output_weight.device,
         )
-        sources = self.group.share(self.src)
+        sources = self.group.shard(self.src)
         with self.progress.track("validating", "sentences", len(sources)) as tracker:
-            hypotheses = self.group.join(translated(translator, sources, tracker))
+            hypotheses = self.group.gather(translated(translator, sources, tracker))
         return translator.task.score(
             hypotheses,
             self.tgt,

@@ -140,7 +140,7 @@ def card(facts: dict[str, Any]) -> str:
     tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
     megabytes = 4e-6 * facts["parameters"]  # float32
     front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
-    return f"""{front}# {source} to {target}, a {task.makes} made with yakusu
+    return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
 
 | | |
 |---|---|

@@ -19,11 +19,11 @@ from yakusu.pipeline.run import opened
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
-from yakusu.training.distributed import Group, processes
+from yakusu.training.distributed import Group, process_group
 from yakusu.training.log import RunLog
 from yakusu.training.schedule import limit_reached
-from yakusu.training.signals import Stop
-from yakusu.training.trainer import Trainer
+from yakusu.training.signals import StopSignal
+from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
     """
     progress = progress or Silent()
     pick_device(recipe.training.device)  # complain before anything is made
-    with processes(recipe.training.stall_minutes) as group, ExitStack() as held:
+    with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def begin() -> Prepared:
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
-            if not prepared.was_there:
+            if not prepared.existed:
                 progress.say(str(prepared))
             return prepared
 
-        prepared = group.lead(begin)
-        return _train(recipe, prepared.folder, progress if group.leads else Silent(), group)
+        prepared = group.run_on_main(begin)
+        return _train(recipe, prepared.folder, progress if group.is_main else Silent(), group)
 
 
 def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trained:
@@ -68,18 +68,22 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
         torch.cuda.set_device(device)  # where torch puts what it is not told where to put
     model = _model(recipe, tokenizer).to(device)
     dev_score = DevScore(recipe, tokenizer, data, group, progress)
-    with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
+    with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
             model,
-            train=Pairs.open(data, "train"),
-            dev=Pairs.open(data, "dev"),
+            TrainingData(
+                train=Pairs.open(data, "train"),
+                dev=Pairs.open(data, "dev"),
+                batches=recipe.batches,
+                seed=recipe.seed,
+            ),
             config=recipe.training,
-            batches=recipe.batches,
-            seed=recipe.seed,
-            folder=run / "checkpoints",
             score=dev_score,
-            record=log.record if log else lambda event: None,
-            progress=progress,
+            output=TrainingOutput(
+                checkpoints=run / "checkpoints",
+                record=log.record if log else lambda event: None,
+                progress=progress,
+            ),
             group=group,
             stop=stop,
         )
@@ -90,7 +94,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
                 "while the rate is low: lower training.warmup_steps in a new run"
             )
         reason = trainer.run()
-    out = group.lead(lambda: averaged(run, recipe) or average(run, progress=progress))
+    out = group.run_on_main(lambda: averaged(run, recipe) or average(run, progress=progress))
     score = read_json(out / "receipt.json")["scores"][0]
     return Trained(
         out,
