@@ -25,7 +25,7 @@ def test_the_verbs_of_the_command_line_are_public_functions_of_the_same_name() -
 
 
 def test_the_verbs_for_word_vectors_are_functions_of_the_same_name() -> None:
-    from yakusu.cli.compress import vectors
+    from yakusu.cli.vectors import vectors
 
     verbs = {command.name or command.callback.__name__ for command in vectors.registered_commands}
     assert verbs == {"compress", "inspect", "evaluate", "neighbours"}

@@ -1,20 +1,20 @@
-"""The baseline: codes learnt by a neural network, with random numbers (Shu and Nakayama 2018).
+"""The baseline: codes learned by a neural network with random numbers (Shu and Nakayama 2018).
 
-There are M codebooks of K vectors. A word is rebuilt by the sum of one vector of each:
+There are M codebooks of K vectors. A word is rebuilt as the sum of one vector of each codebook:
 
-    h = tanh(theta E(w) + b)                 of M K / 2 units
-    a_m = softplus(theta'_m h + b'_m)        how much each of the K codes is meant
-    A_m = softmax(log a_m + Gumbel noise)    nearly one of them, and still with a gradient
+    h = tanh(theta E(w) + b)                 M K / 2 units
+    a_m = softplus(theta'_m h + b'_m)        unnormalised probabilities of the K codes
+    A_m = softmax(log a_m + Gumbel noise)    almost one-hot, but differentiable
     E'(w) = sum_m A_m D_m
     L = mean over words of ||E(w) - E'(w)||^2
 
-The word's m-th code is then the largest of a_m. Codes are numbers without an order: 3 is no nearer
-to 4 than to 9. Used as vectors, as the paper's low "Code" scores do, they mean little.
+The m-th code of a word is the index of the largest a_m. Codes have no order: code 3 is no closer to
+4 than to 9. Used as vectors, as for the paper's low "Code" scores, they mean little.
 
-As in their published code, temperature and learning rate stay, and vectors are not centred.
-Departures: L without the half before it, which Adam does not feel, so that losses compare with
-Eq. 2; 200,000 batches of 128 words, where the code has 200 epochs of 64; first weights that are not
-all within 0.01 of 0, which learn sooner; gradients that are not clipped, as it changed nothing.
+As in their published code, temperature and learning rate are constant, and vectors are not centred.
+Differences: L has no factor 1/2, which Adam ignores, so that losses are comparable with Eq. 2;
+200,000 batches of 128 words instead of 200 epochs with batches of 64; initial weights are not all
+within 0.01 of 0, which trains faster; gradients are not clipped, which made no difference.
 
 V words, H dimensions, M codebooks, K vectors in each, B words of a batch.
 """
@@ -30,21 +30,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from yakusu.compress.blocks import ROWS, Lost
-from yakusu.compress.codes import Codes, Floats, Matrix, refuse_no_matrix
+from yakusu.compress.blocks import ROWS, Loss, Matrix
+from yakusu.compress.codes import Codes, Floats, check_matrix
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 
-_LEAST = 1e-8  # of a, so that no A is 0 / 0
-_SAMPLE = 2048  # words whose loss is shown
-_EVERY = 500  # steps between two showings
+_LEAST = 1e-8  # of a, so that A is never 0 / 0
+_SAMPLE = 2048  # words whose loss is reported
+_EVERY = 500  # steps between two reports
 
 
 @dataclass(frozen=True, eq=False)
 class Gumbel:
-    """What was learnt; it rebuilds vectors: e_w = sum_m codebooks[m, c_m(w)].
+    """Result of `learn`; rebuilds vectors: e_w = sum_m codebooks[m, c_m(w)].
 
-    codes: Of the words, (V, M), from 0.
+    codes: Codes of the words, (V, M), from 0.
     codebooks: D, (M, K, H).
     """
 
@@ -52,22 +52,19 @@ class Gumbel:
     codebooks: npt.NDArray[np.float32]
 
     def rebuild(self, codes: Codes) -> Floats:
-        """The vectors (n, H) of codes (n, M)."""
+        """Return the vectors (n, H) of codes (n, M)."""
         vectors = np.zeros((len(codes), self.codebooks.shape[2]))
         for codebook, chosen in zip(self.codebooks, codes.T, strict=True):
             vectors += codebook[chosen]
         return vectors
 
-    def lost(self, vectors: Matrix, codes: Codes) -> Lost:
-        """Eq. 2, and its share of the variance, for vectors (V, H) and their codes (V, M)."""
-        return Lost.of(vectors, lambda rows: self.rebuild(codes[rows]))
+    def loss(self, vectors: Matrix, codes: Codes) -> Loss:
+        """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""
+        return Loss.of(vectors, lambda rows: self.rebuild(codes[rows]))
 
 
 def ratio(n_words: int, n_columns: int, n_components: int, n_codes: int) -> float:
-    """How many times smaller than float32 vectors, as the paper computes it.
-
-    V H 32 bits, over V M log2 K of codes and M K H 32 of codebooks.
-    """
+    """Compression ratio as the paper computes it: V H 32 / (V M log2 K + M K H 32)."""
     codes = n_words * n_components * math.log2(n_codes)
     return n_words * n_columns * 32 / (codes + n_components * n_codes * n_columns * 32)
 
@@ -84,27 +81,27 @@ def learn(
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
 ) -> Gumbel:
-    """Train encoder and codebooks together, and encode the words.
+    """Train encoder and codebooks jointly, then encode the words.
 
-    The same seed gives the same codes only on one device with as many threads; another seed gives
-    others.
+    The same seed gives the same codes only on the same device with the same number of threads.
 
     Args:
         vectors: E, (V, H), finite; not centred, as in the original.
         n_codebooks: M.
         n_codes: K, at least 2.
-        seed: Of the first weights, the noise and the order of the words.
-        steps: Batches that are learnt from.
+        seed: Seed of the initial weights, the noise and the order of the words.
+        steps: Number of batches.
         batch: B.
-        learning_rate: Of Adam; constant. Where it is large all words can end with the same codes.
-        device: Where torch trains.
-        progress: Watches; is told the loss of some words by the codes they would get now.
+        learning_rate: Learning rate of Adam, constant. If it is too large, all words can end up
+            with the same codes.
+        device: Device to train on.
+        progress: Progress reporter; receives the loss of a sample of words with their codes.
 
     Raises:
-        DataError: M or K does not suit, or the vectors are not finite.
+        DataError: M or K is out of range, or the vectors are not a finite matrix.
     """
-    refuse_no_matrix(vectors)
-    _refuse_sizes(n_codebooks, n_codes)
+    check_matrix(vectors)
+    _check_sizes(n_codebooks, n_codes)
     generator = torch.Generator(device).manual_seed(seed)
     words = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(device)
     network = _Network(words.shape[1], n_codebooks, n_codes, generator)
@@ -114,7 +111,7 @@ def learn(
 
 
 class _Network:
-    """Encoder and codebooks; the biases begin at 0, all else evenly within the root of 1 / rows."""
+    """Encoder and codebooks; biases start at 0, weights uniform within sqrt(1 / rows)."""
 
     def __init__(
         self, n_columns: int, n_codebooks: int, n_codes: int, generator: torch.Generator
@@ -123,49 +120,49 @@ class _Network:
         n_vectors = n_codebooks * n_codes
         units = n_vectors // 2
         shapes = (n_columns, units), (units, n_vectors), (n_vectors, n_columns)
-        self.theta, self.theta_m, self.codebooks = (self._evenly(*shape) for shape in shapes)
+        self.theta, self.theta_m, self.codebooks = (self._uniform(*shape) for shape in shapes)
         self.b, self.b_m = (
             torch.zeros(n, device=generator.device, requires_grad=True) for n in (units, n_vectors)
         )
 
-    def _evenly(self, rows: int, columns: int) -> Tensor:
+    def _uniform(self, rows: int, columns: int) -> Tensor:
         reach = rows**-0.5
         weights = torch.empty(rows, columns, device=self.generator.device)
         return weights.uniform_(-reach, reach, generator=self.generator).requires_grad_()
 
     @property
     def weights(self) -> list[Tensor]:
-        """All that is learnt."""
+        """All trainable tensors."""
         return [self.theta, self.b, self.theta_m, self.b_m, self.codebooks]
 
-    def meant(self, words: Tensor) -> Tensor:
-        """a of some words."""
+    def probabilities(self, words: Tensor) -> Tensor:
+        """Compute a for a batch of words."""
         hidden = torch.addmm(self.b, words, self.theta).tanh()  # (B, M K / 2)
         a = F.softplus(torch.addmm(self.b_m, hidden, self.theta_m)) + _LEAST
         return a.view(-1, *self.shape)  # (B, M, K)
 
     def loss(self, words: Tensor) -> Tensor:
-        """L of some words."""
-        chosen = nearly_one(self.meant(words), self.generator).flatten(1)  # (B, M K)
+        """Compute L for a batch of words."""
+        chosen = nearly_one(self.probabilities(words), self.generator).flatten(1)  # (B, M K)
         return (chosen @ self.codebooks - words).square().sum() / len(words)
 
     @torch.no_grad()
     def encode(self, words: Tensor) -> Gumbel:
-        """The codes that words have now, and the codebooks."""
-        codes = [self.meant(part).argmax(-1).cpu().numpy() for part in words.split(ROWS)]
+        """Return the current codes of words, and the codebooks."""
+        codes = [self.probabilities(part).argmax(-1).cpu().numpy() for part in words.split(ROWS)]
         smallest = np.min_scalar_type(self.shape[1] - 1)
         codebooks = self.codebooks.view(*self.shape, -1).cpu().numpy()
         return Gumbel(np.concatenate(codes).astype(smallest), codebooks)
 
 
 def nearly_one(a: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw A: of each K codes nearly one, code k the likeliest with probability a_k / sum a.
+    """Sample A, almost one-hot over K codes; A_k is the largest with probability a_k / sum a.
 
-    softmax(log a - log e) with exponential e = -log u is a / e over its sum; the sign cancels.
+    softmax(log a - log e) with exponential e = -log u equals a / e, normalised; the sign cancels.
 
     Args:
         a: Positive, (..., K).
-        generator: Of u, on the device of `a`.
+        generator: Generator of u, on the device of `a`.
     """
     shares = a / torch.empty_like(a).uniform_(generator=generator).log_()
     return shares / shares.sum(-1, keepdim=True)
@@ -189,13 +186,12 @@ def _train(
         adam.step()
         if step % _EVERY == 0 or step == steps:
             now = network.encode(sample)
-            tracker.advance(
-                (step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}"
-            )
+            loss = now.loss(vectors, now.codes).per_vector
+            tracker.advance((step - 1) % _EVERY + 1, f"loss {loss:.5f}")
 
 
 def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Without end: all words in a new order each time, but for the few that fill no batch."""
+    """Yield batches forever: each epoch in a new order, without the incomplete last batch."""
     size = min(batch, len(words))
     while True:
         order = torch.randperm(len(words), generator=generator, device=words.device)
@@ -203,9 +199,9 @@ def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[
             yield words[rows]  # (B, H)
 
 
-def _refuse_sizes(n_codebooks: int, n_codes: int) -> None:
+def _check_sizes(n_codebooks: int, n_codes: int) -> None:
     if n_codebooks < 1 or n_codes < 2:
         raise DataError(
-            f"M = {n_codebooks} codebooks of K = {n_codes} vectors tell nothing apart: "
-            f"choose M of 1 or more and K of 2 or more"
+            f"M = {n_codebooks} codebooks of K = {n_codes} vectors are out of range: choose "
+            "M of 1 or more and K of 2 or more"
         )

@@ -5,8 +5,9 @@ factories: models, metrics and tasks register themselves.
 """
 
 import difflib
+import tomllib
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +18,34 @@ class Config(BaseModel):
     """Frozen group of settings; unknown keys and values of another type are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def apply_override(
+    values: dict[str, Any], override: str, *, example: str = "training.max_steps=500"
+) -> None:
+    """Set a key of nested settings, such as "a.b=1".
+
+    Args:
+        values: Parsed TOML; changed in place.
+        override: KEY=VALUE; the value is TOML, and a bare word is a string.
+        example: Shown by the error message.
+
+    Raises:
+        RecipeError: There is no "=", or a part of the key is not a group of keys.
+    """
+    key, separator, text = override.partition("=")
+    if not separator:
+        raise RecipeError(f"--set {override}: write it as key=value, as in --set {example}")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string
+    *groups, last = key.strip().split(".")
+    for group in groups:
+        values = values.setdefault(group, {})
+        if not isinstance(values, dict):
+            raise RecipeError(f"--set {override}: '{group}' is not a group of keys")
+    values[last] = value
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
-from yakusu.config import Config, nearest
+from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.filters import FilterConfig
@@ -111,7 +111,7 @@ def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{name} is not TOML: {error}") from error
     for override in overrides:
-        _apply(values, override)
+        apply_override(values, override)
     try:
         return Recipe.model_validate(_expand(values))
     except ValidationError as error:
@@ -144,24 +144,6 @@ def _find(name: str | Path) -> Path:
         raise RecipeError(f"{name} does not exist: check the path of the recipe")
     known = [str(path.parent / other) for other in recipe_names(str(path.parent))]
     raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
-
-
-def _apply(values: dict[str, Any], override: str) -> None:
-    key, separator, text = override.partition("=")
-    if not separator:
-        raise RecipeError(
-            f"--set {override}: write it as key=value, as in --set training.max_steps=500"
-        )
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a string
-    *groups, last = key.strip().split(".")
-    for group in groups:
-        values = values.setdefault(group, {})
-        if not isinstance(values, dict):
-            raise RecipeError(f"--set {override}: '{group}' is not a group of keys")
-    values[last] = value
 
 
 def _expand(value: Any) -> Any:

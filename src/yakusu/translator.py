@@ -26,7 +26,7 @@ from yakusu.errors import DataError, ModelError
 from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
 from yakusu.model.architectures import build
 from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.model.coded_tables import TableCodes, TableNumbers, TablePlan
+from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan, TablePlan
 from yakusu.model.config import ModelConfig, config_of
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
@@ -34,7 +34,9 @@ from yakusu.search import Hypothesis, SearchConfig, beam_search
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
-_plans: TypeAdapter[list[TableCodes | TableNumbers]] = TypeAdapter(list[TableCodes | TableNumbers])
+_plans: TypeAdapter[list[CodedTablePlan | IntegerTablePlan]] = TypeAdapter(
+    list[CodedTablePlan | IntegerTablePlan]
+)
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 

@@ -1,4 +1,4 @@
-"""Shu and Nakayama's codes: what is known of them without learning much."""
+"""The codes of Shu and Nakayama: known properties that need little training."""
 
 import re
 from contextlib import AbstractContextManager, nullcontext
@@ -15,8 +15,8 @@ from yakusu.errors import DataError
 Floats = npt.NDArray[np.float64]
 
 
-class Watch:
-    """Keeps what a job tells."""
+class Recorder:
+    """Progress reporter that records units and losses."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -25,7 +25,7 @@ class Watch:
     def say(self, text: str) -> None:
         raise AssertionError(text)
 
-    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Watch"]:
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager["Recorder"]:
         return nullcontext(self)
 
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
@@ -33,7 +33,7 @@ class Watch:
         self.losses += map(float, re.findall(r"loss ([\d.]+)", note))
 
 
-def test_a_draw_is_the_softmax_of_log_a_and_gumbel_noise() -> None:
+def test_a_sample_is_the_softmax_of_log_a_plus_gumbel_noise() -> None:
     a = torch.rand(6, 3, 5) + 0.1
     exponential = -torch.rand(a.shape, generator=torch.Generator().manual_seed(9)).log()
     expected = F.softmax(a.log() - exponential.log(), dim=-1)
@@ -41,7 +41,7 @@ def test_a_draw_is_the_softmax_of_log_a_and_gumbel_noise() -> None:
     torch.testing.assert_close(drawn, expected)
 
 
-def test_a_code_is_the_likeliest_as_often_as_its_share_of_a() -> None:
+def test_a_code_is_the_largest_with_probability_proportional_to_a() -> None:
     a = torch.tensor([1.0, 2.0, 5.0]).expand(200_000, 3)
     largest = nearly_one(a, torch.Generator().manual_seed(1)).argmax(-1)
     shares = torch.bincount(largest, minlength=3) / len(largest)
@@ -58,49 +58,49 @@ def test_vectors_are_sums_of_one_vector_of_each_codebook() -> None:
         np.testing.assert_allclose(vectors[word], by_hand, rtol=1e-12)
 
 
-def test_the_loss_is_the_squared_error_of_a_word() -> None:
+def test_the_loss_is_the_squared_error_per_word() -> None:
     codes = np.array([[0], [1], [1]], dtype=np.uint8)
-    learnt = Gumbel(codes, np.array([[[0, 0], [1, 1]]], dtype=np.float32))
-    assert learnt.lost(np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 5.0]]), codes).a_word == 25 / 3
+    learned = Gumbel(codes, np.array([[[0, 0], [1, 1]]], dtype=np.float32))
+    assert learned.loss(np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 5.0]]), codes).per_vector == 25 / 3
 
 
-def test_words_of_eight_kinds_are_told_apart_by_their_codes() -> None:
-    """Each is the sum of one of 4 vectors, one of 2, and a little noise."""
+def test_codes_distinguish_eight_kinds_of_words() -> None:
+    """Each word is the sum of one of 4 vectors, one of 2, and a little noise."""
     rng = np.random.default_rng(5)
     kinds = rng.integers(0, 8, 1500)
     first, second = 0.6 * rng.standard_normal((4, 10)), 0.6 * rng.standard_normal((2, 10))
     vectors = first[kinds // 2] + second[kinds % 2] + 0.01 * rng.standard_normal((1500, 10))
-    watch = Watch()
-    learnt = learn(
+    watch = Recorder()
+    learned = learn(
         vectors, n_codebooks=8, n_codes=4, seed=0, steps=800, learning_rate=5e-3, progress=watch
     )
-    assert learnt.codes.shape == (1500, 8) and learnt.codes.dtype == np.uint8
-    words = [tuple(codes) for codes in learnt.codes.tolist()]
+    assert learned.codes.shape == (1500, 8) and learned.codes.dtype == np.uint8
+    words = [tuple(codes) for codes in learned.codes.tolist()]
     assert len(set(words)) == len(set(zip(words, kinds.tolist(), strict=True)))
-    loss = learnt.lost(vectors, learnt.codes).a_word
+    loss = learned.loss(vectors, learned.codes).per_vector
     assert loss < np.square(vectors - vectors.mean(axis=0)).sum(axis=1).mean() / 200
     assert watch.done == 800 and watch.losses[-1] == pytest.approx(loss, abs=1e-5)
 
 
-def learnt_by(seed: int, vectors: Floats) -> bytes:
-    learnt = learn(vectors, n_codebooks=3, n_codes=4, seed=seed, steps=60, learning_rate=1e-2)
-    return learnt.codes.tobytes() + learnt.codebooks.tobytes()
+def learned_by(seed: int, vectors: Floats) -> bytes:
+    learned = learn(vectors, n_codebooks=3, n_codes=4, seed=seed, steps=60, learning_rate=1e-2)
+    return learned.codes.tobytes() + learned.codebooks.tobytes()
 
 
-def test_the_same_seed_gives_the_same_codes_and_another_seed_others() -> None:
+def test_codes_are_determined_by_the_seed() -> None:
     vectors = np.random.default_rng(2).standard_normal((400, 6))
     before = torch.get_rng_state()
-    one = learnt_by(1, vectors)
-    assert one == learnt_by(1, vectors)
-    assert one[: 400 * 3] != learnt_by(2, vectors)[: 400 * 3]
+    one = learned_by(1, vectors)
+    assert one == learned_by(1, vectors)
+    assert one[: 400 * 3] != learned_by(2, vectors)[: 400 * 3]
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_fewer_words_than_a_batch_are_one_batch() -> None:
+def test_fewer_words_than_a_batch_form_one_batch() -> None:
     vectors = np.random.default_rng(2).standard_normal((5, 3)).astype(np.float32)
     vectors.flags.writeable = False
-    learnt = learn(vectors, n_codebooks=1, n_codes=300, seed=0, steps=3)
-    assert learnt.codes.shape == (5, 1) and learnt.codes.dtype == np.uint16
+    learned = learn(vectors, n_codebooks=1, n_codes=300, seed=0, steps=3)
+    assert learned.codes.shape == (5, 1) and learned.codes.dtype == np.uint16
 
 
 def test_the_ratio_counts_codes_and_codebooks() -> None:
@@ -111,13 +111,13 @@ def test_the_ratio_counts_codes_and_codebooks() -> None:
 @pytest.mark.parametrize(
     ("vectors", "m", "k", "message"),
     [
-        (np.zeros(3), 2, 2, r"shape \(3,\) are no matrix"),
-        (np.zeros((0, 3)), 2, 2, "no matrix"),
+        (np.zeros(3), 2, 2, r"shape \(3,\): expected a matrix"),
+        (np.zeros((0, 3)), 2, 2, "expected a matrix"),
         (np.zeros((3, 3)), 0, 2, "M = 0"),
         (np.zeros((3, 3)), 2, 1, "K = 1"),
         (np.array([[0.0], [np.inf]]), 2, 2, "row 1 is not finite"),
     ],
 )
-def test_what_cannot_be_learnt_is_refused(vectors: Floats, m: int, k: int, message: str) -> None:
+def test_invalid_input_is_rejected(vectors: Floats, m: int, k: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         learn(vectors, n_codebooks=m, n_codes=k, seed=0)

@@ -1,4 +1,4 @@
-"""The codebook by Adam, against alternating least squares and against a step by hand."""
+"""The codebook fitted by Adam, against least squares and against one step by hand."""
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,10 @@ def coded(vectors: Floats) -> Coded:
     return code(vectors, n_components=5, n_codes=4)
 
 
-def test_the_first_step_goes_down_the_gradient_by_the_learning_rate(
+def test_the_first_step_follows_the_gradient_by_the_learning_rate(
     vectors: Floats, coded: Coded
 ) -> None:
-    """Adam's first step is the rate times the sign of the gradient, whatever that is."""
+    """The first step of Adam is the learning rate times the sign of the gradient."""
     start = Codebook.closed(coded)
     rate = 1e-3
     found = fit_by_adam(start, vectors, coded.codes, epochs=1, learning_rate=rate, batch=600)
@@ -46,15 +46,17 @@ def test_the_first_step_goes_down_the_gradient_by_the_learning_rate(
     assert (found.mean == start.mean).all()
 
 
-def test_it_nears_the_least_squares_and_does_not_pass_them(vectors: Floats, coded: Coded) -> None:
+def test_adam_approaches_the_least_squares_solution_from_above(
+    vectors: Floats, coded: Coded
+) -> None:
     closed = Codebook.closed(coded)
     statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
-    least = fit(closed, statistics, rounds=2000).lost(vectors, coded.codes).a_word
-    begin = closed.lost(vectors, coded.codes).a_word
+    least = fit(closed, statistics, rounds=2000).loss(vectors, coded.codes).per_vector
+    begin = closed.loss(vectors, coded.codes).per_vector
     by_epochs = [
         fit_by_adam(closed, vectors, coded.codes, epochs=n, learning_rate=1e-3, batch=64)
-        .lost(vectors, coded.codes)
-        .a_word
+        .loss(vectors, coded.codes)
+        .per_vector
         for n in (5, 20, 60)
     ]
     assert begin > by_epochs[0] > by_epochs[1] > by_epochs[2] >= least * (1 - 1e-6)

@@ -1,4 +1,4 @@
-"""Budgets: the best of all choices by brute force, which honours the wish on all words."""
+"""Budgets: the best choice by brute force, which meets the budget on all vectors."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from yakusu.compress.budget import (
     losses_by_components,
     trade_off,
 )
-from yakusu.compress.codebook import Codebook, compress, ratio
+from yakusu.compress.codebook import Codebook, codes_ratio, fit_by_least_squares
 from yakusu.compress.codes import code
 from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, tiers_from
 from yakusu.compress.storage import EntropyCodes
@@ -42,9 +42,9 @@ def choices(vectors: Floats) -> list[Choice]:
     for k in ALL_CODES:
         for m in range(1, 5):
             coded = code(vectors, n_components=m, n_codes=k)
-            loss = Codebook.closed(coded).lost(vectors, coded.codes).share
+            loss = Codebook.closed(coded).loss(vectors, coded.codes).share
             bits = m * (k - 1).bit_length()
-            found.append(Choice(m, k, bits, ratio(vectors.shape, m, k), loss))
+            found.append(Choice(m, k, bits, codes_ratio(vectors.shape, m, k), loss))
     return found
 
 
@@ -52,7 +52,7 @@ def as_chosen(choice: Choice) -> tuple[int, int]:
     return choice.n_components, choice.n_codes
 
 
-def test_the_trade_off_is_that_of_brute_force(vectors: Floats, choices: list[Choice]) -> None:
+def test_the_trade_off_matches_brute_force(vectors: Floats, choices: list[Choice]) -> None:
     quick = list(trade_off(vectors))
     assert [as_chosen(choice) for choice in quick] == [as_chosen(choice) for choice in choices]
     for one, other in zip(quick, choices, strict=True):
@@ -60,22 +60,24 @@ def test_the_trade_off_is_that_of_brute_force(vectors: Floats, choices: list[Cho
         assert one.loss == pytest.approx(other.loss, rel=1e-6)
 
 
-def test_losses_with_the_first_components_are_those_of_each_alone(vectors: Floats) -> None:
+def test_losses_by_components_match_separate_codebooks(vectors: Floats) -> None:
     losses = losses_by_components(vectors, code(vectors, n_components=4, n_codes=5))
     for m in range(1, 5):
         coded = code(vectors, n_components=m, n_codes=5)
-        expected = Codebook.closed(coded).lost(vectors, coded.codes).share
+        expected = Codebook.closed(coded).loss(vectors, coded.codes).share
         assert losses[m - 1] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 13, 20.5, 32])
-def test_within_bits_none_loses_less(vectors: Floats, choices: list[Choice], bits: float) -> None:
+def test_no_choice_within_the_bits_loses_less(
+    vectors: Floats, choices: list[Choice], bits: float
+) -> None:
     best = min((c for c in choices if c.bits <= bits), key=lambda c: (c.loss, c.bits))
     assert as_chosen(choose_codes(vectors, Budget(bits=bits))) == as_chosen(best)
 
 
 @pytest.mark.parametrize("times", [2, 6, 10.5, 30])
-def test_within_a_ratio_none_loses_less(
+def test_no_choice_within_the_ratio_loses_less(
     vectors: Floats, choices: list[Choice], times: float
 ) -> None:
     best = min((c for c in choices if c.ratio >= times), key=lambda c: (c.loss, c.bits))
@@ -84,24 +86,27 @@ def test_within_a_ratio_none_loses_less(
 
 
 @pytest.mark.parametrize("loss", [0.6, 0.2, 0.05, 0.001])
-def test_within_a_loss_none_is_smaller(vectors: Floats, choices: list[Choice], loss: float) -> None:
+def test_no_choice_within_the_loss_is_smaller(
+    vectors: Floats, choices: list[Choice], loss: float
+) -> None:
     best = max((c for c in choices if c.loss <= loss), key=lambda c: (c.ratio, -c.loss))
     chosen = choose_codes(vectors, Budget(max_loss=loss))
     assert as_chosen(chosen) == as_chosen(best)
-    coded, book = compress(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
-    assert book.lost(vectors, coded.codes).share <= chosen.loss <= loss
+    coded = code(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
+    book = fit_by_least_squares(Codebook.closed(coded), vectors, coded.codes)
+    assert book.loss(vectors, coded.codes).share <= chosen.loss <= loss
 
 
 @pytest.mark.parametrize("loss", [0.1, 0.0005, 0.0001])
-def test_a_sample_that_is_easier_than_all_words_does_not_break_the_wish(
+def test_a_sample_easier_than_all_vectors_does_not_break_the_budget(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, loss: float
 ) -> None:
-    """256 codes hold each of 250 words exactly."""
+    """256 codes represent each of 250 vectors exactly."""
     monkeypatch.setattr(budget_module, "_SAMPLE", 250)
     monkeypatch.setattr(budget_module, "trade_off", partial(trade_off, most=250))
     chosen = choose_codes(vectors, Budget(max_loss=loss))
     coded = code(vectors, n_components=chosen.n_components, n_codes=chosen.n_codes)
-    measured = Codebook.closed(coded).lost(vectors, coded.codes).share
+    measured = Codebook.closed(coded).loss(vectors, coded.codes).share
     assert measured == pytest.approx(chosen.loss, rel=1e-9) and measured <= loss
 
 
@@ -110,7 +115,7 @@ def test_a_sample_that_is_easier_than_all_words_does_not_break_the_wish(
 
 @dataclass(frozen=True)
 class Made:
-    """What a step gives on all words."""
+    """Result of a step on all vectors."""
 
     bits: float
     ratio: float
@@ -119,9 +124,9 @@ class Made:
 
 def made(vectors: Floats, step: float, tiers: tuple[Tier, ...] = ONE_TIER) -> Made:
     rounding = Rounding(vectors, n_components=4, tiers=tiers)
-    numbers = rounding.numbers(step)
-    size = 8 * EntropyCodes.of(numbers, tiers).n_bytes
-    error = np.square(vectors - rounding.lattice(numbers).rebuild(numbers)).sum()
+    integers = rounding.integers(step)
+    size = 8 * EntropyCodes.of(integers, tiers).n_bytes
+    error = np.square(vectors - rounding.lattice(integers).rebuild(integers)).sum()
     variance = np.square(vectors - vectors.mean(axis=0)).sum()
     dense = 32 * vectors.size
     return Made(size / len(vectors), dense / (size + 32 * (4 + 1) * 4), error / variance)
@@ -129,7 +134,7 @@ def made(vectors: Floats, step: float, tiers: tuple[Tier, ...] = ONE_TIER) -> Ma
 
 @pytest.mark.parametrize("tiers", [ONE_TIER, tiers_from((100, 900))], ids=["one", "three"])
 @pytest.mark.parametrize("sample", [40_000, 300])
-def test_a_step_honours_the_wish_on_all_words_and_hardly_more(
+def test_a_step_uses_the_budget_on_all_vectors_almost_completely(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, sample: int, tiers: tuple[Tier, ...]
 ) -> None:
     monkeypatch.setattr(budget_module, "_SAMPLE", sample)
@@ -146,10 +151,10 @@ def test_a_step_honours_the_wish_on_all_words_and_hardly_more(
 
 
 @pytest.mark.parametrize("share", [0.3, 0.05, 0.01])
-def test_a_word_that_the_sample_lacks_costs_no_bits(
+def test_an_outlier_outside_the_sample_costs_no_bits(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
-    """It has as much of the variance as all others together, so the sample's step is too fine."""
+    """It has as much variance as all others together, so the step on the sample is too fine."""
     monkeypatch.setattr(budget_module, "_SAMPLE", 300)
     odd = vectors.copy()
     odd[3] *= np.sqrt(np.square(vectors).sum() / np.square(vectors[3]).sum())
@@ -158,51 +163,55 @@ def test_a_word_that_the_sample_lacks_costs_no_bits(
     assert 0.97 * share < found.loss <= share
 
 
-def test_choices_are_the_same_every_time(vectors: Floats) -> None:
-    for wish in (Budget(bits=12), Budget(ratio=9), Budget(max_loss=0.02)):
-        assert choose_codes(vectors, wish) == choose_codes(vectors.copy(), wish)
-        assert choose_step(vectors, wish) == choose_step(np.asfortranarray(vectors), wish)
+def test_choices_are_deterministic(vectors: Floats) -> None:
+    for limit in (Budget(bits=12), Budget(ratio=9), Budget(max_loss=0.02)):
+        assert choose_codes(vectors, limit) == choose_codes(vectors.copy(), limit)
+        assert choose_step(vectors, limit) == choose_step(np.asfortranarray(vectors), limit)
 
 
-# ---- what cannot be ------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
-def refused(wish: Budget, said: str, choose: Callable[[], Any]) -> Budget:
-    """The wish that can just be had, as the refusal names it."""
+def refused(limit: Budget, said: str, choose: Callable[[], Any]) -> Budget:
+    """The closest possible budget, as the error names it."""
     with pytest.raises(DataError, match=f"{said} cannot be reached: the ") as caught:
         choose()
     best = float(str(caught.value).split()[-1])
-    [(name, value)] = ((name, value) for name, value in vars(wish).items() if value)
+    [(name, value)] = ((name, value) for name, value in vars(limit).items() if value)
     assert best < value if name == "ratio" else best > value
     return Budget(**{name: best})
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("limit", "said"),
     [
-        (Budget(bits=0.5), "0.5 bits a word"),
+        (Budget(bits=0.5), "0.5 bits per vector"),
         (Budget(ratio=1000), "a ratio of 1000"),
         (Budget(max_loss=1e-9), "a loss of 1e-09"),
     ],
 )
-def test_what_no_choice_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
-    choose_codes(vectors, refused(wish, said, lambda: choose_codes(vectors, wish)))
+def test_a_budget_no_choice_meets_is_rejected_with_the_closest_one(
+    vectors: Floats, limit: Budget, said: str
+) -> None:
+    choose_codes(vectors, refused(limit, said, lambda: choose_codes(vectors, limit)))
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("limit", "said"),
     [
-        (Budget(bits=1e-3), "0.001 bits a word"),
+        (Budget(bits=1e-3), "0.001 bits per vector"),
         (Budget(ratio=1000), "a ratio of 1000"),
         (Budget(max_loss=1e-12), "a loss of 1e-12"),
     ],
 )
-def test_what_no_step_reaches_is_refused(vectors: Floats, wish: Budget, said: str) -> None:
-    choose_step(vectors, refused(wish, said, lambda: choose_step(vectors, wish)))
+def test_a_budget_no_step_meets_is_rejected_with_the_closest_one(
+    vectors: Floats, limit: Budget, said: str
+) -> None:
+    choose_step(vectors, refused(limit, said, lambda: choose_step(vectors, limit)))
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "limits",
     [
         {},
         {"bits": 3, "ratio": 2},
@@ -214,8 +223,8 @@ def test_what_no_step_reaches_is_refused(vectors: Floats, wish: Budget, said: st
         {"ratio": math.inf},
     ],
 )
-def test_a_budget_is_exactly_one_wish_that_can_be(wishes: dict[str, float]) -> None:
+def test_a_budget_has_exactly_one_limit_in_range(limits: dict[str, float]) -> None:
     with pytest.raises(
-        DataError, match="give one of bits, ratio and max_loss, greater than 0, and a"
+        DataError, match="give one of bits, ratio and max_loss, greater than 0, and max_loss"
     ):
-        Budget(**wishes)
+        Budget(**limits)

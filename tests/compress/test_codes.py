@@ -18,13 +18,13 @@ Floats = npt.NDArray[np.float64]
 
 @pytest.fixture(scope="module")
 def vectors() -> Floats:
-    """Correlated columns of unlike sizes; the last one is constant."""
+    """Correlated columns of different scales; the last one is constant."""
     rng = np.random.default_rng(3)
     mixed = rng.standard_normal((9000, 12)) @ rng.standard_normal((12, 12))
     return np.column_stack([mixed * np.arange(1, 13), np.full(9000, 0.1)])
 
 
-def test_scores_are_those_of_a_singular_value_decomposition(vectors: Floats) -> None:
+def test_scores_match_a_singular_value_decomposition(vectors: Floats) -> None:
     axes = PrincipalAxes.of(vectors, 5)
     deviation = vectors.std(axis=0, ddof=1)
     normalised = (vectors - vectors.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1)
@@ -38,72 +38,71 @@ def test_scores_are_those_of_a_singular_value_decomposition(vectors: Floats) -> 
     )
 
 
-def test_the_loading_largest_in_magnitude_is_positive(vectors: Floats) -> None:
+def test_the_loading_with_the_largest_magnitude_is_positive(vectors: Floats) -> None:
     loadings = PrincipalAxes.of(vectors, 12).loadings
     assert (loadings[np.abs(loadings).argmax(axis=0), np.arange(12)] > 0).all()
 
 
-def test_codes_do_not_depend_on_threads_or_on_how_the_rows_lie(vectors: Floats) -> None:
+def test_codes_do_not_depend_on_threads_or_memory_order(vectors: Floats) -> None:
     one = code(vectors, n_components=6, n_codes=16, threads=1)
     two = code(np.asfortranarray(vectors), n_components=6, n_codes=16, threads=2)
     assert (one.codes == two.codes).all()
     assert one.codes.dtype == np.uint8
 
 
-def codes_by(kernel: str) -> str:
-    """Of the same vectors by the matrix kernels of another processor."""
-    program = (
-        "import sys, numpy as np; from yakusu.compress.codes import code; "
-        "v = np.random.default_rng(7).standard_normal((4000, 20)).cumsum(axis=1); "
-        "sys.stdout.write(code(v, n_components=20, n_codes=32).codes.tobytes().hex())"
-    )
-    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "OPENBLAS_CORETYPE": kernel}
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, env=environment
-    )
-    return done.stdout.decode()
-
-
-def test_codes_do_not_depend_on_the_matrix_kernels() -> None:
-    found = {codes_by(kernel) for kernel in ("Haswell", "Prescott", "Nehalem", "Zen")}
-    assert len(found) == 1 and len(found.pop()) == 2 * 4000 * 20
-
-
-def codes_in_single_precision_by(kernel: str) -> npt.NDArray[np.uint8]:
-    """200,000 codes by the same steps in float32, whose rounding differs between kernels."""
-    program = """
+PROGRAM = """
 import sys
 import numpy as np
+from yakusu.compress.codes import code
 from yakusu.compress.kmeans import kmeans1d
 
-v = np.random.default_rng(7).standard_normal((10_000, 20)).cumsum(axis=1).astype(np.float32)
+v = np.random.default_rng(7).standard_normal((10_000, 20)).cumsum(axis=1)
+double = code(v, n_components=20, n_codes=32).codes
+
+v = v.astype(np.float32)  # the same steps in single precision
 x = (v - v.mean(axis=0)) / v.std(axis=0, ddof=1)
 axes = np.linalg.eigh(x.T @ x)[1][:, ::-1]
 axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(20)])
 scores = (x @ axes).T
 assert scores.dtype == np.float32
-codes = np.stack([kmeans1d(score.astype(float), 32).codes for score in scores])
-sys.stdout.buffer.write(codes.astype(np.uint8).tobytes())
+single = np.stack([kmeans1d(score.astype(float), 32).codes for score in scores], axis=1)
+sys.stdout.buffer.write(double.astype(np.uint8).tobytes() + single.astype(np.uint8).tobytes())
 """
-    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "OPENBLAS_CORETYPE": kernel}
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, env=environment
-    )
-    return np.frombuffer(done.stdout, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def codes_by_kernel() -> dict[str, npt.NDArray[np.uint8]]:
+    """Codes of 200,000 values in double and in single precision, (2, n), by matrix kernel."""
+    found = {}
+    for kernel in ("Haswell", "Prescott", "Nehalem"):
+        environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "OPENBLAS_CORETYPE": kernel}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, check=True, env=environment
+        )
+        found[kernel] = np.frombuffer(done.stdout, dtype=np.uint8).reshape(2, 200_000)
+    return found
+
+
+def test_codes_do_not_depend_on_the_matrix_kernels(
+    codes_by_kernel: dict[str, npt.NDArray[np.uint8]],
+) -> None:
+    first, *others = (codes[0] for codes in codes_by_kernel.values())
+    assert all((codes == first).all() for codes in others)
 
 
 @pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64")
     or "openblas" not in np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"],  # type: ignore[call-overload, index]
-    reason="the kernels are OpenBLAS's for x86-64",
+    reason="needs the kernels of OpenBLAS for x86-64",
 )
-def test_codes_in_single_precision_would_depend_on_the_matrix_kernels() -> None:
-    haswell, nehalem = (codes_in_single_precision_by(name) for name in ("Haswell", "Nehalem"))
-    assert haswell.size == 200_000
-    assert 0 < (haswell != nehalem).sum() < 20_000
+def test_codes_in_single_precision_depend_on_the_matrix_kernels(
+    codes_by_kernel: dict[str, npt.NDArray[np.uint8]],
+) -> None:
+    different = codes_by_kernel["Haswell"][1] != codes_by_kernel["Nehalem"][1]
+    assert 0 < different.sum() < 20_000
 
 
-def test_a_component_with_few_values_has_as_many_codes(
+def test_a_component_has_no_more_codes_than_distinct_values(
     vectors: Floats, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = np.random.default_rng(1).integers(0, 2, (500, 1)).astype(float)
@@ -118,18 +117,18 @@ def test_all_components_and_codes_rebuild_the_vectors() -> None:
     np.testing.assert_allclose(Codebook.closed(coded).rebuild(coded.codes), vectors, atol=1e-9)
 
 
-def test_fitting_lowers_the_loss_and_its_statistics_know_it(vectors: Floats) -> None:
+def test_fitting_lowers_the_loss_computed_from_the_statistics(vectors: Floats) -> None:
     coded = code(vectors, n_components=6, n_codes=4)
     closed = Codebook.closed(coded)
     statistics = Statistics.of(vectors, coded.codes, closed.mean, 4)
     fitted = fit(closed, statistics)
-    before, after = (book.lost(vectors, coded.codes).a_word for book in (closed, fitted))
+    before, after = (book.loss(vectors, coded.codes).per_vector for book in (closed, fitted))
     assert after < before
     assert loss_by(statistics, fitted.basis, fitted.weights) == pytest.approx(after, rel=1e-9)
     assert loss_by(statistics, closed.basis, closed.weights) == pytest.approx(before, rel=1e-9)
 
 
-def test_fitting_ends_where_no_step_of_either_kind_helps(vectors: Floats) -> None:
+def test_no_change_of_basis_or_weights_improves_a_fitted_codebook(vectors: Floats) -> None:
     coded = code(vectors[:800], n_components=3, n_codes=4)
     statistics = Statistics.of(vectors[:800], coded.codes, coded.axes.mean, 4)
     fitted = fit(Codebook.closed(coded), statistics, rounds=2000)
@@ -143,21 +142,27 @@ def test_fitting_ends_where_no_step_of_either_kind_helps(vectors: Floats) -> Non
 
 @pytest.mark.parametrize(
     ("m", "k", "message"),
-    [(14, 4, "from 1 to 13"), (0, 4, "from 1 to 13"), (3, 1, "K = 1"), (3, 0, "K = 0")],
+    [
+        (14, 4, "from 1 to 13"),
+        (0, 4, "from 1 to 13"),
+        (3, 1, "K = 1 is"),
+        (3, 0, "K = 0 is"),
+        (3, 65_537, "K = 65537 is"),
+    ],
 )
-def test_sizes_that_do_not_suit_are_refused(vectors: Floats, m: int, k: int, message: str) -> None:
+def test_m_or_k_out_of_range_is_rejected(vectors: Floats, m: int, k: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         code(vectors, n_components=m, n_codes=k)
 
 
-def test_a_value_that_is_not_finite_is_named_by_its_row(vectors: Floats) -> None:
+def test_an_error_names_the_row_that_is_not_finite(vectors: Floats) -> None:
     broken = vectors.copy()
     broken[8500, 3] = np.nan
     with pytest.raises(DataError, match="row 8500 is not finite"):
         code(broken, n_components=3, n_codes=4)
 
 
-def test_a_mean_that_is_folded_in_costs_nothing_but_what_lies_outside_the_basis(
+def test_folding_the_mean_loses_only_its_part_outside_the_basis(
     vectors: Floats,
 ) -> None:
     for n_components, same in ((13, True), (6, False)):
@@ -166,8 +171,8 @@ def test_a_mean_that_is_folded_in_costs_nothing_but_what_lies_outside_the_basis(
         folded = book.folded()
         assert (folded.mean == 0).all()
         lost = (
-            folded.lost(vectors + 5, coded.codes).a_word
-            - book.lost(vectors + 5, coded.codes).a_word
+            folded.loss(vectors + 5, coded.codes).per_vector
+            - book.loss(vectors + 5, coded.codes).per_vector
         )
         outside = book.mean - book.basis.T @ np.linalg.lstsq(book.basis.T, book.mean)[0]
         assert (lost < 1e-6) == same

@@ -25,7 +25,7 @@ DRAWS = {
 
 
 def least_error(x: Floats, k: int) -> float:
-    """By the recursion over (clusters, values), with all splits."""
+    """Minimum error by dynamic programming over (clusters, values), with all splits."""
     values, counts = np.unique(x, return_counts=True)
     y = values.astype(np.longdouble) - np.longdouble(values[len(values) // 2])
     weight, moment, square = (
@@ -50,10 +50,10 @@ def error(x: Floats, codes: npt.NDArray[np.int64]) -> float:
 
 
 @pytest.mark.parametrize("kind", DRAWS)
-@pytest.mark.parametrize("seed", range(40))
-def test_no_split_has_a_lesser_error(kind: str, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_no_split_has_a_smaller_error(kind: str, seed: int) -> None:
     rng = np.random.default_rng([seed, *kind.encode()])
-    for _ in range(5):
+    for _ in range(25):
         n = int(rng.integers(1, 45))
         x, k = DRAWS[kind](rng, n), int(rng.integers(1, n + 3))
         found = kmeans1d(x, k)
@@ -89,13 +89,13 @@ def test_ties_take_the_leftmost_split(x: list[float], k: int, codes: list[int]) 
 
 
 @pytest.mark.parametrize("k", [2, 16, 300])
-def test_many_values_are_split_as_well_as_by_the_recursion(k: int) -> None:
-    """Long enough for the price to be looked for on coarse data first."""
+def test_moving_a_border_of_many_values_does_not_lower_the_error(k: int) -> None:
+    """Enough values to estimate the price on coarse data first."""
     rng = np.random.default_rng(4)
     x = rng.standard_t(2, 60_000)
     found = kmeans1d(x, k)
     borders = np.sort([x[found.codes == code].min() for code in range(k)])
-    for code in range(1, k):  # moving any one border to a neighbouring value does not help
+    for code in range(1, k):  # to a neighbouring value
         ordered = np.sort(x[(found.codes == code - 1) | (found.codes == code)])
         at = int(np.searchsorted(ordered, borders[code]))
         errors = [
@@ -108,7 +108,7 @@ def test_many_values_are_split_as_well_as_by_the_recursion(k: int) -> None:
             assert sum(errors[2:4]) <= min(sum(errors[:2]), sum(errors[4:])) * (1 + 1e-12)
 
 
-def test_the_order_of_the_values_changes_nothing() -> None:
+def test_the_result_does_not_depend_on_the_order_of_the_values() -> None:
     rng = np.random.default_rng(5)
     x, order = rng.standard_normal(20_000), rng.permutation(20_000)
     one, other = kmeans1d(x, 40), kmeans1d(x[order], 40)
@@ -126,14 +126,20 @@ def test_the_order_of_the_values_changes_nothing() -> None:
         ([np.inf], 1, "not all finite"),
     ],
 )
-def test_what_cannot_be_split_is_refused(x: list[float], k: int, message: str) -> None:
+def test_invalid_values_are_rejected(x: list[float], k: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         kmeans1d(x, k)
 
 
 @pytest.mark.parametrize("exponent", [-1000, -560, 0, 660, 1020])
-def test_values_far_from_1_are_split_as_those_near_it(exponent: int) -> None:
+def test_very_small_and_very_large_values_are_split_like_others(exponent: int) -> None:
     near = np.array([0.0, 1, 5, 5.1, 9])
     far = kmeans1d(np.ldexp(near, exponent), 2)
     assert far.codes.tolist() == [0, 0, 1, 1, 1]
     assert (far.centroids == np.ldexp(kmeans1d(near, 2).centroids, exponent)).all()
+
+
+def test_minus_zero_and_zero_are_one_value() -> None:
+    found = kmeans1d([-0.0, 0.0, 1.0], 3)
+    assert found.codes.tolist() == [0, 0, 1]
+    assert not np.signbit(found.centroids).any()

@@ -9,11 +9,11 @@ import torch
 import torch._dynamo
 from torch import Tensor
 
-from yakusu.compress.codebook import compress
-from yakusu.compress.storage import PackedCodes
+from yakusu.compress.compressor import CodebookCompressor
 from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
-from yakusu.model.coded_tables import CodedTable, TableCodes, TableName
+from yakusu.model.coded_tables import CodedTablePlan, TableName
+from yakusu.pipeline.tables import table_of
 
 V, B, S = 12, 5, 9
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -52,9 +52,8 @@ def coded(model: Seq2Seq) -> Seq2Seq:
     """Replace every table of a model by a coded table."""
     for name in typing.get_args(TableName):
         vectors = getattr(model, name).weight.detach()[:-1]
-        found, book = compress(vectors[2:].double().numpy(), n_components=9, n_codes=5)
-        table = CodedTable.of(vectors[:2], PackedCodes.of(found.codes, 5), book)
-        TableCodes(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
+        table = table_of(vectors[:2], CodebookCompressor(9, 5).fit(vectors.numpy()).compressed_)
+        CodedTablePlan(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
     return model
 
 

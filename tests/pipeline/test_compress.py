@@ -1,4 +1,4 @@
-"""Compressed translators: what is compressed, what it costs, and what loads it."""
+"""Compression of translators: what is compressed, what it costs, and what loads the result."""
 
 import itertools
 import os
@@ -14,17 +14,17 @@ import torch
 from safetensors.torch import load_file
 
 import yakusu
-from yakusu.compress.budget import Budget
-from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, NumbersWithin
+from yakusu.compress.config import CompressConfig, Stack
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
-from yakusu.errors import DataError, ModelError, RunError
+from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import json_text, read_json
 from yakusu.metrics import Score
-from yakusu.model.coded_tables import CodedTable, NumberTable
+from yakusu.model.coded_tables import CodedTable, IntegerTable
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
-from yakusu.pipeline.compress import Side
+from yakusu.pipeline.tables import _compressed
+from yakusu.progress import Silent
 from yakusu.search import SearchConfig
 from yakusu.translator import Translator, save_translator
 
@@ -40,7 +40,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture
 def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A translator of nonsense, three-way tied unless a test says otherwise."""
+    """An untrained translator; three-way tied unless a test sets another parameter."""
     torch.manual_seed(0)
     config = TransformerConfig(
         n_layers=1, d_model=16, d_ff=32, n_heads=2, tied=getattr(request, "param", "three-way")
@@ -63,13 +63,17 @@ def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) 
     return tmp_path / "model"
 
 
-def compressed(saved: Path, **options: Any) -> tuple[yakusu.Translator, Any]:
-    made = yakusu.compress_translator(saved, saved.parent / "small", **options)
+def compressed(
+    saved: Path, config: CompressConfig | None = None, **options: Any
+) -> tuple[yakusu.Translator, Any]:
+    """Compress into the folder `small`, without exact vectors by default."""
+    config = config or CompressConfig(exact=0)
+    made = yakusu.compress_translator(saved, saved.parent / "small", config=config, **options)
     return Translator.load(saved.parent / "small"), made
 
 
 @pytest.mark.parametrize(
-    ("saved", "sides", "coded", "groups"),
+    ("saved", "stacks", "coded", "groups"),
     [
         ("three-way", ("encoder", "decoder"), "sto", [("src_table", "tgt_table", "output_table")]),
         ("three-way", ("encoder",), "s", [("src_table",)]),
@@ -79,10 +83,10 @@ def compressed(saved: Path, **options: Any) -> tuple[yakusu.Translator, Any]:
     ],
     indirect=["saved"],
 )
-def test_a_side_is_its_tables_and_tied_ones_stay_one(
-    saved: Path, sides: tuple[Side, ...], coded: str, groups: list[tuple[str, ...]]
+def test_tied_tables_of_the_compressed_stacks_stay_one_table(
+    saved: Path, stacks: tuple[Stack, ...], coded: str, groups: list[tuple[str, ...]]
 ) -> None:
-    translator, made = compressed(saved, sides=sides, method=ByCodes(n_codes=4))
+    translator, made = compressed(saved, CompressConfig(stacks=stacks, k=4, exact=0))
     for name in ("src_table", "tgt_table", "output_table"):
         kind = CodedTable if name[0] in coded else DenseTable
         assert isinstance(getattr(translator.model, name), kind), name
@@ -91,9 +95,9 @@ def test_a_side_is_its_tables_and_tied_ones_stay_one(
         assert len({id(getattr(translator.model, name)) for name in group}) == 1
 
 
-def test_many_codes_translate_as_before(saved: Path) -> None:
+def test_as_many_codes_as_vectors_change_no_translation(saved: Path) -> None:
     before = list(Translator.load(saved).stream(SENTENCES))
-    translator, made = compressed(saved, method=ByCodes(n_codes=47))  # as many as there are vectors
+    translator, made = compressed(saved, CompressConfig(k=47, exact=0))
     assert made.tables[0].loss < 1e-12
     after = list(translator.stream(SENTENCES))
     assert [best[0].text for best in after] == [best[0].text for best in before]
@@ -102,8 +106,8 @@ def test_many_codes_translate_as_before(saved: Path) -> None:
     )
 
 
-def test_logits_are_those_of_the_rebuilt_vectors(saved: Path) -> None:
-    translator, _ = compressed(saved, method=ByCodes(5, 3), n_exact=7)
+def test_logits_are_products_with_the_rebuilt_vectors(saved: Path) -> None:
+    translator, _ = compressed(saved, CompressConfig(m=5, k=3, exact=7))
     table, dense = translator.model.output_table, Translator.load(saved).model.output_weight
     ids = torch.arange(len(dense))
     vectors = table(ids)
@@ -113,27 +117,26 @@ def test_logits_are_those_of_the_rebuilt_vectors(saved: Path) -> None:
     torch.testing.assert_close(table.logits(hidden), hidden @ vectors[:-1].T)
 
 
-@pytest.mark.parametrize("method", [CodesWithin, NumbersWithin])
+@pytest.mark.parametrize("method", ["codes", "integers"])
 @pytest.mark.parametrize("n_exact", [0, 3])
-def test_a_ratio_that_is_asked_for_is_kept_exact_vectors_counted(
-    saved: Path, method: Any, n_exact: int
-) -> None:
-    table = compressed(saved, method=method(Budget(ratio=1.7)), n_exact=n_exact)[1].tables[0]
+def test_a_ratio_is_reached_including_exact_vectors(saved: Path, method: Any, n_exact: int) -> None:
+    config = CompressConfig(method=method, ratio=1.7, exact=n_exact)
+    table = compressed(saved, config)[1].tables[0]
     assert 1.7 <= table.ratio < 2.4
 
 
-@pytest.mark.parametrize("method", [CodesWithin, NumbersWithin])
-def test_what_is_said_to_be_the_most_can_be_had(saved: Path, method: Any) -> None:
-    with pytest.raises(DataError, match="a ratio of 9 cannot be reached: the most is ") as caught:
-        compressed(saved, method=method(Budget(ratio=9)), n_exact=6)
+@pytest.mark.parametrize("method", ["codes", "integers"])
+def test_the_maximum_ratio_in_an_error_can_be_reached(saved: Path, method: Any) -> None:
+    with pytest.raises(DataError, match="ratio of 9 cannot be reached: the maximum is ") as caught:
+        compressed(saved, CompressConfig(method=method, ratio=9, exact=6))
     most = float(str(caught.value).split()[-1])
-    table = compressed(saved, method=method(Budget(ratio=most)), n_exact=6)[1].tables[0]
+    table = compressed(saved, CompressConfig(method=method, ratio=most, exact=6))[1].tables[0]
     assert most <= table.ratio < 1.1 * most
 
 
 @pytest.mark.parametrize("n_exact", [0, 9])
-def test_bits_and_ratio_of_whole_numbers_are_those_of_the_file(saved: Path, n_exact: int) -> None:
-    _, made = compressed(saved, method=ByNumbers(1.0), n_exact=n_exact)
+def test_bits_and_ratio_of_integers_are_measured_on_the_file(saved: Path, n_exact: int) -> None:
+    _, made = compressed(saved, CompressConfig(method="integers", step=1.0, exact=n_exact))
     stored = load_file(saved.parent / "small" / "model.safetensors")
     parts = {name.rpartition(".")[2]: t.nbytes for name, t in stored.items() if "_table." in name}
     table = made.tables[0]
@@ -141,57 +144,60 @@ def test_bits_and_ratio_of_whole_numbers_are_those_of_the_file(saved: Path, n_ex
     assert table.ratio == pytest.approx(4 * 47 * 16 / sum(parts.values()))
 
 
-@pytest.mark.parametrize("budget", [Budget(ratio=1.01), Budget(bits=1000), Budget(max_loss=1e-4)])
-def test_a_wish_that_finer_numbers_would_exceed_is_honoured_by_those_of_eight_bits(
-    saved: Path, budget: Budget
+@pytest.mark.parametrize("budget", [{"ratio": 1.01}, {"bits": 1000}, {"max_loss": 1e-4}], ids=str)
+def test_a_generous_budget_uses_integers_of_at_most_8_bits(
+    saved: Path, budget: dict[str, float]
 ) -> None:
-    translator, made = compressed(saved, method=NumbersWithin(budget))
+    translator, made = compressed(saved, CompressConfig(method="integers", **budget))
     table = translator.model.output_table
-    assert isinstance(table, NumberTable) and table.numbers.abs().max() <= 127
+    assert isinstance(table, IntegerTable) and table.numbers.abs().max() <= 127
     assert made.tables[0].loss < 1e-3
 
 
 @pytest.mark.parametrize("n_codes", [2, 4])
-def test_exact_pieces_take_nothing_from_the_codebook_of_the_others(
-    saved: Path, n_codes: int
-) -> None:
+def test_exact_vectors_do_not_change_the_codebook_of_the_others(saved: Path, n_codes: int) -> None:
     ids = torch.arange(20, 47)
-    some = compressed(saved, method=ByCodes(n_codes=n_codes), n_exact=20)[0].model.src_table(ids)
+    some = compressed(saved, CompressConfig(k=n_codes, exact=20))[0].model.src_table(ids)
     shutil.rmtree(saved.parent / "small")
-    none = compressed(saved, method=ByCodes(n_codes=n_codes))[0].model.src_table(ids)
+    none = compressed(saved, CompressConfig(k=n_codes, exact=0))[0].model.src_table(ids)
     assert torch.equal(some, none)
 
 
 @pytest.mark.parametrize("saved", ["three-way", "none"], indirect=True)
-def test_whole_numbers_translate_as_the_vectors_that_they_stand_for(saved: Path) -> None:
-    translator, made = compressed(saved, method=ByNumbers(0.1), n_exact=4, int8=True)
+def test_integers_translate_like_the_vectors_that_they_represent(saved: Path) -> None:
+    translator, made = compressed(
+        saved, CompressConfig(method="integers", step=0.1, exact=4, int8=True)
+    )
     table = translator.model.output_table
-    assert isinstance(table, NumberTable) and table.numbers.dtype == torch.int8
+    assert isinstance(table, IntegerTable) and table.numbers.dtype == torch.int8
     hidden = torch.randn(6, 16, generator=torch.Generator().manual_seed(1))
     expected = hidden @ table(torch.arange(47)).T
     assert (table.logits(hidden) - expected).abs().max() < 0.02 * expected.abs().max()
     again = Translator.load(saved.parent / "small")
     assert torch.equal(again.model.output_table.logits(hidden), table.logits(hidden))
     assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))
-    assert f"{made.tables[0].plan.n_components} whole numbers" in str(made.tables[0])
+    assert made.tables[0].plan.n_components == 16
 
 
-def test_one_by_one_or_together_the_same_translations(saved: Path) -> None:
-    translator, _ = compressed(saved, method=ByCodes(n_codes=4), n_exact=8)
+def test_translations_do_not_depend_on_the_batch(saved: Path) -> None:
+    translator, _ = compressed(saved, CompressConfig(k=4, exact=8))
     together = list(translator.stream(SENTENCES, batch=64))
     assert list(translator.stream(SENTENCES, batch=1)) == together
 
 
-def test_the_same_bytes_every_time(saved: Path) -> None:
+def test_compressing_twice_gives_the_same_bytes(saved: Path) -> None:
     for name in ("one", "two"):
-        yakusu.compress_translator(saved, saved.parent / name, method=ByCodes(n_codes=4), int8=True)
+        config = CompressConfig(k=4, exact=0, int8=True)
+        yakusu.compress_translator(saved, saved.parent / name, config=config)
     for path in (saved.parent / "one").iterdir():
         assert path.read_bytes() == (saved.parent / "two" / path.name).read_bytes()
 
 
-def test_int8_keeps_every_matrix_to_half_a_step_of_its_row(saved: Path) -> None:
+def test_int8_changes_a_weight_by_at_most_half_a_step_of_its_row(saved: Path) -> None:
     before = Translator.load(saved).model.weights()
-    after = compressed(saved, sides=("encoder",), int8=True)[0].model.weights()
+    after = compressed(saved, CompressConfig(stacks=("encoder",), exact=0, int8=True))[
+        0
+    ].model.weights()
     for name, tensor in before.items():
         if tensor.ndim == 2:
             step = tensor.abs().amax(dim=1, keepdim=True) / 127
@@ -200,25 +206,24 @@ def test_int8_keeps_every_matrix_to_half_a_step_of_its_row(saved: Path) -> None:
             assert (after[name] == tensor).all(), name
 
 
-def test_int8_leaves_coded_tables_and_exact_vectors_as_they_are(saved: Path) -> None:
+def test_int8_does_not_change_coded_tables_and_exact_vectors(saved: Path) -> None:
     dense = Translator.load(saved).model.output_weight
-    translator, made = compressed(saved, method=ByCodes(n_codes=47), n_exact=5, int8=True)
+    translator, made = compressed(saved, CompressConfig(k=47, exact=5, int8=True))
     vectors = translator.model.src_table(torch.arange(48))
     assert (vectors[:5] == dense[:5]).all()
     torch.testing.assert_close(vectors, dense.detach(), atol=1e-6, rtol=1e-5)
     assert made.tables[0].loss < 1e-12
 
 
-def test_vectors_that_stay_exact_lose_nothing(saved: Path) -> None:
-    method = ByCodes(n_codes=2)
-    none = compressed(saved, method=method)[1].tables[0].loss
+def test_exact_vectors_lose_nothing(saved: Path) -> None:
+    none = compressed(saved, CompressConfig(k=2, exact=0))[1].tables[0].loss
     shutil.rmtree(saved.parent / "small")
-    most = compressed(saved, method=method, n_exact=45)[1].tables[0]
-    assert most.loss < 0.1 * none and most.ratio < 1.1  # of two vectors
+    most = compressed(saved, CompressConfig(k=2, exact=45))[1].tables[0]
+    assert most.loss < 0.1 * none and most.ratio < 1.1  # two vectors have codes
 
 
-def test_logits_follow_weights_that_change(saved: Path) -> None:
-    table = compressed(saved, method=ByCodes(n_codes=4))[0].model.output_table
+def test_logits_follow_changed_weights(saved: Path) -> None:
+    table = compressed(saved, CompressConfig(k=4, exact=0))[0].model.output_table
     hidden = torch.ones(3, 16)
     table.logits(hidden)
     assert isinstance(table, CodedTable)
@@ -226,21 +231,19 @@ def test_logits_follow_weights_that_change(saved: Path) -> None:
     torch.testing.assert_close(table.logits(hidden), hidden @ table(torch.arange(47)).T)
 
 
-def test_bleu_is_that_of_evaluate_and_of_the_language_of_the_file(
-    saved: Path, tmp_path: Path
-) -> None:
+def test_bleu_equals_evaluate_in_the_language_of_the_file(saved: Path, tmp_path: Path) -> None:
     references = tmp_path / "truth.ja"
     references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
-    _, made = compressed(saved, method=ByCodes(n_codes=4), src=SENTENCES[:5], references=references)
+    config = CompressConfig(k=4, exact=0)
+    _, made = compressed(saved, config, src=SENTENCES[:5], references=references)
     expected = yakusu.evaluate(saved, references, src=SENTENCES[:5])[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
 
-def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
+def test_ratios_sizes_and_scores_are_reported(saved: Path) -> None:
     lines = Translator.load(saved).translate(SENTENCES[:5])
-    _, made = compressed(
-        saved, method=ByCodes(8, 4), n_exact=2, src=SENTENCES[:5], references=lines
-    )
+    config = CompressConfig(m=8, k=4, exact=2)
+    _, made = compressed(saved, config, src=SENTENCES[:5], references=lines)
     dense = 32 * 47 * 16
     table = made.tables[0]
     assert (table.n_words, table.width, table.plan.n_exact) == (47, 16, 2)
@@ -252,64 +255,99 @@ def test_ratios_sizes_and_scores_are_said(saved: Path) -> None:
     assert facts["scores"] == [str(made.scores[0]), str(made.scores[1])]
 
 
-def test_card_and_receipt_tell_of_it(saved: Path) -> None:
-    compressed(saved, method=ByCodes(n_codes=4), int8=True)
+def test_model_card_and_receipt_describe_the_compression(saved: Path) -> None:
+    config = CompressConfig(k=4, exact=0, int8=True)
+    compressed(saved, config)
     facts = read_json(saved.parent / "small" / "receipt.json")
     assert facts["seed"] == 1 and facts["compressed"]["int8"] is True
+    assert CompressConfig(**facts["compressed"]["settings"]) == config
     manifest = read_json(saved / "manifest.json")
     assert facts["compressed"]["from"] == manifest["files"]["model.safetensors"]["sha256"]
     card = (saved.parent / "small" / "README.md").read_text()
     assert "src_table = tgt_table = output_table: 47 x 16 numbers as 16 codes of 4" in card
-    assert "all other matrices: 8 bits a number" in card
+    assert "all other matrices: 8 bits" in card
     assert card.index("## Compressed") < card.index("## How to use it")
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("settings", "error", "message"),
     [
-        ({"method": ByCodes(17)}, DataError, "M = 17 components cannot be taken of 16 dimensions"),
-        ({"method": ByCodes(n_codes=1)}, DataError, "K = 1 codes tell nothing apart"),
+        ({"m": 17, "exact": 0}, DataError, "M = 17 is out of range for vectors of 16 dimensions"),
         (
-            {"method": CodesWithin(Budget(ratio=99))},
+            {"ratio": 99, "exact": 0},
             DataError,
-            r"src_table = tgt_table = output_table, 47 x 16: a ratio of 99 cannot .* most is ",
+            r"src_table = tgt_table = output_table, 47 x 16: a ratio of 99 cannot .* maximum is ",
         ),
-        ({"n_exact": 46}, DataError, "46 exact ids leave none of the 47: leave 2 or more"),
-        ({"method": ByNumbers(1e-3)}, DataError, "do not fit into 8 bits: take a step at least"),
+        ({"exact": 46}, DataError, r"compress\.exact = 46 leaves fewer than 2 of 47 vectors"),
+        ({}, DataError, r"compress\.exact = 128 leaves fewer than 2 of 47 vectors"),
         (
-            {"method": NumbersWithin(Budget(ratio=5)), "n_exact": 10},
+            {"method": "integers", "step": 1e-3},
             DataError,
-            r"a ratio of 5 cannot be reached: the most is ",  # 10 of 47 alone are a fifth
+            "do not fit into 8 bits: choose a step at least",
         ),
-        ({"src": ["a"], "references": ["b", "c"]}, DataError, "1 sentences and 2 references"),
-        ({"sides": ()}, DataError, "name a side, and 0 or more"),
-        ({"n_exact": -1}, DataError, "name a side, and 0 or more"),
-        ({"method": ByCodes(n_codes=65537)}, DataError, "K = 65537 codes are too many"),
-        ({"src": ["a"]}, DataError, "sentences and references go together"),
-        ({"src": Path("nowhere"), "references": ["a"]}, DataError, "nowhere does not exist"),
+        (
+            {"method": "integers", "ratio": 5, "exact": 10},
+            DataError,
+            r"a ratio of 5 cannot be reached: the maximum is ",  # 10 of 47 are a fifth
+        ),
+        ({"half": True}, RecipeError, r"compress\.half has no effect on a translator"),
+        (
+            {"method": "integers", "tiers": (9,)},
+            RecipeError,
+            r"compress\.tiers has no effect on a translator",
+        ),
     ],
 )
-def test_what_does_not_suit_is_refused_and_nothing_is_written(
-    saved: Path, options: dict[str, Any], error: type[Exception], message: str
+def test_settings_that_do_not_fit_are_rejected_before_writing(
+    saved: Path, settings: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        compressed(saved, **options)
+        compressed(saved, CompressConfig(**settings))
     assert not (saved.parent / "small").exists()
 
 
-def test_a_compressed_model_or_a_folder_that_is_there_is_refused(saved: Path) -> None:
-    compressed(saved, method=ByCodes(n_codes=4))
-    with pytest.raises(RunError, match="small is there already"):
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"src": ["a"], "references": ["b", "c"]}, "1 sentences and 2 references"),
+        ({"src": ["a"]}, "src and references are needed together"),
+        ({"src": Path("nowhere"), "references": ["a"]}, "nowhere does not exist"),
+    ],
+)
+def test_texts_that_do_not_fit_are_rejected_before_writing(
+    saved: Path, texts: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        compressed(saved, **texts)
+    assert not (saved.parent / "small").exists()
+
+
+def test_a_weight_that_is_not_finite_is_rejected(saved: Path) -> None:
+    model = Translator.load(saved).model
+    with torch.no_grad():
+        model.src_table.weight[3, 2] = torch.nan
+    weight = model.src_table.weight.detach()[:-1]
+    with pytest.raises(DataError, match="row 3 is not finite"):
+        _compressed(CompressConfig(), weight, 0, Silent())
+
+
+def test_a_compressed_model_or_an_existing_folder_is_rejected(saved: Path) -> None:
+    compressed(saved, CompressConfig(k=4, exact=0))
+    with pytest.raises(RunError, match="small exists: choose another folder"):
         compressed(saved)
     with pytest.raises(ModelError, match="small is compressed already"):
         yakusu.compress_translator(saved.parent / "small", saved.parent / "smaller")
 
 
-@pytest.mark.parametrize("method", [ByCodes(n_codes=4), ByNumbers(0.2)], ids=["codes", "numbers"])
-def test_a_compressed_translator_needs_nothing_of_what_compressed_it(
-    saved: Path, method: Any
+@pytest.mark.parametrize(
+    "config",
+    [CompressConfig(k=4, exact=0), CompressConfig(method="integers", step=0.2)],
+    ids=["codes", "integers"],
+)
+def test_a_compressed_translator_runs_without_the_libraries_of_compression(
+    saved: Path, config: CompressConfig
 ) -> None:
-    translator, _ = compressed(saved, method=method)
+    translator, _ = compressed(saved, config)
     program = (
         "import sys\n"
         "for name in ('numba', 'scipy', 'sklearn', 'constriction', 'matplotlib'):\n"
@@ -327,8 +365,8 @@ def test_a_compressed_translator_needs_nothing_of_what_compressed_it(
     assert done.stdout.rstrip("\n") == translator.translate(["the red boat"])[0]
 
 
-def test_a_coded_table_lies_in_as_few_bytes_as_it_says(saved: Path) -> None:
-    translator, _ = compressed(saved, method=ByCodes(10, 8))
+def test_codes_of_a_table_are_packed_into_bytes(saved: Path) -> None:
+    translator, _ = compressed(saved, CompressConfig(m=10, k=8, exact=0))
     table = translator.model.src_table
     assert isinstance(table, CodedTable)
     assert table.packed.shape == (47, 4)  # 30 bits

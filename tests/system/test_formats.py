@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import yakusu
+from yakusu.compress.config import CompressConfig
 from yakusu.vectors import open_compressed
+from yakusu.vectors.verbs import compress as compress_vectors
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
@@ -97,3 +100,40 @@ def test_word_vectors_open_to_the_same_floats(name: str) -> None:
         assert hashlib.sha256(vectors.dense().tobytes()).hexdigest() == expected["dense"]
     nearest = vectors.most_similar("w1", topn=3)
     assert [f"{cosine:.4f}\t{word}" for word, cosine in nearest] == expected["neighbours"]
+
+
+# ---- compressing the same input gives the same bytes --------------------------------------------
+
+VECTOR_CONFIGS = {  # the options recorded in expected.json, as settings
+    "codes.ykv": CompressConfig(k=8, m=6),
+    "codes-256.ykv": CompressConfig(k=256),
+    "half-folded.ykv": CompressConfig(k=4, half=True, mean="folded"),
+    "closed.ykv": CompressConfig(k=5, fit="closed"),
+    "adam.ykv": CompressConfig(k=4, fit="adam"),
+    "budget-codes.ykv": CompressConfig(ratio=6),
+    "integers.ykv": CompressConfig(method="integers", step=0.5),
+    "integers-half.ykv": CompressConfig(method="integers", bits=24, half=True),
+    "tiers.ykv": CompressConfig(method="integers", max_loss=0.05, tiers=(50, 150), whitening=0.2),
+}
+MODEL_CONFIGS = {
+    "codes": CompressConfig(exact=8, k=4, m=8),
+    "integers": CompressConfig(method="integers", step=0.4, int8=True),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_word_vectors_compress_to_the_same_bytes(name: str, tmp_path: Path) -> None:
+    compress_vectors(FILES / "vectors.txt", tmp_path / name, config=VECTOR_CONFIGS[name])
+    if SAME_MACHINE:
+        assert digest(tmp_path / name) == EXPECTED["vectors"][name]["file"]
+    found, before = open_compressed(tmp_path / name), open_compressed(FILES / name)
+    np.testing.assert_allclose(found.dense(), before.dense(), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MODEL_CONFIGS)
+def test_a_translator_compresses_to_the_same_bytes(name: str, tmp_path: Path) -> None:
+    out = tmp_path / name
+    yakusu.compress_translator(FILES / "transformer", out, config=MODEL_CONFIGS[name])
+    if SAME_MACHINE:
+        assert digest(out / "model.safetensors") == EXPECTED["compressed"][name]
+    assert (out / "config.json").read_bytes() == (FILES / name / "config.json").read_bytes()

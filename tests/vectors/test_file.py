@@ -1,4 +1,4 @@
-"""The file of compressed vectors: read as written, or refused and named."""
+"""The file of compressed vectors: read as written, or rejected with its name."""
 
 import hashlib
 import struct
@@ -24,7 +24,7 @@ HEADER, ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 
 
 def single(rng: np.random.Generator, *shape: int) -> Floats:
-    """Numbers that float32 holds."""
+    """Random numbers that float32 represents exactly."""
     return rng.standard_normal(shape).astype(np.float32).astype(np.float64)
 
 
@@ -39,7 +39,7 @@ def packed(codes: Any, k: int) -> PackedCodes:
     return PackedCodes.of(codes, k)
 
 
-def by_numbers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVectors:
+def by_integers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVectors:
     rng = np.random.default_rng(n_words)
     tiers = tiers_from((n_words // 2,) if n_words > 1 else ())
     numbers = 2 * (9 * rng.standard_normal((n_words, m))).round().astype(np.int16)
@@ -67,13 +67,13 @@ def signed(data: bytearray) -> bytes:
     return bytes(data[:-32]) + hashlib.sha256(data[:-32]).digest()
 
 
-@pytest.fixture(params=[by_codes, by_numbers])
+@pytest.fixture(params=[by_codes, by_integers])
 def make(request: pytest.FixtureRequest) -> Make:
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("n_words", [1, 2, 255, 257, 8193])
-def test_what_is_opened_is_what_was_written(make: Make, tmp_path: Path, n_words: int) -> None:
+def test_opening_returns_what_was_written(make: Make, tmp_path: Path, n_words: int) -> None:
     vectors = make(n_words)
     read = write_compressed(tmp_path / "v.ykv", vectors)
     assert list(read) == list(vectors)
@@ -84,13 +84,13 @@ def test_what_is_opened_is_what_was_written(make: Make, tmp_path: Path, n_words:
 
 @pytest.mark.parametrize("k", [2, 3, 16, 256, 257, 1000])
 @pytest.mark.parametrize("m", [1, 3, 8])
-def test_any_number_of_codes_and_components(tmp_path: Path, k: int, m: int) -> None:
+def test_any_number_of_codes_and_components_is_restored(tmp_path: Path, k: int, m: int) -> None:
     vectors = by_codes(20, m, k)
     read = write_compressed(tmp_path / "v.ykv", vectors)
     assert (read.dense() == vectors.dense()).all()
 
 
-def test_the_same_vectors_are_the_same_bytes_and_a_copy_of_what_was_read_too(
+def test_the_same_vectors_give_the_same_bytes_also_after_reading(
     make: Make, tmp_path: Path
 ) -> None:
     read = write_compressed(tmp_path / "a", make())
@@ -99,7 +99,7 @@ def test_the_same_vectors_are_the_same_bytes_and_a_copy_of_what_was_read_too(
     assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
 
 
-def test_half_precision_rounds_the_codebook_and_nothing_else(make: Make, tmp_path: Path) -> None:
+def test_half_precision_rounds_only_the_codebook(make: Make, tmp_path: Path) -> None:
     vectors = make()
     write_compressed(tmp_path / "whole", vectors)
     half = write_compressed(tmp_path / "half", vectors, precision="float16")
@@ -134,8 +134,8 @@ def test_the_header_is_as_documented(tmp_path: Path) -> None:
     assert arrays["text"][2] == "".join(vectors).encode()
 
 
-def test_the_header_of_whole_numbers_is_as_documented(tmp_path: Path) -> None:
-    vectors = by_numbers(600, m=5)
+def test_the_header_of_integers_is_as_documented(tmp_path: Path) -> None:
+    vectors = by_integers(600, m=5)
     write_compressed(tmp_path / "v", vectors)
     data = (tmp_path / "v").read_bytes()
     assert HEADER.unpack_from(data) == (b"YAKUSUV1", 1, 2, 600, 6, 5, 0, 11)
@@ -146,7 +146,7 @@ def test_the_header_of_whole_numbers_is_as_documented(tmp_path: Path) -> None:
     assert arrays["stream"][0] == "<u4"
 
 
-def test_any_byte_that_is_altered_is_noticed(make: Make, tmp_path: Path) -> None:
+def test_a_changed_byte_is_detected(make: Make, tmp_path: Path) -> None:
     path = tmp_path / "v.ykv"
     write_compressed(path, make(40))
     whole = path.read_bytes()
@@ -160,7 +160,7 @@ def test_any_byte_that_is_altered_is_noticed(make: Make, tmp_path: Path) -> None
     open_compressed(path)
 
 
-def test_a_file_that_is_cut_anywhere_or_goes_on_is_noticed(make: Make, tmp_path: Path) -> None:
+def test_a_truncated_or_extended_file_is_detected(make: Make, tmp_path: Path) -> None:
     path = tmp_path / "v.ykv"
     write_compressed(path, make(40))
     whole = path.read_bytes()
@@ -169,25 +169,27 @@ def test_a_file_that_is_cut_anywhere_or_goes_on_is_noticed(make: Make, tmp_path:
         with pytest.raises(ModelError, match=r"v\.ykv"):
             open_compressed(path)
     path.write_bytes(whole + b"\0")
-    with pytest.raises(ModelError, match=r"v.ykv is cut or altered.*: copy it again"):
+    with pytest.raises(ModelError, match=r"v.ykv is truncated or corrupted.*: copy it again"):
         open_compressed(path)
 
 
-def test_a_newer_version_is_refused_even_where_it_is_whole(tmp_path: Path) -> None:
+def test_a_newer_version_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "v.ykv"
     write_compressed(path, by_codes())
     data = bytearray(path.read_bytes())
     data[8] = 2
     path.write_bytes(signed(data))
-    with pytest.raises(ModelError, match=r"v.ykv has version 2, this yakusu reads 1: update"):
+    with pytest.raises(
+        ModelError, match=r"v.ykv has format version 2, but this yakusu reads 1: update"
+    ):
         open_compressed(path)
 
 
-def test_what_is_no_file_of_vectors_is_named(tmp_path: Path) -> None:
+def test_other_files_are_named(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("king 1 2 3\n" * 20)
     for path, message in [
-        (other, "other.txt holds no compressed vectors: make it by yakusu vectors compress"),
+        (other, "other.txt is not a file of compressed vectors: create one with"),
         (tmp_path / "none", "none cannot be read"),
         (tmp_path, "cannot be read"),
     ]:
@@ -196,20 +198,22 @@ def test_what_is_no_file_of_vectors_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["mean", "basis"])
-def test_a_codebook_too_large_for_float16_is_refused_and_nothing_is_written(
+def test_a_codebook_too_large_for_float16_is_rejected_before_writing(
     make: Make, tmp_path: Path, field: str
 ) -> None:
     vectors = make()
     large = replace(vectors, book=replace(vectors.book, **{field: 70_000 + 0 * vectors.book.mean}))
     if field == "basis":
         large = replace(vectors, book=replace(vectors.book, basis=70_000 + vectors.book.basis))
-    with pytest.raises(DataError, match=r"v: the codebook does not fit float16: write it as float"):
+    with pytest.raises(
+        DataError, match=r"v: the codebook exceeds the range of float16: write it as"
+    ):
         write_compressed(tmp_path / "v", large, precision="float16")
     assert not list(tmp_path.iterdir())
     assert (write_compressed(tmp_path / "v", large).book.mean == large.book.mean).all()
 
 
-def test_where_writing_fails_the_old_file_stays_and_no_other(
+def test_if_writing_fails_only_the_old_file_remains(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = write_compressed(tmp_path / "v", by_codes(10)).dense()
@@ -224,7 +228,7 @@ def test_where_writing_fails_the_old_file_stays_and_no_other(
     assert (open_compressed(tmp_path / "v").dense() == old).all()
 
 
-def test_opening_decodes_nothing_and_one_word_one_row(
+def test_opening_decodes_nothing_and_reading_a_word_one_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_compressed(tmp_path / "v", by_codes(5000))

@@ -68,41 +68,41 @@ def refusal(path: Path, words: Path | None = None) -> str:
     "header", [b"", b"7 5\n", b"7 5\r\n", b"\xef\xbb\xbf7 5\n", b"\xef\xbb\xbf"]
 )
 @pytest.mark.parametrize("end", ["\n", " \n", "\r\n"])  # word2vec and fastText end in a space
-def test_text_comes_back(tmp_path: Path, vectors: Matrix, header: bytes, end: str) -> None:
+def test_text_is_restored(tmp_path: Path, vectors: Matrix, header: bytes, end: str) -> None:
     path = written(tmp_path, header + as_text(WORDS, vectors, end))
     assert_same(read_vectors(path), WORDS, vectors)
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_binary_comes_back(tmp_path: Path, vectors: Matrix, end: bytes) -> None:
+def test_binary_is_restored(tmp_path: Path, vectors: Matrix, end: bytes) -> None:
     path = written(tmp_path, b"7 5\n" + as_binary(WORDS, vectors, end))
     assert_same(read_vectors(path), WORDS, vectors)
 
 
-def test_packed_files_are_known_by_content(tmp_path: Path, vectors: Matrix) -> None:
+def test_gzip_files_are_recognised_by_content(tmp_path: Path, vectors: Matrix) -> None:
     for data in (as_text(WORDS, vectors), b"7 5\n" + as_binary(WORDS, vectors)):
         path = written(tmp_path, gzip.compress(data, mtime=0), "vectors")
         assert_same(read_vectors(path), WORDS, vectors)
 
 
-def test_a_last_line_needs_no_end(tmp_path: Path, vectors: Matrix) -> None:
+def test_the_last_line_may_lack_its_newline(tmp_path: Path, vectors: Matrix) -> None:
     path = written(tmp_path, as_text(WORDS, vectors).removesuffix(b"\n"))
     assert_same(read_vectors(path), WORDS, vectors)
 
 
 @pytest.mark.parametrize("first", [". . .", "king", "7", ""])
-def test_words_hold_spaces_as_in_glove_840b(tmp_path: Path, first: str) -> None:
+def test_words_may_contain_spaces_as_in_glove_840b(tmp_path: Path, first: str) -> None:
     words = [first, ". .", "at name@domain.com"]
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     assert_same(read_vectors(written(tmp_path, as_text(words, vectors))), words, vectors)
 
 
-def test_columns_that_are_aligned_with_spaces_are_read(tmp_path: Path) -> None:
+def test_columns_aligned_with_spaces_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, b"king    0.5  -1\nqueen  -0.5   1\n")
     assert_same(read_vectors(path), ["king", "queen"], np.array([[0.5, -1], [-0.5, 1]]))
 
 
-def test_rows_beyond_one_read_of_a_binary_file_are_whole(tmp_path: Path) -> None:
+def test_rows_that_span_two_reads_of_a_binary_file_are_intact(tmp_path: Path) -> None:
     vectors = np.random.default_rng(1).standard_normal((70_000, 5)).astype(np.float32)
     words = [f"w{i}" for i in range(70_000)]
     path = written(tmp_path, b"70000 5\n" + as_binary(words, vectors))
@@ -111,7 +111,7 @@ def test_rows_beyond_one_read_of_a_binary_file_are_whole(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 50])
-def test_what_gensim_saves_comes_back(tmp_path: Path, size: int, binary: bool) -> None:
+def test_files_saved_by_gensim_are_restored(tmp_path: Path, size: int, binary: bool) -> None:
     models = pytest.importorskip("gensim.models")
     vectors = np.random.default_rng(size).standard_normal((300, size)).astype(np.float32)
     words = [f"Wort{i}é" for i in range(300)]
@@ -127,7 +127,7 @@ word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \n"
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_words_and_numbers_come_back_from_text(data: st.DataObject) -> None:
+def test_any_words_and_numbers_are_restored_from_text(data: st.DataObject) -> None:
     words = data.draw(st.lists(word, min_size=1, max_size=6, unique=True))
     finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
     shape = (len(words), data.draw(st.integers(1, 4)))
@@ -139,7 +139,7 @@ def test_any_words_and_numbers_come_back_from_text(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["<f2", "<f4", "<f8", ">f4"])
-def test_arrays_come_back_with_their_words(tmp_path: Path, vectors: Matrix, kind: str) -> None:
+def test_arrays_are_restored_with_their_words(tmp_path: Path, vectors: Matrix, kind: str) -> None:
     matrix, listed = vectors.astype(kind), tmp_path / "words.txt"
     listed.write_bytes("\n".join(WORDS).encode() + b"\n")
     np.save(tmp_path / "v.npy", np.asfortranarray(matrix))
@@ -161,9 +161,7 @@ def test_the_matrix_of_a_safetensors_file_is_found(
     assert_same(read_vectors(path, words=listed), WORDS, vectors)
 
 
-def test_vectors_of_a_file_can_be_changed_and_the_file_stays(
-    tmp_path: Path, vectors: Matrix
-) -> None:
+def test_changing_vectors_does_not_change_their_file(tmp_path: Path, vectors: Matrix) -> None:
     np.save(tmp_path / "v.npy", vectors)
     listed = written(tmp_path, "\n".join(WORDS).encode())
     read_vectors(tmp_path / "v.npy", words=listed).vectors[:] = 0
@@ -189,7 +187,7 @@ class Watch:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> None:
+def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> None:
     data = b"".join(b"w%d 1 2\n" % i for i in range(20_000))
     path, watch = written(tmp_path, gzip.compress(data, mtime=0) if packed else data), Watch()
     read_vectors(path, progress=watch)
@@ -204,56 +202,62 @@ def test_the_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool)
     ("data", "message"),
     [
         (b"", "v.txt is empty"),
-        (b"king\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
-        (b"king\t1\t2\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
-        (b"3 0\nking\n", "v.txt, line 1: by it 0 numbers follow a word: give lines of a word and"),
-        (b"1 99999999999\na \0", "v.txt, line 1: by it 99999999999 numbers follow a word: give"),
-        (b"0 3\n", "v.txt has no words"),
-        (b"2 2\na 1 2\n", "v.txt promises 2 rows in its first line and has 1: mend"),
-        (b"1 2\na 1 2\nb 3 4\n", "v.txt promises 1 rows in its first line and has 2: mend"),
-        (b"a 1 2\nb 3\n", "v.txt, line 2: 1 numbers follow the word where there should be 2: mend"),
-        (b"a 1 2\nb 3 4 5\n", "v.txt, line 2: 3 numbers follow the word where there should be 2"),
-        (b"a 1 2\n3 4\n", "v.txt, line 2: 1 numbers follow the word where there should be 2"),
-        (b"a 1 2\n\n", "v.txt, line 2: 0 numbers follow the word where there should be 2"),
-        (b"9 3\na 1 2\n", "v.txt, line 2: 2 numbers follow the word where there should be 3"),
-        (b"1 2\na 1 x\n", "v.txt, line 2: 'x' is not a number: mend the line"),
+        (b"king\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
+        (b"king\t1\t2\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
+        (b"3 0\nking\n", "v.txt, line 1: 0 numbers follow the word: each line needs a word and"),
+        (b"1 99999999999\na \0", "v.txt, line 1: 99999999999 numbers follow the word: each"),
+        (b"0 3\n", "v.txt contains no words"),
+        (b"2 2\na 1 2\n", "v.txt has 1 rows, but its first line says 2: correct"),
+        (b"1 2\na 1 2\nb 3 4\n", "v.txt has 2 rows, but its first line says 1: correct"),
+        (b"a 1 2\nb 3\n", "v.txt, line 2: 1 numbers follow the word instead of 2: correct"),
+        (b"a 1 2\nb 3 4 5\n", "v.txt, line 2: 3 numbers follow the word instead of 2"),
+        (b"a 1 2\n3 4\n", "v.txt, line 2: 1 numbers follow the word instead of 2"),
+        (b"a 1 2\n\n", "v.txt, line 2: 0 numbers follow the word instead of 2"),
+        (b"9 3\na 1 2\n", "v.txt, line 2: 2 numbers follow the word instead of 3"),
+        (b"1 2\na 1 x\n", "v.txt, line 2: 'x' is not a number: correct the line"),
         (b"a 1 2\nb 1 0.5x\n", "v.txt, line 2: '0.5x' is not a number"),
         (b"a 1 2\nb 1_0 1\n", "v.txt, line 2: '1_0' is not a number"),
         (b"a 1 2\nb 1,5 1\n", "v.txt, line 2: '1,5' is not a number"),
         (b"a 0.5 x 2\n", "v.txt, line 1: 'x' is not a number"),
         (b"a 1 2\nb \xff 1\n", "v.txt, line 2: '\\\\xff' is not a number"),
-        (b"a 1 2\nb 1 2\na 3 4\n", "v.txt, line 3: the word 'a' is at v.txt, line 1 already: keep"),
-        (b"2 2\na 1 2\na 1 2\n", "v.txt, line 3: the word 'a' is at v.txt, line 2 already: keep"),
+        (
+            b"a 1 2\nb 1 2\na 3 4\n",
+            "v.txt, line 3: the word 'a' occurs already at v.txt, line 1: rem",
+        ),
+        (
+            b"2 2\na 1 2\na 1 2\n",
+            "v.txt, line 3: the word 'a' occurs already at v.txt, line 2: rem",
+        ),
         (b"a 1 2\nb 1 nan\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"a 1 2\nb 1 -inf\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"1 2\na 1 1e39\n", "v.txt, line 2: the vector of 'a' has a value that is NaN, infin"),
         (b"1 2\nk\xffng 1 2\n", "v.txt, line 2: byte 0xff of the word b'k\\xffng' is not UTF-8"),
-        (gzip.compress(b"a 1 2\n", mtime=0)[:-9], "v.txt is a broken gzip file: pack it again"),
-        (pickle.dumps([1.0]), "v.txt is a Python pickle, which is not read: save it in word2vec's"),
-        (b"\xba\x16\x4f\x2f\x0c", "v.txt is a model of fastText, which is not read"),
+        (gzip.compress(b"a 1 2\n", mtime=0)[:-9], "v.txt is a corrupted gzip file: compress it"),
+        (pickle.dumps([1.0]), "v.txt is a Python pickle, which cannot be read: save it as"),
+        (b"\xba\x16\x4f\x2f\x0c", "v.txt is a fastText model, which cannot be read"),
     ],
 )
-def test_a_fault_is_named_with_its_place(tmp_path: Path, data: bytes, message: str) -> None:
+def test_an_error_names_file_and_line(tmp_path: Path, data: bytes, message: str) -> None:
     assert refusal(written(tmp_path, data)).startswith(message)
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.txt").startswith("none.txt cannot be read: No such file")
-    assert "is no file: save the vectors in one" in refusal(tmp_path)
+    assert "is not a regular file: save the vectors to one" in refusal(tmp_path)
 
 
 def test_a_header_reserves_no_memory(tmp_path: Path) -> None:
     path = written(tmp_path, b"99999999999999 2\na 1 2\n")
-    assert "promises 99999999999999 rows in its first line and has 1" in refusal(path)
+    assert "has 1 rows, but its first line says 99999999999999" in refusal(path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data[:-4], "v.bin, row 6 is cut off: copy the file again"),
-        (lambda data: data.replace(b"7 5", b"8 5"), "v.bin promises 8 rows in its first line and"),
-        (lambda data: data.replace(b"7 5", b"6 5"), "v.bin promises 6 rows in its first line and"),
-        (lambda data: data.replace(b"\n3 ", b"\nking "), "v.bin, row 2: the word 'king' is at v.b"),
+        (lambda data: data[:-4], "v.bin, row 6 is truncated: copy the file again"),
+        (lambda data: data.replace(b"7 5", b"8 5"), "v.bin has 7 rows, but its first line says 8"),
+        (lambda data: data.replace(b"7 5", b"6 5"), "v.bin has 7 rows, but its first line says 6"),
+        (lambda data: data.replace(b"\n3 ", b"\nking "), "v.bin, row 2: the word 'king' occurs al"),
         (lambda data: data.replace(b"\n3 ", b"\n\xe8 "), "v.bin, row 2: byte 0xe8 of the word"),
         (
             lambda data: data[:-5] + struct.pack("<f", np.inf) + b"\n",
@@ -261,7 +265,7 @@ def test_a_header_reserves_no_memory(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_fault_of_a_binary_file_is_named_with_its_row(
+def test_an_error_in_a_binary_file_names_the_row(
     tmp_path: Path, vectors: Matrix, change: Callable[[bytes], bytes], message: str
 ) -> None:
     path = written(tmp_path, change(b"7 5\n" + as_binary(WORDS, vectors)), "v.bin")
@@ -277,8 +281,12 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
 @pytest.mark.parametrize(
     ("data", "listed", "message"),
     [
-        (saved(np.ones((2, 2))), b"a\n", "v.npy has 2 rows and words.txt 1 words: give each row"),
-        (saved(np.ones((2, 2))), b"a\na\n", "v.npy, row 1 (words.txt, line 2): the word 'a' is at"),
+        (saved(np.ones((2, 2))), b"a\n", "v.npy has 2 rows and words.txt 1 words: give one"),
+        (
+            saved(np.ones((2, 2))),
+            b"a\na\n",
+            "v.npy, row 1 (words.txt, line 2): the word 'a' occurs",
+        ),
         (saved(np.ones((2, 2))), b"a\n\xff", "words.txt, line 2: byte 0xff of the word"),
         (saved(np.ones((2, 2))), b"", "words.txt is empty"),
         (
@@ -295,19 +303,19 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
         (saved(np.ones((9, 9)))[:-1], b"a", "v.npy cannot be opened (mmap length is greater than"),
     ],
 )
-def test_a_fault_of_an_array_is_named(
+def test_an_error_in_an_array_is_named(
     tmp_path: Path, data: bytes, listed: bytes, message: str
 ) -> None:
     path, words = written(tmp_path, data, "v.npy"), written(tmp_path, listed, "words.txt")
     assert refusal(path, words).startswith(message)
 
 
-def test_words_are_given_once(tmp_path: Path, vectors: Matrix) -> None:
+def test_words_must_be_given_exactly_once(tmp_path: Path, vectors: Matrix) -> None:
     listed = written(tmp_path, b"a\nb\n", "words.txt")
     np.save(tmp_path / "v.npy", vectors)
     np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
-    missing = "v.npy has no words: name a file that has them, one a line"
-    twice = "has words of its own: leave out the list"
+    missing = "v.npy contains no words: give a file with one word per line"
+    twice = "contains its words: leave out the file"
     assert refusal(tmp_path / "v.npy") == missing
     assert twice in refusal(tmp_path / "v.npz", listed)
     assert twice in refusal(written(tmp_path, b"a 1 2\n"), listed)
@@ -328,7 +336,7 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     assert "without Python objects" in refusal(tmp_path / "v.npy", listed)
 
 
-def test_cut_files_of_arrays_are_named(tmp_path: Path, vectors: Matrix) -> None:
+def test_truncated_files_of_arrays_are_named(tmp_path: Path, vectors: Matrix) -> None:
     np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
     save_file({"vectors": vectors}, tmp_path / "v")
     for name, words in (("v.npz", None), ("v", written(tmp_path, b"a\n"))):
@@ -337,32 +345,36 @@ def test_cut_files_of_arrays_are_named(tmp_path: Path, vectors: Matrix) -> None:
         assert refusal(path, words).startswith(f"{name} cannot be opened (")
 
 
-def test_a_file_of_several_matrices_says_which_it_has(tmp_path: Path, vectors: Matrix) -> None:
+def test_an_error_for_several_matrices_lists_them(tmp_path: Path, vectors: Matrix) -> None:
     listed = written(tmp_path, b"a\n")
     save_file({"a": vectors, "b": vectors}, tmp_path / "v")
-    message = "has 2 matrices (a, b), 0 of them called vectors, weight or embedding: save a file"
+    message = "has 2 matrices (a, b), 0 of them named vectors, weight or embedding: save a file"
     assert message in refusal(tmp_path / "v", listed)
     np.savez(tmp_path / "v.npz", words=np.array(["a"]))
     assert "has 0 matrices ()" in refusal(tmp_path / "v.npz")
 
 
-def test_words_of_another_type_are_refused(tmp_path: Path, vectors: Matrix) -> None:
+def test_words_of_another_type_are_rejected(tmp_path: Path, vectors: Matrix) -> None:
     np.savez(tmp_path / "v.npz", words=np.arange(7), vectors=vectors)
-    assert "words of shape (7,) and type int64: save V words of str" in refusal(tmp_path / "v.npz")
+    assert "words have shape (7,) and type int64: save V strings" in refusal(tmp_path / "v.npz")
 
 
 @pytest.mark.parametrize(
     ("words", "vectors", "message"),
     [
-        ([], np.ones((0, 2), np.float32), "shape (0, 2) and type float32: give V rows of H"),
-        (["a"], np.ones(2, np.float32), "shape (2,) and type float32: give V rows of H float32"),
-        (["a"], np.ones((1, 2)), "shape (1, 2) and type float64: give V rows of H float32"),
-        (["a"], np.ones((2, 2), np.float32), "1 words and 2 vectors: give each word one"),
-        (["a", "b", "a"], np.ones((3, 2), np.float32), "row 2: the word 'a' is at row 0 already"),
+        ([], np.ones((0, 2), np.float32), "shape (0, 2) and type float32: expected a float32"),
+        (["a"], np.ones(2, np.float32), "shape (2,) and type float32: expected a float32"),
+        (["a"], np.ones((1, 2)), "shape (1, 2) and type float64: expected a float32"),
+        (["a"], np.ones((2, 2), np.float32), "1 words do not fit 2 vectors: give one"),
+        (
+            ["a", "b", "a"],
+            np.ones((3, 2), np.float32),
+            "row 2: the word 'a' occurs already at row 0",
+        ),
         (["a", "b"], np.float32([[1], [np.inf]]), "row 1: the vector of 'b' has a value that is"),
     ],
 )
-def test_words_and_vectors_that_do_not_fit_are_refused(
+def test_words_and_vectors_that_do_not_fit_are_rejected(
     words: list[str], vectors: Matrix, message: str
 ) -> None:
     with pytest.raises(DataError) as caught:

@@ -6,20 +6,23 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from yakusu.compress.method import ByCodes, ByNumbers, Method
+from yakusu.compress.compressor import CodebookCompressor, Compressor, LatticeCompressor
 from yakusu.errors import DataError
-from yakusu.progress import Silent
 from yakusu.vectors.keyed import CompressedVectors
 
 WORDS = ["king", "queen", "man", "woman", "訳す", *(f"w{i}" for i in range(200))]
 
 
-@pytest.fixture(params=[ByCodes(5, 64), ByNumbers(0.4)], ids=["codes", "numbers"], scope="module")
+@pytest.fixture(
+    params=[CodebookCompressor(5, 64), LatticeCompressor(0.4)],
+    ids=["codes", "integers"],
+    scope="module",
+)
 def vectors(request: pytest.FixtureRequest) -> CompressedVectors:
     rng = np.random.default_rng(6)
     dense = rng.standard_normal((len(WORDS), 6)) @ rng.standard_normal((6, 6)) + 0.5
-    method: Method = request.param
-    return CompressedVectors.of(WORDS, method(dense, Silent()))
+    compressor: Compressor = request.param
+    return CompressedVectors.of(WORDS, compressor.fit(dense).compressed_)
 
 
 def cosine(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
@@ -27,7 +30,7 @@ def cosine(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> floa
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def test_it_is_a_mapping_of_words_in_their_order(vectors: CompressedVectors) -> None:
+def test_vectors_are_a_mapping_in_the_order_of_the_words(vectors: CompressedVectors) -> None:
     assert len(vectors) == len(WORDS) and list(vectors) == WORDS == list(vectors.keys())
     assert "king" in vectors and "kin" not in vectors and 3 not in vectors
     assert vectors.get("kin") is None and vectors.get("king") is not None
@@ -38,7 +41,7 @@ def test_it_is_a_mapping_of_words_in_their_order(vectors: CompressedVectors) -> 
 
 
 @pytest.mark.parametrize("word", ["kin", "", "King", "\ud800"])
-def test_a_word_that_is_not_there_is_a_key_error(vectors: CompressedVectors, word: str) -> None:
+def test_a_missing_word_is_a_key_error(vectors: CompressedVectors, word: str) -> None:
     with pytest.raises(KeyError) as caught:
         vectors[word]
     assert caught.value.args == (word,)
@@ -51,7 +54,7 @@ def test_nothing_can_be_assigned(vectors: CompressedVectors) -> None:
         vectors.words = vectors.words  # type: ignore[misc]
 
 
-def test_rows_are_the_codes_by_the_codebook(vectors: CompressedVectors) -> None:
+def test_rows_are_rebuilt_from_codes_by_the_codebook(vectors: CompressedVectors) -> None:
     codes = vectors.code_rows(np.array([4, 0])).astype(int)
     np.testing.assert_allclose(
         vectors.rows(np.array([4, 0])), vectors.book.rebuild(codes), rtol=1e-6
@@ -61,7 +64,7 @@ def test_rows_are_the_codes_by_the_codebook(vectors: CompressedVectors) -> None:
 
 
 @pytest.mark.parametrize("word", ["king", "訳す", "w77"])
-def test_the_most_similar_are_those_of_brute_force(vectors: CompressedVectors, word: str) -> None:
+def test_most_similar_matches_brute_force(vectors: CompressedVectors, word: str) -> None:
     dense = dict(zip(WORDS, vectors.dense(), strict=True))
     expected = sorted(
         ((other, cosine(dense[word], dense[other])) for other in WORDS if other != word),
@@ -75,7 +78,7 @@ def test_the_most_similar_are_those_of_brute_force(vectors: CompressedVectors, w
         assert similarity == pytest.approx(cosine(dense[word], dense[other]), abs=1e-5)
 
 
-def test_the_most_similar_are_gensims(vectors: CompressedVectors) -> None:
+def test_most_similar_matches_gensim(vectors: CompressedVectors) -> None:
     gensim = pytest.importorskip("gensim.models")
     keyed = gensim.KeyedVectors(6)
     keyed.add_vectors(WORDS, vectors.dense())
@@ -91,7 +94,7 @@ def test_a_word_is_never_its_own_neighbour(vectors: CompressedVectors, n: int) -
     assert found.keys() == set(WORDS) - {"king"}
 
 
-def test_an_unknown_word_is_told_with_the_nearest_one(vectors: CompressedVectors) -> None:
+def test_an_error_for_an_unknown_word_suggests_a_similar_one(vectors: CompressedVectors) -> None:
     for word, hint in [
         ("King", "'King' has no vector: did you mean 'king'?"),
         ("quen", "'quen' has no vector: did you mean 'queen'?"),
@@ -102,7 +105,7 @@ def test_an_unknown_word_is_told_with_the_nearest_one(vectors: CompressedVectors
         assert caught.value.args == (hint,)
 
 
-def test_one_word_decodes_one_word(
+def test_reading_one_word_decodes_one_row(
     vectors: CompressedVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -113,15 +116,16 @@ def test_one_word_decodes_one_word(
     assert asked == [WORDS.index("w50")]
 
 
-def test_more_words_than_are_rebuilt_at_a_time() -> None:
+def test_more_words_than_one_block_are_rebuilt() -> None:
     dense = np.random.default_rng(2).standard_normal((8193, 2))
-    vectors = CompressedVectors.of((str(i) for i in range(8193)), ByCodes(2, 16)(dense, Silent()))
+    made = CodebookCompressor(2, 16).fit(dense).compressed_
+    vectors = CompressedVectors.of((str(i) for i in range(8193)), made)
     rebuilt = vectors.dense()
     assert rebuilt.shape == (8193, 2)
     np.testing.assert_allclose(rebuilt[8192], vectors["8192"], rtol=1e-6)
 
 
-def test_words_are_added_and_taken_away_as_gensim_does(vectors: CompressedVectors) -> None:
+def test_sums_and_differences_of_words_match_gensim(vectors: CompressedVectors) -> None:
     gensim = pytest.importorskip("gensim")
     keyed = gensim.models.KeyedVectors(vectors.width)
     keyed.add_vectors(list(vectors.words), vectors.dense())
@@ -134,8 +138,8 @@ def test_words_are_added_and_taken_away_as_gensim_does(vectors: CompressedVector
 
 
 @pytest.mark.parametrize(("words", "topn"), [((), 3), (("king",), 0), (("king",), -1)])
-def test_no_word_or_no_neighbour_is_refused(
+def test_no_word_or_no_neighbour_is_rejected(
     vectors: CompressedVectors, words: tuple[str, ...], topn: int
 ) -> None:
-    with pytest.raises(DataError, match="give a word, and 1 or more"):
+    with pytest.raises(DataError, match="give at least one word and topn >= 1"):
         vectors.most_similar(words, topn=topn)

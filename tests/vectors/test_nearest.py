@@ -31,20 +31,20 @@ def by_sorting(vectors: Floats, row: int, n: int) -> list[int]:
     return sorted(others, key=lambda i: -float(unit[row] @ unit[i]))[:n]
 
 
-def test_the_nearest_are_those_of_sorting_all_words(vectors: Floats) -> None:
+def test_the_nearest_words_match_a_sort_of_all_words(vectors: Floats) -> None:
     rows = np.array([0, 3, 59, 20, 21, 22, 7, 8, 9])
     with Silent().track("", "", None) as tracker:
         found = nearest(vectors.__getitem__, vectors.mean(axis=0), N, rows, 4, tracker)
     assert found.tolist() == [by_sorting(vectors, row, 4) for row in rows]
 
 
-def test_vectors_scaled_about_their_mean_keep_all_neighbours(vectors: Floats) -> None:
+def test_scaling_about_the_mean_keeps_all_neighbours(vectors: Floats) -> None:
     scaled = 3 * vectors - 2 * vectors.mean(axis=0)
     (band,) = neighbours_by_band(vectors.__getitem__, scaled.__getitem__, N)
     assert (band.first, band.last, band.used, band.recall) == (1, N, N, 1)
 
 
-def test_bands_tell_frequent_words_from_rare_ones() -> None:
+def test_bands_separate_frequent_words_from_rare_ones() -> None:
     rng = np.random.default_rng(10)
     vectors = rng.standard_normal((300, 8))
     vectors[:100, 0] += 20  # far from the rare words, so that none of these is a neighbour
@@ -63,6 +63,6 @@ def test_bands_tell_frequent_words_from_rare_ones() -> None:
     assert bands[2].recall < 0.2
 
 
-def test_more_neighbours_than_other_words_are_refused(vectors: Floats) -> None:
-    with pytest.raises(DataError, match="60 neighbours cannot be had of 60 words"):
+def test_more_neighbours_than_other_words_are_rejected(vectors: Floats) -> None:
+    with pytest.raises(DataError, match="n = 60 is out of range for the neighbours among 60 words"):
         neighbours_by_band(vectors.__getitem__, vectors.__getitem__, N, n=60)

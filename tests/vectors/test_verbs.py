@@ -1,17 +1,18 @@
-"""The verbs for word vectors: what they write, what they say, what they refuse."""
+"""The verbs for word vectors: files, results and errors."""
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from pydantic import TypeAdapter
 
 import yakusu
-from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Method, NumbersWithin
-from yakusu.errors import DataError, ModelError
+from yakusu.compress.config import CompressConfig
+from yakusu.errors import DataError, ModelError, RecipeError
+from yakusu.vectors.verbs import Report
 
 Floats = npt.NDArray[np.float32]
 V, H = 1200, 6
@@ -32,7 +33,7 @@ def dense(vectors: Floats) -> yakusu.vectors.WordVectors:
 
 @pytest.fixture
 def tasks(tmp_path: Path, vectors: Floats) -> list[Path]:
-    """A similarity whose scores are the cosines of centred vectors, and an analogy."""
+    """A similarity set scored with the cosines of centred vectors, and an analogy set."""
     centred = vectors - vectors.mean(axis=0)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     lines = [f"{WORDS[i]}\t{WORDS[i + 1]}\t{unit[i] @ unit[i + 1]}\n" for i in range(0, 200, 2)]
@@ -41,15 +42,20 @@ def tasks(tmp_path: Path, vectors: Floats) -> list[Path]:
     return [tmp_path / "near.tsv", tmp_path / "pairs.txt"]
 
 
-METHODS = [ByCodes(4, 9), ByNumbers(0.3), ByNumbers(0.2, 0.5, (100,))]
+INTEGERS = CompressConfig(method="integers", step=0.3)
+CONFIGS = [
+    CompressConfig(m=4, k=9),
+    INTEGERS,
+    CompressConfig(method="integers", step=0.2, tiers=(100,)),
+]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
-def test_the_report_is_what_is_measured_on_the_file(
-    dense: yakusu.vectors.WordVectors, tmp_path: Path, method: Method
+@pytest.mark.parametrize("config", CONFIGS, ids=["codes", "integers", "tiers"])
+def test_the_report_is_measured_on_the_file(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, config: CompressConfig
 ) -> None:
     out = tmp_path / "v.ykv"
-    report = yakusu.vectors.compress(dense, out, method=method)
+    report = yakusu.vectors.compress(dense, out, config=config)
     made, floats = yakusu.vectors.open_compressed(out), dense.vectors.astype(np.float64)
     error = np.square(floats - made.dense()).sum()
     assert report.loss == pytest.approx(error / V, rel=1e-6)
@@ -57,15 +63,15 @@ def test_the_report_is_what_is_measured_on_the_file(
     assert report.share_lost == pytest.approx(error / variance, rel=1e-6)
     assert [(band.first, band.last) for band in report.recall] == [(1, 1000), (1001, V)]
     assert all(0.2 < band.recall < 1 for band in report.recall)
-    assert report.facts == yakusu.vectors.inspect(out)
+    assert report.facts == yakusu.vectors.inspect(out) and report.settings == config
     assert report.facts.file_bytes == out.stat().st_size
     assert report.facts.dense_bytes == 4 * V * H
 
 
-def test_the_facts_of_codes_are_the_papers(
+def test_the_facts_of_codes_follow_the_paper(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
-    report = yakusu.vectors.compress(dense, tmp_path / "v", method=ByCodes(4, 9))
+    report = yakusu.vectors.compress(dense, tmp_path / "v", config=CompressConfig(m=4, k=9))
     facts = report.facts
     assert (facts.n_words, facts.width, facts.n_components, facts.n_codes) == (V, H, 4, 9)
     assert facts.bits == 4 * 4
@@ -73,40 +79,38 @@ def test_the_facts_of_codes_are_the_papers(
     assert facts.ratio == pytest.approx(32 * V * H / size)
 
 
-def test_the_facts_of_numbers_are_those_of_the_bytes(
+def test_the_facts_of_integers_are_measured_in_bytes(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
-    facts = yakusu.vectors.compress(dense, tmp_path / "v", method=ByNumbers(0.3)).facts
+    facts = yakusu.vectors.compress(dense, tmp_path / "v", config=INTEGERS).facts
     made = yakusu.vectors.open_compressed(tmp_path / "v")
-    assert facts.n_codes == 0 and facts.bits == 8 * made.codes.n_bytes / V
+    assert facts.n_codes is None and facts.bits == 8 * made.codes.n_bytes / V
     assert facts.ratio == pytest.approx(32 * V * H / (8 * made.codes.n_bytes + 32 * (H * H + H)))
 
 
-@pytest.mark.parametrize("within", [CodesWithin, NumbersWithin])
-def test_a_wish_is_honoured_by_the_file(
-    dense: yakusu.vectors.WordVectors,
-    tmp_path: Path,
-    within: Callable[[yakusu.compress.Budget], Method],
+@pytest.mark.parametrize("method", ["codes", "integers"])
+@pytest.mark.parametrize("budget", [{"bits": 14}, {"ratio": 8}, {"max_loss": 0.03}], ids=str)
+def test_the_file_meets_a_budget(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path, method: Any, budget: dict[str, float]
 ) -> None:
-    budget = yakusu.compress.Budget
-    for wish in (budget(bits=14), budget(ratio=8), budget(max_loss=0.03)):
-        report = yakusu.vectors.compress(dense, tmp_path / "v", method=within(wish))
-        assert report.facts.bits <= (wish.bits or 1000)
-        assert report.facts.ratio >= (wish.ratio or 0) * (1 - 1e-9)
-        assert report.share_lost <= (wish.max_loss or 1) * (1 + 1e-6)
+    config = CompressConfig(method=method, **budget)
+    report = yakusu.vectors.compress(dense, tmp_path / "v", config=config)
+    assert report.facts.bits <= (config.bits or 1000)
+    assert report.facts.ratio >= (config.ratio or 0) * (1 - 1e-9)
+    assert report.share_lost <= (config.max_loss or 1) * (1 + 1e-6)
 
 
-def test_beside_the_file_lie_the_report_and_its_picture(
+def test_report_and_picture_are_written_next_to_the_file(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     report = yakusu.vectors.compress(dense, tmp_path / "v.ykv")
     assert {path.name for path in tmp_path.iterdir()} == {"v.ykv", "v.ykv.json", "v.ykv.png"}
-    told = json.loads((tmp_path / "v.ykv.json").read_text())
-    assert told == json.loads(json.dumps(asdict(report)))
+    written = json.loads((tmp_path / "v.ykv.json").read_text())
+    assert TypeAdapter(Report).validate_python(written) == report
     assert (tmp_path / "v.ykv.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_vectors_are_the_same_three_files(
+def test_the_same_vectors_give_the_same_three_files(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     for name in ("a", "b"):
@@ -115,7 +119,7 @@ def test_the_same_vectors_are_the_same_three_files(
         assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
 
 
-def test_a_file_of_text_is_compressed_as_its_vectors(
+def test_a_text_file_is_compressed_like_its_vectors(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     rows = zip(dense.words, dense.vectors, strict=True)
@@ -126,14 +130,13 @@ def test_a_file_of_text_is_compressed_as_its_vectors(
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_by_weights_the_most_frequent_word_comes_first(
+def test_weights_sort_the_words_by_frequency(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     weights = np.random.default_rng(1).integers(1, 50, V)
     (tmp_path / "w").write_text("\n".join(map(str, weights)) + "\n")
-    yakusu.vectors.compress(
-        dense, tmp_path / "v", method=ByNumbers(1e-3, 0.5, (30,)), weights=tmp_path / "w"
-    )
+    config = CompressConfig(method="integers", step=1e-3, tiers=(30,))
+    yakusu.vectors.compress(dense, tmp_path / "v", config=config, weights=tmp_path / "w")
     made = yakusu.vectors.open_compressed(tmp_path / "v")
     order = sorted(range(V), key=lambda i: (-weights[i], i))
     assert list(made) == [WORDS[i] for i in order]
@@ -144,13 +147,13 @@ def test_by_weights_the_most_frequent_word_comes_first(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\n2\n", "w has 2 numbers for 1200 words: give one a word"),
-        ("1\nmany\n", "w has no numbers, one a line"),
-        ("1\n" * 600 + "nan\n" + "1\n" * 599, "w, line 601: nan is no frequency"),
-        ("-1\n" + "1\n" * 1199, "w, line 1: -1.0 is no frequency"),
+        ("1\n2\n", "w has 2 numbers for 1200 words: give one number per word"),
+        ("1\nmany\n", "w does not contain one number per line"),
+        ("1\n" * 600 + "nan\n" + "1\n" * 599, "w, line 601: nan is not a frequency"),
+        ("-1\n" + "1\n" * 1199, "w, line 1: -1.0 is not a frequency"),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(
+def test_invalid_weights_are_rejected(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "w").write_text(text)
@@ -159,31 +162,35 @@ def test_weights_that_do_not_fit_are_refused(
     assert not (tmp_path / "v").exists()
 
 
-@pytest.mark.parametrize("method", [ByCodes(), ByNumbers(0.1)], ids=str)
+@pytest.mark.parametrize("config", [CompressConfig(), INTEGERS], ids=["codes", "integers"])
 @pytest.mark.parametrize("n_words", [1, 5])
-def test_vectors_that_are_all_equal_are_refused_and_nothing_is_written(
-    tmp_path: Path, method: Method, n_words: int
+def test_equal_vectors_are_rejected_before_writing(
+    tmp_path: Path, config: CompressConfig, n_words: int
 ) -> None:
     same = yakusu.vectors.WordVectors(WORDS[:n_words], np.ones((n_words, 3), dtype=np.float32))
     with pytest.raises(DataError, match=f"all {n_words} vectors are equal"):
-        yakusu.vectors.compress(same, tmp_path / "v", method=method)
+        yakusu.vectors.compress(same, tmp_path / "v", config=config)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("method", [ByCodes(), ByNumbers(0.1)], ids=str)
-def test_two_words_are_enough(tmp_path: Path, method: Method) -> None:
+@pytest.mark.parametrize(
+    "config",
+    [CompressConfig(), CompressConfig(method="integers", step=0.1)],
+    ids=["codes", "integers"],
+)
+def test_two_words_are_enough(tmp_path: Path, config: CompressConfig) -> None:
     two = yakusu.vectors.WordVectors(["a", "b"], np.array([[1, 2], [3, 5]], dtype=np.float32))
-    report = yakusu.vectors.compress(two, tmp_path / "v", method=method)
+    report = yakusu.vectors.compress(two, tmp_path / "v", config=config)
     assert report.share_lost < 0.01 and report.recall[0].recall == 1
 
 
-def test_where_nothing_can_be_written_nothing_is_begun(
+def test_a_target_that_cannot_be_written_is_rejected_before_reading(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for out, message in (
-        (tmp_path / "none" / "v", "none is no folder: make it, or write the file elsewhere"),
-        (tmp_path / "notes.txt", "notes.txt is there and holds something else: choose another"),
+        (tmp_path / "none" / "v", "none does not exist: create it or choose another one"),
+        (tmp_path / "notes.txt", "notes.txt exists and was not written by yakusu: choose another"),
     ):
         with pytest.raises(DataError, match=message):
             yakusu.vectors.compress("no such file", out)
@@ -192,26 +199,33 @@ def test_where_nothing_can_be_written_nothing_is_begun(
         yakusu.vectors.compress(dense, tmp_path / "v")
 
 
+@pytest.mark.parametrize("setting", [{"exact": 5}, {"int8": True}, {"stacks": ("encoder",)}])
+def test_settings_of_translators_are_rejected(tmp_path: Path, setting: dict[str, Any]) -> None:
+    with pytest.raises(RecipeError, match="has no effect on word vectors: leave it out"):
+        yakusu.vectors.compress("v.txt", tmp_path / "v", config=CompressConfig(**setting))
+
+
 # ---- evaluate and neighbours ---------------------------------------------------------------------
 
 
-def test_four_systems_are_scored_where_the_original_is_given(
+def test_four_systems_are_scored_if_the_original_is_given(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
 ) -> None:
-    yakusu.vectors.compress(dense, tmp_path / "v", method=ByNumbers(1e-3, 0.0))
+    config = CompressConfig(method="integers", step=1e-3, whitening=0)
+    yakusu.vectors.compress(dense, tmp_path / "v", config=config)
     scored = yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
     assert [one.system for one in scored] == ["floats", "whitened floats", "Code", "Real"]
     floats, whitened, code, real = (one.results for one in scored)
     assert [result.name for result in floats] == ["near", "pairs"]
     assert (floats[0].used, floats[0].left_out) == (100, 1)
-    assert floats[0].score == pytest.approx(1, abs=1e-3)  # the scores are its own cosines
-    # Numbers of a fine step without whitening are the vectors, turned.
+    assert floats[0].score == pytest.approx(1, abs=1e-3)  # scored with its own cosines
+    # Integers of a fine step without whitening are the rotated vectors.
     assert code[0].score == pytest.approx(floats[0].score, abs=1e-3)
     assert real[0].score == pytest.approx(floats[0].score, abs=1e-3)
     assert whitened[0].score < 0.95
 
 
-def test_without_the_original_code_and_real_are_scored_alike(
+def test_without_the_original_code_and_real_have_the_same_scores(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
 ) -> None:
     yakusu.vectors.compress(dense, tmp_path / "v")
@@ -219,7 +233,7 @@ def test_without_the_original_code_and_real_are_scored_alike(
     assert yakusu.vectors.evaluate(tmp_path / "v", tasks) == with_it[2:]
 
 
-def test_the_original_may_have_its_words_in_another_order_and_more_of_them(
+def test_the_original_may_have_more_words_in_another_order(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
 ) -> None:
     yakusu.vectors.compress(dense, tmp_path / "v")
@@ -230,11 +244,11 @@ def test_the_original_may_have_its_words_in_another_order_and_more_of_them(
         yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
     )
     fewer = yakusu.vectors.WordVectors(WORDS[1:], dense.vectors[1:])
-    with pytest.raises(DataError, match="the original has no vector of 'king': give what was"):
+    with pytest.raises(DataError, match="the original has no vector of 'king': give the vectors"):
         yakusu.vectors.evaluate(tmp_path / "v", tasks, original=fewer)
 
 
-def test_several_similarities_have_a_mean(
+def test_several_similarity_sets_have_a_mean(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
 ) -> None:
     (tmp_path / "other.tsv").write_text("king\tqueen\t1\nman\tw9\t2\nwoman\tw8\t3\n")
@@ -244,7 +258,7 @@ def test_several_similarities_have_a_mean(
         assert mean.score == pytest.approx((near.score + other.score) / 2)
 
 
-def test_neighbours_are_those_of_the_opened_file(
+def test_neighbours_match_the_opened_file(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     yakusu.vectors.compress(dense, tmp_path / "v")
@@ -254,22 +268,22 @@ def test_neighbours_are_those_of_the_opened_file(
         yakusu.vectors.neighbours(tmp_path / "v", "King")
 
 
-def test_what_is_no_compressed_file_is_refused_by_every_verb(tmp_path: Path) -> None:
+def test_every_verb_rejects_other_files(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("king 1 2\n" * 50)
     for verb in (
         yakusu.vectors.inspect,
         lambda path: yakusu.vectors.evaluate(path, []),
         lambda path: yakusu.vectors.neighbours(path, "king"),
     ):
-        with pytest.raises(ModelError, match="v holds no compressed vectors"):
+        with pytest.raises(ModelError, match="v is not a file of compressed vectors"):
             verb(tmp_path / "v")
 
 
 @pytest.mark.parametrize("name", ["v.json", "v.png"])
-def test_a_report_takes_no_file_that_is_somebodys(
+def test_a_report_never_replaces_another_file(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(DataError, match=f"{name} is there and holds something else"):
+    with pytest.raises(DataError, match=f"{name} exists and was not written by yakusu"):
         yakusu.vectors.compress(dense, tmp_path / "v")
     assert (tmp_path / name).read_text() == "mine" and not (tmp_path / "v").exists()

@@ -1,4 +1,4 @@
-"""Words by number and by bytes."""
+"""Words by index and by bytes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 @example(["the", "then", "th", "", "t", "the "], "they")
 @example(["訳す", "訳", "é", "e\u0301", "\U0001f6a2", "\x00", "a\x00"], "")
 @settings(deadline=None)
-def test_each_word_is_found_by_its_number_and_no_other_is(listed: list[str], other: str) -> None:
+def test_each_word_and_no_other_is_found(listed: list[str], other: str) -> None:
     words = Words.of(listed)
     assert list(words) == listed and len(words) == len(listed)
     for number, word in enumerate(listed):
@@ -23,16 +23,16 @@ def test_each_word_is_found_by_its_number_and_no_other_is(listed: list[str], oth
     assert words.find(other) == (listed.index(other) if other in listed else None)
 
 
-def test_a_prefix_of_a_word_or_what_goes_on_from_it_is_another_word() -> None:
+def test_prefixes_and_extensions_of_a_word_are_other_words() -> None:
     words = Words.of(["king", "kingdom"])
     assert [words.find(word) for word in ("kin", "kingd", "kingdoms", "")] == [None] * 4
 
 
-def test_what_is_no_unicode_is_not_there() -> None:
+def test_a_lone_surrogate_is_not_found() -> None:
     assert Words.of(["a"]).find("\ud800") is None
 
 
-def test_slices_and_numbers_from_the_end_are_those_of_a_list() -> None:
+def test_slices_and_negative_indices_work_like_a_list() -> None:
     listed = list("words")
     words = Words.of(listed)
     assert words[1:4] == listed[1:4] and words[::-2] == listed[::-2]
@@ -41,28 +41,28 @@ def test_slices_and_numbers_from_the_end_are_those_of_a_list() -> None:
         words[5]
 
 
-def test_finding_reads_a_few_words_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finding_a_word_reads_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
     words, read = Words.of(f"{i:05}" for i in range(10_000)), []
-    whole = words._bytes
-    monkeypatch.setattr(words, "_bytes", lambda number: read.append(number) or whole(number))
+    original = words._bytes
+    monkeypatch.setattr(words, "_bytes", lambda number: read.append(number) or original(number))
     assert words.find("07777") == 7777
     assert len(read) <= 16
 
 
-def test_the_longest_word_there_can_be_and_one_byte_more() -> None:
+def test_a_word_may_have_65535_bytes_and_no_more() -> None:
     longest = "é" * 32_767 + "e"
     assert Words.of(["a", longest, "b"])[1] == longest
-    message = "begins 'ééééééééééééééééééé.' has 65536 bytes, more than 65535: remove it"
+    message = "starts with 'ééééééééééééééééééé.' has 65536 bytes, more than 65535: remove it"
     with pytest.raises(DataError, match=message):
         Words.of(["a", "é" * 32_768, "b"])
 
 
-def test_a_word_without_utf8_is_named() -> None:
-    with pytest.raises(DataError, match=r"the word 'a\\ud800' has no UTF-8"):
+def test_a_word_without_utf8_encoding_is_named() -> None:
+    with pytest.raises(DataError, match=r"the word 'a\\ud800' cannot be encoded as UTF-8"):
         Words.of(["a\ud800"])
 
 
-def test_the_arrays_are_what_the_file_says() -> None:
+def test_the_arrays_have_the_types_of_the_file_format() -> None:
     words = Words.of(["b", "ça", ""])
     assert words.text.tobytes() == "bça".encode()
     assert (words.lengths.dtype, words.order.dtype) == (np.uint16, np.uint32)

@@ -15,7 +15,7 @@ import typer
 
 import yakusu
 from yakusu.cli import compress as compression
-from yakusu.cli import view
+from yakusu.cli import vectors, view
 from yakusu.cli.console import Remarks, Shown, command, err, escape
 from yakusu.cli.options import Device, Model
 from yakusu.data.corpus import holds_trees
@@ -35,6 +35,7 @@ app = typer.Typer(
 )
 
 compression.add_to(app)
+vectors.add_to(app)
 view.add_to(app)
 
 RecipeName = Annotated[

@@ -1,57 +1,41 @@
-"""Deterministic compression of embeddings, by codes and a codebook; needs 'yakusu[compress]'."""
+"""Deterministic compression of matrices with codes and a codebook; needs 'yakusu[compress]'.
+
+`CodebookCompressor` is the paper's method and `LatticeCompressor` its alternative with integers.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yakusu.compress.budget import Budget, Choice, choose_codes, choose_step
-    from yakusu.compress.codebook import Codebook, Statistics, compress, fit, ratio
-    from yakusu.compress.codes import Coded, PrincipalAxes, code
-    from yakusu.compress.compressor import CodebookCompressor, UniformCompressor
+    from yakusu.compress.budget import Budget
+    from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor
+    from yakusu.compress.config import CompressConfig, load_compress_config
     from yakusu.compress.kmeans import Clusters, kmeans1d
-    from yakusu.compress.lattice import Lattice, Rounding
-    from yakusu.compress.method import ByCodes, ByNumbers, CodesWithin, Fitting, NumbersWithin
+    from yakusu.compress.storage import CompressedMatrix
 
-_HOMES = {
-    **dict.fromkeys(("Budget", "Choice", "choose_codes", "choose_step"), "budget"),
-    **dict.fromkeys(("Codebook", "Statistics", "compress", "fit", "ratio"), "codebook"),
-    **dict.fromkeys(("Coded", "PrincipalAxes", "code"), "codes"),
-    **dict.fromkeys(("CodebookCompressor", "UniformCompressor"), "compressor"),
+_MODULES = {  # public name -> the module that defines it
+    "Budget": "budget",
+    **dict.fromkeys(("CodebookCompressor", "LatticeCompressor"), "compressor"),
+    **dict.fromkeys(("CompressConfig", "load_compress_config"), "config"),
     **dict.fromkeys(("Clusters", "kmeans1d"), "kmeans"),
-    **dict.fromkeys(("ByCodes", "ByNumbers", "CodesWithin", "Fitting", "NumbersWithin"), "method"),
-    **dict.fromkeys(("Lattice", "Rounding"), "lattice"),
+    "CompressedMatrix": "storage",
 }
 __all__ = [
     "Budget",
-    "ByCodes",
-    "ByNumbers",
-    "Choice",
     "Clusters",
-    "Codebook",
     "CodebookCompressor",
-    "Coded",
-    "CodesWithin",
-    "Fitting",
-    "Lattice",
-    "NumbersWithin",
-    "PrincipalAxes",
-    "Rounding",
-    "Statistics",
-    "UniformCompressor",
-    "choose_codes",
-    "choose_step",
-    "code",
-    "compress",
-    "fit",
+    "CompressConfig",
+    "CompressedMatrix",
+    "LatticeCompressor",
     "kmeans1d",
-    "ratio",
+    "load_compress_config",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'yakusu.compress' has no attribute '{name}'")
-    return getattr(import_module(f"yakusu.compress.{_HOMES[name]}"), name)
+    return getattr(import_module(f"yakusu.compress.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

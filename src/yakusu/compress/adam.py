@@ -1,23 +1,24 @@
-"""The paper's own way to the codebook of Eqs. 1 and 2: Adam, section 4.1.
+"""The paper's optimiser of the codebook of Eqs. 1 and 2: Adam, section 4.1.
 
-Basis A and weights alpha go down the gradient of
+Basis A and weights alpha follow the gradient of
 
-    L = mean over words of ||E(w) - mu - sum_m alpha[m, c_m(w)] A_m||^2
+    L = mean over vectors of ||E(w) - mu - sum_m alpha[m, c_m(w)] A_m||^2
 
-in float32, on batches of words. It is here to reproduce the paper; `codebook.fit` gets lower, and
-sooner: from the closed form's 0.66910 (GloVe, 100 dimensions, M = 100, K = 8) to 0.66788, where
-Adam, whose steps do not shrink, stays near 0.6704. The weights begin at the centroids of the codes,
-as in the paper, which does not say where the basis begins: here both begin at `start`.
+in float32, on batches of vectors. It reproduces the paper; `codebook.fit` is faster and reaches a
+lower loss: from 0.66910 of the closed form (GloVe, 100 dimensions, M = 100, K = 8) to 0.66788,
+while Adam, with a constant step size, stays near 0.6704. The weights start at the centroids of the
+codes, as in the paper. The paper does not say where the basis starts; here it starts at `start`.
 
-V words, H dimensions, M components, K codes a component, B words of a batch.
+V vectors, H dimensions, M components, K codes per component, B vectors of a batch.
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from yakusu.compress.blocks import Matrix
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import Codes, Matrix
+from yakusu.compress.codes import Codes
 from yakusu.progress import Progress, Silent
 
 
@@ -32,32 +33,32 @@ def fit_by_adam(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Codebook:
-    """Train basis and weights, section 4.1; the mean stays.
+    """Train basis and weights with Adam, section 4.1; the mean does not change.
 
-    The batches of an epoch are a pure function of (seed, epoch). Other than `codebook.fit`, the
-    result depends on the seed, and in its last digits on the number of threads.
+    The batches of an epoch are a pure function of (seed, epoch). Unlike `codebook.fit`, the result
+    depends on the seed and, in its last digits, on the number of threads.
 
     Args:
-        start: As by `Codebook.closed`.
+        start: Initial codebook, from `Codebook.closed`.
         vectors: E, (V, H).
-        codes: Of the words, (V, M).
-        epochs: Passes over the words.
-        learning_rate: Of Adam; constant.
+        codes: Codes of the vectors, (V, M).
+        epochs: Passes over the vectors.
+        learning_rate: Learning rate of Adam, constant.
         batch: B.
-        seed: Of the order of the words.
-        progress: Watches; is told the loss of each epoch, while it changed.
+        seed: Seed of the order of the vectors.
+        progress: Progress reporter; receives the loss of each epoch.
     """
     descent = _Descent(start, vectors, codes, learning_rate)
     with (progress or Silent()).track("fitting the codebook by Adam", "epochs", epochs) as tracker:
         for epoch in range(epochs):
             batches = _order(len(vectors), seed, epoch).split(batch)
-            squares = sum(descent.step(words) for words in batches)
+            squares = sum(descent.step(rows) for rows in batches)
             tracker.advance(note=f"loss {float(squares) / len(vectors):.5f}")
     return Codebook(start.mean, descent.basis.numpy(), descent.weights.numpy())
 
 
 class _Descent:
-    """Basis and weights on their way down."""
+    """Basis and weights with their optimiser."""
 
     def __init__(
         self, start: Codebook, vectors: Matrix, codes: Codes, learning_rate: float
@@ -80,20 +81,20 @@ class _Descent:
         """alpha, (M, K), in float64."""
         return self._weights.detach().double()
 
-    def step(self, words: Tensor) -> Tensor:
-        """Go down for some words; what their squared errors were."""
-        chosen = self._weights.take(self._places[words].long())  # (B, M)
-        squares = (chosen @ self._basis - self._centred[words]).square().sum()
+    def step(self, rows: Tensor) -> Tensor:
+        """Update on a batch of rows (B,); return the sum of squared errors before the update."""
+        chosen = self._weights.take(self._places[rows].long())  # (B, M)
+        squares = (chosen @ self._basis - self._centred[rows]).square().sum()
         self._adam.zero_grad()
-        (squares / len(words)).backward()
+        (squares / len(rows)).backward()
         self._adam.step()
         return squares.detach()
 
 
 def _places(codes: Codes, n_codes: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """Where the weights of codes lie among all M K, (V, M)."""
+    """Return the flat indices, among all M K weights, of the weights of codes (V, M)."""
     return np.add(codes, np.arange(codes.shape[1], dtype=np.int32) * n_codes, dtype=np.int32)
 
 
-def _order(n_words: int, seed: int, epoch: int) -> Tensor:
-    return torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(n_words))
+def _order(n_vectors: int, seed: int, epoch: int) -> Tensor:
+    return torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(n_vectors))

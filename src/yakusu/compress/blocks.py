@@ -1,6 +1,6 @@
-"""Walking the words by blocks, so that few are in float64, or rebuilt, at a time.
+"""Iteration over the rows of a matrix in blocks, and the squared error of a reconstruction.
 
-Also what is summed on such a walk: what rebuilt vectors lose. V words, H dimensions.
+Only one block at a time is converted to float64 or rebuilt. V rows (vectors), H dimensions.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,41 +9,41 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-ROWS = 8192  # words of a block
+ROWS = 8192  # rows of a block
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.int64]
 
 
 def blocks(end: int, begin: int = 0) -> Iterator[slice]:
-    """The words from `begin` to `end`, a block at a time."""
+    """Yield slices that cover the rows from `begin` to `end`."""
     for first in range(begin, end, ROWS):
         yield slice(first, min(first + ROWS, end))
 
 
-def numbered(n_words: int) -> Iterator[Rows]:
-    """The numbers of V words, a block at a time."""
-    return (np.arange(rows.start, rows.stop) for rows in blocks(n_words))
+def numbered(n_rows: int) -> Iterator[Rows]:
+    """Yield the indices of V rows, one block at a time."""
+    return (np.arange(rows.start, rows.stop) for rows in blocks(n_rows))
 
 
 @dataclass(frozen=True)
-class Lost:
-    """What rebuilt vectors lose.
+class Loss:
+    """Squared error of rebuilt vectors.
 
-    a_word: Eq. 2, the squared error of a word, averaged over words.
-    variance: The same of the mean vector: what there is to lose.
+    per_vector: Eq. 2, the squared error of a vector, averaged over vectors.
+    variance: Squared distance of a vector from the mean vector, averaged over vectors.
     """
 
-    a_word: float
+    per_vector: float
     variance: float
 
     @property
     def share(self) -> float:
-        """The error over the variance, 0 where nothing varies."""
-        return self.a_word / self.variance if self.variance else 0.0
+        """Squared error divided by variance; 0 if the variance is 0."""
+        return self.per_vector / self.variance if self.variance else 0.0
 
     @classmethod
-    def of(cls, vectors: Matrix, rebuilt: Callable[[slice], Matrix]) -> "Lost":
-        """Of vectors (V, H), which `rebuilt` gives for some of the words, as (n, H)."""
+    def of(cls, vectors: Matrix, rebuilt: Callable[[slice], Matrix]) -> "Loss":
+        """Measure the loss of vectors (V, H); `rebuilt(rows)` returns rebuilt vectors (n, H)."""
         mean = vectors.mean(axis=0, dtype=np.float64)
         error = variance = 0.0
         for rows in blocks(len(vectors)):

@@ -1,6 +1,7 @@
-"""Algorithm 1: discrete codes of words, by principal components and exact 1-D k-means.
+"""Algorithm 1: discrete codes by principal component analysis and exact 1-D k-means.
 
-V words, H dimensions, M components, K codes a component. All in float64; no seed, no random number.
+V vectors, H dimensions, M components, K codes per component. All sums are in float64; there is no
+seed and no random number.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -9,25 +10,25 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import blocks
+from yakusu.compress.blocks import Matrix, blocks
 from yakusu.compress.kmeans import Clusters, kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
-Matrix = npt.NDArray[np.floating]
 MOST_CODES = 2**16  # K
-_COLUMNS = 10  # components whose scores are there at a time
+_COLUMNS = 10  # components whose scores are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
     """Normalisation and rotation of Algorithm 1.
 
-    mean, scale: Of each column, (H,); the standard deviation has ddof 1, and is 1 where it was 0.
-    loadings: Unit vectors, the largest variance first, (H, M); the entry of each that is largest
-        in magnitude is positive.
+    mean, scale: Mean and standard deviation (ddof 1) of each column, (H,); the scale of a constant
+        column is 1.
+    loadings: Unit eigenvectors in columns, largest variance first, (H, M). The entry with the
+        largest magnitude of each is positive.
     """
 
     mean: Floats
@@ -36,7 +37,7 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
-        """The first M axes of V vectors (V, H), by the eigenvectors of their correlations."""
+        """Compute the first M axes of vectors (V, H) from their correlation matrix."""
         mean, covariance = moments(vectors)
         constant = vectors.min(axis=0) == vectors.max(axis=0)  # else only up to rounding
         scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
@@ -44,7 +45,7 @@ class PrincipalAxes:
         return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
 
     def scores(self, vectors: Matrix, columns: slice) -> Floats:
-        """Of some components, (m, V)."""
+        """Compute the scores (m, V) of vectors (V, H) on m of the components."""
         axes = self.loadings[:, columns] / self.scale[:, None]  # (H, m)
         scores = np.empty((axes.shape[1], len(vectors)))
         for rows in blocks(len(vectors)):
@@ -55,13 +56,14 @@ class PrincipalAxes:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """What Algorithm 1 gives.
+    """Result of Algorithm 1.
 
-    codes: (V, M), from 0; of neighbouring numbers, for neighbouring scores.
-    centroids: Of the scores, ascending, (M, K), where K is at most V (but 2 at least); NaN where a
-        component has fewer than K values.
-    borders: The least score of each code but the first, (M, K - 1); infinite where there are fewer.
-    axes: How scores are made of vectors.
+    codes: Codes from 0, (V, M); neighbouring scores have neighbouring codes.
+    centroids: Mean score of each code, ascending, (M, K). K is at most max(2, V); NaN where a
+        component has fewer than K codes.
+    borders: Smallest score of each code but the first, (M, K - 1); infinity where a component has
+        fewer than K codes.
+    axes: Axes that map vectors to scores.
     """
 
     codes: Codes
@@ -70,34 +72,34 @@ class Coded:
     axes: PrincipalAxes
 
     @classmethod
-    def empty(cls, axes: PrincipalAxes, n_words: int, n_codes: int) -> "Coded":
-        """Without clusters yet; K is no more than what V words have a use for."""
-        n_components, most = axes.loadings.shape[1], min(n_codes, max(2, n_words))
+    def empty(cls, axes: PrincipalAxes, n_vectors: int, n_codes: int) -> "Coded":
+        """Allocate the arrays; K is reduced to the largest number that V vectors can use."""
+        n_components, most = axes.loadings.shape[1], min(n_codes, max(2, n_vectors))
         return cls(
-            np.empty((n_words, n_components), dtype=np.min_scalar_type(most - 1)),
+            np.empty((n_vectors, n_components), dtype=np.min_scalar_type(most - 1)),
             np.full((n_components, most), np.nan),
             np.full((n_components, most - 1), np.inf),
             axes,
         )
 
     def clusters(self, score: Floats) -> Clusters:
-        """The best ones of a component with these scores (V,)."""
+        """Cluster the scores (V,) of one component."""
         return kmeans1d(score, self.centroids.shape[1])
 
     def put(self, m: int, found: Clusters) -> None:
-        """Let component m have these clusters."""
+        """Store the clusters of component m."""
         self.codes[:, m] = found.codes
         self.centroids[m, : found.n_codes] = found.centroids
         self.borders[m, : found.n_codes - 1] = found.borders
 
     @property
     def n_codes(self) -> npt.NDArray[np.int64]:
-        """The effective K of each component, (M,)."""
+        """Number of codes that each component uses, (M,)."""
         n: npt.NDArray[np.int64] = np.isfinite(self.centroids).sum(axis=1)
         return n
 
     def encode(self, vectors: Matrix) -> Codes:
-        """The codes (n, M) of other vectors (n, H)."""
+        """Return the codes (n, M) of new vectors (n, H)."""
         codes = np.empty((len(vectors), len(self.borders)), dtype=self.codes.dtype)
         for begin in range(0, len(self.borders), _COLUMNS):
             scores = self.axes.scores(vectors, slice(begin, begin + _COLUMNS))
@@ -114,20 +116,22 @@ def code(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Coded:
-    """Algorithm 1.
+    """Run Algorithm 1.
 
     Args:
         vectors: E, (V, H), finite.
         n_components: M, at most H.
         n_codes: K, from 2 to 65,536.
-        threads: Components at a time; the result does not depend on it.
-        progress: Watches, and is told where a component has fewer than K distinct values.
+        threads: Components clustered at the same time; the result does not depend on it.
+        progress: Progress reporter. It also receives a message if a component has fewer than K
+            distinct values.
 
     Raises:
-        DataError: M or K does not suit the vectors, or these are not finite.
+        DataError: M or K is out of range, or the vectors are not a finite matrix.
     """
-    refuse_unfit(vectors, n_components)
-    _refuse_codes(n_codes)
+    check_components(vectors, n_components)
+    if not 2 <= n_codes <= MOST_CODES:
+        raise DataError(f"K = {n_codes} is out of range: choose K from 2 to {MOST_CODES:,}")
     progress, axes = progress or Silent(), PrincipalAxes.of(vectors, n_components)
     coded = Coded.empty(axes, len(vectors), n_codes)
     with (
@@ -142,26 +146,27 @@ def code(
     if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
         progress.say(
             f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "
-            f"values, the least {fewer.min()}: these have as many codes as values"
+            f"values (at least {fewer.min()}); each value has its own code there"
         )
     return coded
 
 
 def moments(vectors: Matrix) -> tuple[Floats, Floats]:
-    """Mean (H,) and covariance (H, H), with ddof 1, of vectors (V, H)."""
-    n_words, n_columns = vectors.shape
-    mean = sum(vectors[rows].astype(np.float64).sum(axis=0) for rows in blocks(n_words)) / n_words
+    """Compute the mean (H,) and the covariance (H, H), with ddof 1, of vectors (V, H)."""
+    n_vectors, n_columns = vectors.shape
+    total = sum(vectors[rows].astype(np.float64).sum(axis=0) for rows in blocks(n_vectors))
+    mean = total / n_vectors
     squares = np.zeros((n_columns, n_columns))
-    for rows in blocks(n_words):
+    for rows in blocks(n_vectors):
         part = vectors[rows] - mean
         squares += part.T @ part
-    return mean, squares / max(1, n_words - 1)
+    return mean, squares / max(1, n_vectors - 1)
 
 
 def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues (H,), descending, and unit eigenvectors (H, H), a column each.
+    """Compute eigenvalues (H,), descending, and unit eigenvectors in columns, (H, H).
 
-    The entry of each vector that is largest in magnitude is positive.
+    The entry with the largest magnitude of each vector is positive.
     """
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -169,29 +174,20 @@ def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
     return values, vectors * np.sign(vectors[largest, np.arange(len(values))])
 
 
-def refuse_unfit(vectors: Matrix, n_components: int) -> None:
-    """Raise a DataError where vectors are no finite matrix, or have no M components."""
-    refuse_no_matrix(vectors)
+def check_components(vectors: Matrix, n_components: int) -> None:
+    """Raise DataError unless the vectors are a finite matrix with at least M columns."""
+    check_matrix(vectors)
     if not 1 <= n_components <= vectors.shape[1]:
         raise DataError(
-            f"M = {n_components} components cannot be taken of {vectors.shape[1]} dimensions: "
+            f"M = {n_components} is out of range for vectors of {vectors.shape[1]} dimensions: "
             f"choose M from 1 to {vectors.shape[1]}"
         )
 
 
-def _refuse_codes(n_codes: int) -> None:
-    if n_codes < 2:
-        raise DataError(f"K = {n_codes} codes tell nothing apart: choose K of 2 or more")
-    if n_codes > MOST_CODES:
-        raise DataError(f"K = {n_codes} codes are too many: choose K of at most {MOST_CODES:,}")
-
-
-def refuse_no_matrix(vectors: Matrix) -> None:
-    """Raise a DataError where vectors are no matrix, or not finite."""
+def check_matrix(vectors: Matrix) -> None:
+    """Raise DataError unless the vectors are a finite matrix that is not empty."""
     if vectors.ndim != 2 or not vectors.size:
-        raise DataError(
-            f"vectors of shape {vectors.shape} are no matrix of words: give V rows of H"
-        )
+        raise DataError(f"vectors have shape {vectors.shape}: expected a matrix of shape (V, H)")
     for rows in blocks(len(vectors)):
         bad = ~np.isfinite(vectors[rows]).all(axis=1)
         if bad.any():

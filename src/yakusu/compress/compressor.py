@@ -1,8 +1,12 @@
-"""Compressors in scikit-learn's manner: `fit` learns a codebook, `transform` gives codes.
+"""The estimators of compression, one per idea, with scikit-learn's interface.
 
-V vectors, H dimensions, M components, K codes a component.
+`fit` learns a codebook and compresses the matrix; `transform` returns codes and
+`inverse_transform` the vectors rebuilt from codes.
+
+V vectors, H dimensions, M components, K codes per component.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -11,138 +15,259 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from yakusu.compress.codebook import compress, ratio
-from yakusu.compress.codes import Codes, Floats
-from yakusu.compress.lattice import Numbers, Rounding, entropy, rounded
-from yakusu.compress.lattice import ratio as ratio_of_numbers
+from yakusu.compress.blocks import Matrix
+from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
+from yakusu.compress.codebook import Codebook, fit_by_least_squares
+from yakusu.compress.codes import Coded, Codes, Floats, code
+from yakusu.compress.config import CompressConfig
+from yakusu.compress.lattice import Integers, Rounding, rounded, tiers_from
+from yakusu.compress.storage import CompressedMatrix, EntropyCodes, PackedCodes
 from yakusu.errors import DataError
+from yakusu.progress import Progress
+
+_N_CODES = 16
+_BUDGET = Budget(max_loss=0.05)
 
 
-class _Coder(TransformerMixin, BaseEstimator):
-    """Gives whole numbers, whatever it is given."""
+class _Compressor(TransformerMixin, BaseEstimator):
+    """Base of the estimators: codes are integers, whatever the type of the vectors."""
+
+    compressed_: CompressedMatrix
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+        """Return the vectors (n, H) of codes (n, M).
 
-class CodebookCompressor(_Coder):
-    """The paper's method: Algorithm 1, then the codebook of Eqs. 1 and 2.
+        Raises:
+            DataError: The codes do not have M columns.
+        """
+        check_is_fitted(self)
+        codes, book = np.asarray(X), self.compressed_.book
+        if codes.ndim != 2 or codes.shape[1] != len(book.basis):
+            raise DataError(f"codes of shape {codes.shape} do not fit {len(book.basis)} components")
+        return book.rebuild(codes)
+
+
+class CodebookCompressor(_Compressor):
+    """The paper's method: codes by Algorithm 1, and the codebook of Eqs. 1 and 2.
 
     Args:
-        n_components: M; None for H.
-        n_codes: K.
-        rounds: Of fitting the codebook, at most; 0 leaves the closed form, as do more than 10,000
-            weights (M K).
-        n_jobs: Threads; the result does not depend on them.
+        n_components: M; None for H, or for the choice of the budget.
+        n_codes: K; None for 16, or for the choice of the budget.
+        solver: How the codebook is fitted: "least-squares" (unless M K exceeds 10,000), "closed"
+            (not at all), or "adam" (the paper's way, slow).
+        mean: "stored", or "folded" into the weights (the paper's form).
+        budget: Limit on size or loss that chooses M and K.
+        rounds: Maximum number of rounds of least squares.
+        n_jobs: Threads; the result does not depend on it, except in the last digits of "adam".
 
     Attributes:
+        compressed_: The fitted vectors, compressed.
         codebook_: Mean, basis and weights.
-        coded_: What Algorithm 1 gave, the codes of the vectors that were fitted among it.
-        loss_: Eq. 2 of these vectors.
-        ratio_: Their bits over those of codes and codebook, by the paper's formula.
+        coded_: Result of Algorithm 1.
+        loss_: Eq. 2 of the fitted vectors.
+        ratio_: Bits of V x H float32 over bits of codes and codebook, by the paper's formula.
     """
+
+    codebook_: Codebook
+    coded_: Coded
 
     def __init__(
         self,
         n_components: int | None = None,
-        n_codes: int = 16,
+        n_codes: int | None = None,
         *,
+        solver: str = "least-squares",
+        mean: str = "stored",
+        budget: Budget | None = None,
         rounds: int = 30,
         n_jobs: int = 2,
     ) -> None:
         self.n_components = n_components
         self.n_codes = n_codes
+        self.solver = solver
+        self.mean = mean
+        self.budget = budget
         self.rounds = rounds
         self.n_jobs = n_jobs
 
-    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Self:
         """Learn codes and codebook of vectors (V, H).
 
         Raises:
-            DataError: M or K does not suit the vectors.
-            ValueError: They are no finite matrix.
+            DataError: M, K, `solver` or `mean` is invalid, or no M and K meet the budget.
+            ValueError: The vectors are not a finite matrix of two or more rows.
         """
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        n_components = vectors.shape[1] if self.n_components is None else self.n_components
-        self.coded_, self.codebook_ = compress(
+        n_components, n_codes = self._sizes(vectors, progress)
+        self.coded_ = code(
             vectors,
             n_components=n_components,
-            n_codes=self.n_codes,
-            rounds=self.rounds,
+            n_codes=n_codes,
             threads=self.n_jobs,
+            progress=progress,
         )
-        self.loss_ = self.codebook_.lost(vectors, self.coded_.codes).a_word
-        self.ratio_ = ratio(vectors.shape, *self.codebook_.weights.shape)
+        self.codebook_ = self._fitted(vectors, progress)
+        packed = PackedCodes.of(self.coded_.codes, self.codebook_.weights.shape[1])
+        self.compressed_ = CompressedMatrix(self.codebook_, packed)
+        self.loss_ = self.codebook_.loss(vectors, self.coded_.codes).per_vector
+        self.ratio_ = self.compressed_.ratio
         return self
 
     def transform(self, X: npt.ArrayLike) -> Codes:  # noqa: N803
-        """The codes (n, M) of vectors (n, H): of each score, that of the nearest centroid."""
+        """Return the codes (n, M) of vectors (n, H): for each score, the nearest centroid."""
         check_is_fitted(self)
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self.coded_.encode(vectors)
 
-    def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
-        """The vectors (n, H) of codes (n, M)."""
-        check_is_fitted(self)
-        codes = np.asarray(X)
-        if codes.ndim != 2 or codes.shape[1] != len(self.codebook_.basis):
+    def _sizes(self, vectors: Matrix, progress: Progress | None) -> tuple[int, int]:
+        """M and K."""
+        given = [n for n in (self.n_components, self.n_codes) if n is not None]
+        if self.budget is None:
+            m = vectors.shape[1] if self.n_components is None else self.n_components
+            return m, _N_CODES if self.n_codes is None else self.n_codes
+        if given or self.mean != "stored":
             raise DataError(
-                f"codes of shape {codes.shape} do not fit {len(self.codebook_.basis)} components"
+                "a budget chooses M and K for a stored mean: leave out n_components, n_codes and "
+                "mean, or the budget"
             )
-        return self.codebook_.rebuild(codes)
+        choice = choose_codes(vectors, self.budget, progress)
+        return choice.n_components, choice.n_codes
+
+    def _fitted(self, vectors: Matrix, progress: Progress | None) -> Codebook:
+        """Fit the codebook of the codes."""
+        if self.solver not in ("least-squares", "closed", "adam"):
+            raise DataError(
+                f"solver = '{self.solver}' is unknown: choose least-squares, closed or adam"
+            )
+        if self.mean not in ("stored", "folded"):
+            raise DataError(f"mean = '{self.mean}' is unknown: choose stored or folded")
+        book, codes = Codebook.closed(self.coded_), self.coded_.codes
+        if self.solver == "least-squares":
+            book = fit_by_least_squares(
+                book, vectors, codes, rounds=self.rounds, threads=self.n_jobs, progress=progress
+            )
+        elif self.solver == "adam":
+            from yakusu.compress.adam import fit_by_adam  # the only use of torch in compress/
+
+            book = fit_by_adam(book, vectors, codes, progress=progress)
+        return book.folded() if self.mean == "folded" else book
 
 
-class UniformCompressor(_Coder):
-    """Whole numbers by one step for all components, to be entropy-coded; see `uniform`.
+class LatticeCompressor(_Compressor):
+    """Integer codes with one step for all components, entropy-coded; see `lattice`.
 
     Args:
-        step: In units of a whitened component.
+        step: In units of a whitened component; None for the choice of the budget.
         n_components: M; None for H.
         whitening: p.
+        ranks: Row indices at which the step doubles; the vectors are sorted by descending
+            frequency. `transform` uses the step of the first rows.
+        budget: Limit on size or loss that chooses the step; None, and no step either: a loss of
+            0.05 of the variance.
+        storage: How the integers are stored, for the budget; None for `EntropyCodes`.
 
     Attributes:
+        compressed_: The fitted vectors, compressed.
         lattice_: Mean and basis.
-        bits_: Of entropy a vector.
-        loss_: Eq. 2 of the vectors that were fitted.
-        ratio_: Their bits over those of numbers, mean and basis.
+        step_: The step.
+        loss_: Eq. 2 of the fitted vectors.
+        ratio_: Bits of V x H float32 over bits of integers, mean and basis.
     """
 
     def __init__(
-        self, step: float = 0.5, *, n_components: int | None = None, whitening: float = 0.5
+        self,
+        step: float | None = None,
+        *,
+        n_components: int | None = None,
+        whitening: float = 0.5,
+        ranks: Sequence[int] = (),
+        budget: Budget | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self.step = step
         self.n_components = n_components
         self.whitening = whitening
+        self.ranks = ranks
+        self.budget = budget
+        self.storage = storage
 
-    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Self:
         """Learn axes and basis of vectors (V, H).
 
         Raises:
-            DataError: M, p or the step does not suit the vectors.
-            ValueError: They are no finite matrix.
+            DataError: M, p, a rank or the step is out of range, or no step meets the budget.
+            ValueError: The vectors are not a finite matrix of two or more rows.
         """
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        self.step_ = self._chosen_step(vectors, progress) if self.step is None else self.step
+        if self.step is not None and self.budget is not None:
+            raise DataError("a budget chooses the step: leave out the step, or the budget")
         rounding = Rounding(
             vectors,
             n_components=vectors.shape[1] if self.n_components is None else self.n_components,
             whitening=self.whitening,
+            tiers=tiers_from(self.ranks),
         )
-        numbers = rounding.numbers(self.step)
+        integers = rounding.integers(self.step_, progress)
         self.mean_, self.axes_ = rounding.mean, rounding.axes
-        self.lattice_, self.bits_ = rounding.lattice(numbers), entropy(numbers)
-        self.loss_ = rounding.lost(numbers).a_word
-        self.ratio_ = ratio_of_numbers(vectors.shape, numbers.shape[1], self.bits_)
+        self.lattice_ = rounding.lattice(integers)
+        self.compressed_ = CompressedMatrix(
+            self.lattice_, EntropyCodes.of(integers, rounding.tiers)
+        )
+        self.loss_ = rounding.loss(integers).per_vector
+        self.ratio_ = self.compressed_.ratio
         return self
 
-    def transform(self, X: npt.ArrayLike) -> Numbers:  # noqa: N803
-        """The numbers (n, M) of vectors (n, H)."""
+    def transform(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
+        """Return the integers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return rounded((vectors - self.mean_) @ self.axes_, self.step)
+        return rounded((vectors - self.mean_) @ self.axes_, self.step_)
 
-    def inverse_transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
-        """The vectors (n, H) of numbers (n, M)."""
-        check_is_fitted(self)
-        return self.lattice_.rebuild(np.asarray(X))
+    def _chosen_step(self, vectors: Matrix, progress: Progress | None) -> float:
+        if self.n_components is not None:
+            raise DataError(
+                f"n_components = {self.n_components} needs a step: a budget uses all "
+                f"{vectors.shape[1]} components"
+            )
+        return choose_step(
+            vectors,
+            self.budget or _BUDGET,
+            whitening=self.whitening,
+            tiers=tiers_from(self.ranks),
+            storage=self.storage or RANS,
+            progress=progress,
+        )
+
+
+Compressor = CodebookCompressor | LatticeCompressor
+
+
+def compressor_of(config: CompressConfig) -> Compressor:
+    """Return the estimator that the settings describe."""
+    limits = {"bits": config.bits, "ratio": config.ratio, "max_loss": config.max_loss}
+    budget = Budget(**limits) if any(limits.values()) else None
+    if config.method == "codes":
+        return CodebookCompressor(
+            config.m, config.k, solver=config.fit, mean=config.mean, budget=budget
+        )
+    return LatticeCompressor(
+        config.step, whitening=config.whitening, ranks=config.tiers, budget=budget
+    )

@@ -1,11 +1,12 @@
 """Exact k-means in one dimension, in time nearly flat in K.
 
-The best K intervals of the sorted values minimise a sum of costs: of the interval (i, j] its
-squared error, or -W m^2, which is less by a constant (W weight, m mean). The least sum D(k) is
-convex in k, so a price on each interval replaces the number of intervals; for one price the best
-path is found in a single sweep, for candidates overtake one another only once (Aggarwal, Schieber
-and Tokuyama 1994; Gronlund et al. 2017). The price that gives K intervals is looked for on coarse
-data first. Where none gives exactly K, two best paths of that price are spliced.
+The best clusters are K intervals of the sorted values that minimise a sum of costs: the cost of the
+interval (i, j] is its squared error or, equal up to a constant, -W m^2 (W weight, m mean). The
+minimum D(k) is convex in k, so the number of intervals can be replaced by a price per interval. For
+a fixed price, one sweep finds the best path from 0 to n, because a candidate for the start of the
+last interval overtakes another at most once (Aggarwal, Schieber and Tokuyama 1994; Gronlund et al.
+2017). The price that yields K intervals is estimated on coarse data first. If no price yields
+exactly K, two optimal paths of the same price are spliced.
 """
 
 from dataclasses import dataclass
@@ -21,25 +22,24 @@ from yakusu.compress.doubledouble import (
     running_sums,
     square_over,
 )
-from yakusu.compress.radix import ordered
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_COARSE = 4096  # groups on which the price is looked for first, and 16 more for each interval
-_DOUBTFUL = 1e-10  # share of all squares up to which errors of rounding could decide
-_FAR = 200  # exponent of 2 from which on values are scaled
-_NEAR = 3  # counts of intervals between which the chord is tried
-_TRIES = 200  # of which each fourth halves the distance at the worst
+_COARSE = 4096  # groups on which the price is estimated first, plus 16 per interval
+_DOUBTFUL = 1e-10  # share of all squares below which rounding errors could change the result
+_FAR = 200  # exponent of 2 above which values are scaled
+_NEAR = 3  # difference of the numbers of intervals below which the chord is tried
+_TRIES = 200  # prices; every fourth is the chord, which at worst halves the distance
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What `kmeans1d` found.
+    """Result of `kmeans1d`.
 
-    codes: Which cluster each value belongs to, (n,), from 0.
-    centroids: The mean of each cluster, ascending, (K,).
-    borders: Where each cluster but the first begins, (K - 1,): halfway between centroids.
+    codes: Index of the cluster of each value, (n,), from 0.
+    centroids: Mean of each cluster, ascending, (K,).
+    borders: Lower end of each cluster but the first, halfway between centroids, (K - 1,).
     """
 
     codes: npt.NDArray[np.int64]
@@ -48,19 +48,19 @@ class Clusters:
 
     @property
     def n_codes(self) -> int:
-        """K, or the number of distinct values where that is less."""
+        """K, or the number of distinct values if there are fewer."""
         return len(self.centroids)
 
 
 def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
-    """Split values into the K clusters with the least sum of squared distances to their means.
+    """Split values into K clusters with the smallest sum of squared distances to their means.
 
-    There is no random number in it, and no starting point. Equal values share a cluster; among
-    equally good splits the leftmost is taken.
+    The result is exact and does not depend on a random number or a starting point. Equal values
+    share a cluster; among equally good splits the leftmost is returned.
 
     Args:
         x: Values, (n,).
-        k: Number of clusters; if there are fewer distinct values, each is a cluster.
+        k: Number of clusters. If there are fewer distinct values, each is a cluster.
 
     Raises:
         DataError: `x` is empty, not one-dimensional or not finite, or `k` is less than 1.
@@ -72,38 +72,35 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
         raise DataError("the values are not all finite: remove NaN and infinity")
     if exponent := _far_exponent(values):
         values = np.ldexp(values, -exponent)
-    every = ordered(values)
-    first = np.flatnonzero(np.concatenate([[True], every[1:] != every[:-1]]))
-    distinct = every[first]
-    counts = np.diff(np.append(first, len(every))).astype(np.float64)
+    distinct, multiples = np.unique(values + 0.0, return_counts=True)  # -0.0 becomes 0.0
+    counts = multiples.astype(np.float64)
     sums = _Sums.of(distinct, counts)
     starts = _best_starts(sums, min(k, len(distinct)), distinct, counts)
     centroids = sums.means(starts)
-    # Best clusters are split halfway, but for rounding.
+    # Optimal clusters are split halfway, except for rounding errors.
     after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
     borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
-    return Clusters(
-        _codes(borders, values), np.ldexp(centroids, exponent), np.ldexp(borders, exponent)
-    )
+    codes = np.searchsorted(borders, values, side="right")
+    return Clusters(codes, np.ldexp(centroids, exponent), np.ldexp(borders, exponent))
 
 
 def _far_exponent(values: Floats) -> int:
-    """Of 2, if the squares of values could vanish or overflow; else 0."""
+    """Return the exponent of 2 to scale by if squares could underflow or overflow, else 0."""
     exponent = int(np.frexp(max(values.max(), -values.min()))[1])
     return exponent if abs(exponent) > _FAR else 0
 
 
 class _Sums(NamedTuple):
-    """Distinct values, ascending, as running sums."""
+    """Cumulative sums of the distinct values in ascending order."""
 
-    rows: Floats  # (2, n + 1), by `running_moments`; (5, n + 1, 1), by `running_sums`, if precise
+    rows: Floats  # (2, n + 1) of `running_moments`, or (5, n + 1, 1) of `running_sums`
     origin: float
 
     @classmethod
     def of(cls, distinct: Floats, counts: Floats) -> "_Sums":
         mean = float(distinct @ counts) / float(counts.sum())
         above = min(int(np.searchsorted(distinct, mean)), len(distinct) - 1)
-        origin = float(distinct[above])  # near the mean, and a value: integers stay exact
+        origin = float(distinct[above])  # a value near the mean: integers stay exact
         return cls(running_moments(distinct, counts, origin), origin)
 
     @property
@@ -111,20 +108,20 @@ class _Sums(NamedTuple):
         return int(self.rows.shape[1]) - 1
 
     def at(self, ends: Ints) -> "_Sums":
-        """The same of groups of neighbours."""
+        """Return the sums of groups of neighbouring values."""
         return self._replace(rows=np.ascontiguousarray(self.rows[:, ends]))
 
     def sweep(self, price: float) -> Ints:
-        """The cheapest path from 0 to n where an interval costs `price` more: where each begins."""
+        """Return the starts of the intervals of the cheapest path, at `price` per interval."""
         starts: Ints = _sweep(self.rows, price)
         return starts
 
     def cost(self, starts: Ints) -> float:
-        """D of a path."""
+        """Return the cost of a path, without prices."""
         return float(_path_cost(self.rows, np.append(starts, self.n)))
 
     def leftmost(self, starts: Ints) -> Ints:
-        """Of paths that cost the same, one whose borders cannot move to the left one by one."""
+        """Move borders to the left as long as the cost does not increase."""
         ends = np.append(starts, self.n)
         while _move_left(self.rows, ends):
             pass
@@ -137,31 +134,31 @@ class _Sums(NamedTuple):
 
 
 def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Floats) -> Ints:
-    """Where each of the best k intervals begins."""
+    """Return the starts of the best k intervals."""
     if k in (1, sums.n):
         return np.arange(sums.n)[:: sums.n if k == 1 else 1]
     n_groups = 16 * k + _COARSE
     price = _rough_price(sums, k, n_groups) if sums.n > 4 * n_groups else 0.0
-    starts, price = _Search(sums, k).run(price)
+    starts, price = _PriceFinder(sums, k).run(price)
     squares = float(np.square(distinct - sums.origin) @ counts)
     if squares + sums.cost(starts) < _DOUBTFUL * (squares + sums.cost(starts[:1])):
         precise = running_sums(distinct, counts, sums.origin)
-        starts, _ = _Search(sums._replace(rows=precise[..., None]), k).run(price)
+        starts, _ = _PriceFinder(sums._replace(rows=precise[..., None]), k).run(price)
     return starts
 
 
 def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
-    """The price of k intervals of groups: of even ones first, then of even parts of intervals.
+    """Estimate the price of k intervals on groups: even groups first, then parts of intervals.
 
-    It is the slope of D, taken far enough around k for errors of the groups to matter little.
+    The price is the slope of D, over a span around k in which errors of the groups matter little.
     """
     n, parts = sums.n, max(32, 2 * _COARSE // k)
     ends = np.linspace(0, n, n_groups + 1).astype(np.int64)
-    path, price = _Search(sums.at(ends), k).run()
+    path, price = _PriceFinder(sums.at(ends), k).run()
     borders = np.append(ends[path], n)
     inner = np.diff(borders)[:, None] * np.arange(parts) // parts
     rough = sums.at(np.unique(np.append(borders[:-1, None] + inner, n)))
-    _, price = _Search(rough, k).run(price)
+    _, price = _PriceFinder(rough, k).run(price)
     apart = max(1, int(k**0.5) // 4)
     few, many = (rough.sweep(_dearer(price, k, k + d)) for d in (-apart, apart))
     if len(few) == len(many):
@@ -171,24 +168,24 @@ def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
 
 
 def _dearer(price: float, k: float, wanted: float) -> float:
-    """The price of `wanted` intervals, by that of k.
+    """Extrapolate the price of `wanted` intervals from the price of k.
 
-    Errors of smooth data fall with the square of k, so prices with the cube.
+    Errors of smooth data fall with the square of k, hence prices with its cube.
     """
     return price * float(k / wanted) ** 3
 
 
-class _Search:
-    """For the price that gives k intervals, with paths of fewer and of more closing in on it."""
+class _PriceFinder:
+    """Root finder for the price of k intervals, bracketed by paths of fewer and of more."""
 
     def __init__(self, sums: _Sums, k: int) -> None:
         self.sums, self.k = sums, k
         self.few = np.zeros(1, dtype=np.int64)  # the path of one interval
         self.many = np.arange(sums.n)  # and of all
-        self.price_few = self.price_many = 0.0  # not known
+        self.price_few = self.price_many = 0.0  # unknown
 
     def run(self, price: float = 0.0) -> tuple[Ints, float]:
-        """The path of k intervals and its price, tried first at `price`."""
+        """Return the path of k intervals and its price; `price` is the first to try, 0 for none."""
         for attempt in range(1, _TRIES):
             on_chord = not price
             price = price or self._chord()
@@ -196,24 +193,24 @@ class _Search:
             if len(path) == self.k:
                 return path, price
             if on_chord and not len(self.few) < len(path) < len(self.many):
-                break  # D is straight from few to many
-            self._close_in(path, price)
+                break  # D is linear from few to many
+            self._narrow(path, price)
             price = self._guess(price, len(path)) if attempt % 4 else 0.0
         return self.sums.leftmost(_splice(self.few, self.many, self.k)), price
 
-    def _close_in(self, path: Ints, price: float) -> None:
+    def _narrow(self, path: Ints, price: float) -> None:
         if len(self.few) <= len(path) < self.k:
             self.few, self.price_few = path, price
         elif self.k < len(path) <= len(self.many):
             self.many, self.price_many = path, price
 
     def _chord(self) -> float:
-        """The price at which `few` and `many` cost the same: no other shuts out both."""
+        """Return the price at which `few` and `many` cost the same."""
         saved = self.sums.cost(self.few) - self.sums.cost(self.many)
         return saved / (len(self.many) - len(self.few))
 
     def _guess(self, price: float, found: int) -> float:
-        """The next price to try; 0 for the chord, which hits or ends the search if few are left."""
+        """Return the next price to try; 0 for the chord, which hits or ends the search."""
         if not self.price_few > 0 < self.price_many:
             return _dearer(price, found, self.k)
         if len(self.many) - len(self.few) <= _NEAR:
@@ -224,9 +221,9 @@ class _Search:
 
 
 def _splice(few: Ints, many: Ints, k: int) -> Ints:
-    """k intervals from two best paths of one price, with fewer and with more.
+    """Join two optimal paths of the same price, with fewer and with more, into k intervals.
 
-    An interval of `many` that lies within one of `few` lets a path change over.
+    The path changes over where an interval of `many` is contained in an interval of `few`.
     """
     shift = k - len(few)
     few_ends = np.append(few, np.iinfo(np.int64).max)
@@ -238,20 +235,8 @@ def _splice(few: Ints, many: Ints, k: int) -> Ints:
 
 
 @compiled
-def _codes(borders: Any, values: Any) -> Any:
-    """How many borders are no greater than each value: a bisection of all values side by side."""
-    codes, left = np.zeros(len(values), dtype=np.int64), len(borders)
-    while left > 0:
-        half = (left + 1) // 2
-        for i in range(len(values)):
-            codes[i] += half * (borders[codes[i] + half - 1] <= values[i])
-        left -= half
-    return codes
-
-
-@compiled
 def _precise_cost(sums: Any, i: int, j: int) -> Any:
-    """The squared error of the interval (i, j], with twice the digits."""
+    """Return the squared error of the interval (i, j] in double-double arithmetic."""
     part, part_low = add_pairs(sums[1, j, 0], sums[2, j, 0], -sums[1, i, 0], -sums[2, i, 0])
     whole, whole_low = add_pairs(sums[3, j, 0], sums[4, j, 0], -sums[3, i, 0], -sums[4, i, 0])
     mean, mean_low = square_over(part, part_low, sums[0, j, 0] - sums[0, i, 0])
@@ -261,8 +246,8 @@ def _precise_cost(sums: Any, i: int, j: int) -> Any:
 
 @compiled
 def _cost(sums: Any, i: int, j: int) -> Any:
-    """-W m^2 of the interval (i, j]: no squares that cancel; or its squared error, if precise."""
-    if sums.ndim == 3:  # numba decides it when it compiles
+    """Return -W m^2 of the interval (i, j], or its squared error if the sums are precise."""
+    if sums.ndim == 3:  # decided by numba at compile time
         return _precise_cost(sums, i, j)
     moment = sums[1, j] - sums[1, i]
     return -moment * moment / (sums[0, j] - sums[0, i])
@@ -278,7 +263,7 @@ def _path_cost(sums: Any, ends: Any) -> Any:
 
 @compiled
 def _move_left(sums: Any, ends: Any) -> bool:
-    """Move each border to the first place between its neighbours that costs no more."""
+    """Move each border to the first place between its neighbours that does not cost more."""
     moved = False
     for t in range(len(ends) - 2, 0, -1):
         left, here, right = ends[t - 1], ends[t], ends[t + 1]
@@ -294,7 +279,7 @@ def _move_left(sums: Any, ends: Any) -> bool:
 def _sweep(sums: Any, price: float) -> Any:
     n = sums.shape[1] - 1
     best, before = np.empty(n + 1), np.empty(n + 1, dtype=np.int32)
-    # Candidates for the last interval's begin; each is the best one from its place on.
+    # Candidates for the start of the last interval; each is the best one from its place on.
     candidate, place = np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     best[0], candidate[0], place[0] = 0.0, 0, 1
     head, tail = 0, 0
@@ -305,7 +290,7 @@ def _sweep(sums: Any, price: float) -> Any:
         best[j] = best[before[j]] + _cost(sums, before[j], j) + price
         if j == n:
             break
-        # Candidates that j beats from the beginning are never needed.
+        # Candidates that j beats from their place on are never needed.
         while tail > head and _beats(sums, best, j, candidate[tail], place[tail]):
             tail -= 1
         begin = max(place[tail], j + 1)
@@ -313,7 +298,7 @@ def _sweep(sums: Any, price: float) -> Any:
         if overtakes <= n:
             tail += 1
             candidate[tail], place[tail] = j, overtakes
-    return _way_back(before)
+    return _trace_back(before)
 
 
 @compiled
@@ -323,7 +308,7 @@ def _beats(sums: Any, best: Any, new: int, old: int, at: int) -> Any:
 
 @compiled
 def _first_beaten(sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
-    """The first place from `begin` on where `new` beats `old`, by doubling strides; else n + 1."""
+    """Return the first place from `begin` on where `new` beats `old`, or n + 1."""
     n = sums.shape[1] - 1
     if _beats(sums, best, new, old, begin):
         return begin
@@ -342,8 +327,8 @@ def _first_beaten(sums: Any, best: Any, new: int, old: int, begin: int) -> Any:
 
 
 @compiled
-def _way_back(before: Any) -> Any:
-    """The begins of the intervals that end in n, in order."""
+def _trace_back(before: Any) -> Any:
+    """Return the starts of the intervals of the path that ends in n, in order."""
     n = len(before) - 1
     count, at = 0, n
     while at > 0:

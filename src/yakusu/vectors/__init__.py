@@ -1,4 +1,4 @@
-"""Word vectors, compressed into one file that opens by a memory map; needs 'yakusu[compress]'."""
+"""Word vectors compressed into one memory-mapped file; needs 'yakusu[compress]'."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

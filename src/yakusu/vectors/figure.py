@@ -1,4 +1,4 @@
-"""The trade-off between size and loss, drawn."""
+"""Picture of the trade-off between size and loss."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from yakusu.compress.budget import Choice
 
 
 def draw_trade_off(path: Path, choices: Sequence[Choice], made: tuple[float, float]) -> None:
-    """Draw the loss of every M and K against the ratio, and what was made.
+    """Draw the loss of every M and K against the compression ratio, and mark one result.
 
     Args:
-        path: The picture to write, as PNG or SVG.
-        choices: As `trade_off` measured them on a sample.
-        made: Ratio, and share of the variance lost, of the compression that it belongs to.
+        path: The picture to write, PNG or SVG.
+        choices: Choices measured by `trade_off`.
+        made: Compression ratio and share of the variance lost of the result.
     """
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()

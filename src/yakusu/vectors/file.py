@@ -1,12 +1,12 @@
-"""Compressed vectors as one file, which is opened by a memory map and read a word at a time.
+"""The .ykv file: compressed word vectors, opened as a memory map and read one word at a time.
 
-All numbers are little-endian; every array begins at a multiple of 8 bytes.
+All numbers are little-endian; every array starts at a multiple of 8 bytes.
 
-header    magic "YAKUSUV1"; version, flags, V, H, M, K, arrays: 7 numbers of 64 bits
-arrays    of each: name and type (8 bytes each), columns (0: one-dimensional), begin, bytes
-...       the arrays: mean, basis and, of a `Codebook`, weights: float16 (flag 1) or float32;
+header    magic "YAKUSUV1"; version, flags, V, H, M, K, number of arrays: 7 integers of 64 bits
+index     for each array: name and type (8 bytes each), columns (0: one-dimensional), start, bytes
+arrays    mean, basis and, for a `Codebook`, weights: float16 (flag 1) or float32;
           text, lengths, order of the words; packed codes, or an entropy-coded stream (flag 2)
-SHA-256   of all that precedes it, 32 bytes
+SHA-256   hash of everything before it, 32 bytes
 """
 
 import hashlib
@@ -31,28 +31,28 @@ MAGIC, VERSION = b"YAKUSUV1", 1
 _HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 _HALF, _ENTROPY = 1, 2
 _DIGEST = hashlib.sha256().digest_size
-_REMEDY = "copy it again, or compress the vectors again"
+_FIX = "copy it again, or compress the vectors again"
 
 
 def write_compressed(
     path: str | Path, vectors: CompressedVectors, *, precision: Precision = "float32"
 ) -> CompressedVectors:
-    """Write a file that is there whole or not at all.
+    """Write a file atomically.
 
     Args:
-        path: Its name.
-        vectors: What to write.
-        precision: Of mean, basis and weights.
+        path: The file.
+        vectors: Vectors to write.
+        precision: Type of mean, basis and weights.
 
     Returns:
-        The vectors as they will be read.
+        The vectors as read from the file.
 
     Raises:
         DataError: A number is too large for float16.
     """
     path, arrays = Path(path), _arrays(vectors, np.dtype(precision))
     if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
-        raise DataError(f"{path}: the codebook does not fit float16: write it as float32")
+        raise DataError(f"{path}: the codebook exceeds the range of float16: write it as float32")
     flags = _HALF * (precision == "float16") | _ENTROPY * isinstance(vectors.book, Lattice)
     n_codes = vectors.book.weights.shape[1] if isinstance(vectors.book, Codebook) else 0
     sizes = (len(vectors), vectors.width, vectors.codes.n_components, n_codes)
@@ -62,16 +62,17 @@ def write_compressed(
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether it is a file as `write_compressed` writes it, whole or not."""
+    """Return whether the file begins like one of `write_compressed`."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def open_compressed(path: str | Path) -> CompressedVectors:
-    """Open a file by a memory map, after checking its hash.
+    """Open a file as a memory map, after checking its hash.
 
     Raises:
-        ModelError: It is no such file, or cut, or altered, or of a newer version.
+        ModelError: The file is missing, in another format, truncated, corrupted, or of another
+            version.
     """
     try:
         data: Any = np.memmap(path, dtype=np.uint8, mode="r")
@@ -80,14 +81,16 @@ def open_compressed(path: str | Path) -> CompressedVectors:
     except ValueError:  # an empty file cannot be mapped
         data = np.empty(0, dtype=np.uint8)
     if len(data) < _HEADER.size + _DIGEST or data[: len(MAGIC)].tobytes() != MAGIC:
-        raise ModelError(f"{path} holds no compressed vectors: make it by yakusu vectors compress")
+        raise ModelError(
+            f"{path} is not a file of compressed vectors: create one with 'yakusu vectors compress'"
+        )
     _, version, flags, n_words, _, n_components, n_codes, n_arrays = _HEADER.unpack_from(data)
     if version != VERSION:
         raise ModelError(
-            f"{path} has version {version}, this yakusu reads {VERSION}: update yakusu"
+            f"{path} has format version {version}, but this yakusu reads {VERSION}: update yakusu"
         )
     if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:].tobytes():
-        raise ModelError(f"{path} is cut or altered, its SHA-256 is another one: {_REMEDY}")
+        raise ModelError(f"{path} is truncated or corrupted, its SHA-256 differs: {_FIX}")
     arrays = _views(data, n_arrays)
     words = Words(arrays["text"], arrays["lengths"], arrays["order"])
     mean, basis = (arrays[name].astype(np.float64) for name in ("mean", "basis"))

@@ -1,14 +1,14 @@
-"""Word vectors from files: what a file is shows in its first bytes, whatever its name.
+"""Readers of word vectors; the format is recognised by the first bytes, not by the file name.
 
-    word2vec text, fastText .vec   "V H\\n", then V times "word x1 ... xH\\n"       also .gz
-    GloVe                          such lines without the header                   also .gz
-    word2vec binary                "V H\\n", then V times "word ", H float32, "\\n" or nothing; .gz
+    word2vec text, fastText .vec   "V H\\n", then V lines "word x1 ... xH\\n"; also .gz
+    GloVe                          the same lines without a header; also .gz
+    word2vec binary                "V H\\n", V times "word ", H float32, optional "\\n"; also .gz
     .npz                           `words` (V,) and a matrix (V, H)
-    .npy, .npz, .safetensors       a matrix (V, H); its words are a file with one a line
+    .npy, .npz, .safetensors       a matrix (V, H); the words are in another file, one per line
 
-V words, H dimensions. In text only "\\n" or "\\r\\n" ends a line and only spaces part its fields; a
-word may hold any other character, and spaces as in GloVe 840B, for the last H fields are the
-numbers. A first line of two whole numbers is a header. Nothing is ever unpickled.
+V words, H dimensions. In text, a line ends with "\\n" or "\\r\\n", and spaces separate its fields.
+The last H fields are the numbers, so a word may contain any other character, and even spaces as in
+GloVe 840B. A first line of two integers is a header. Nothing is unpickled.
 """
 
 import codecs
@@ -35,14 +35,14 @@ from yakusu.progress import Progress, Silent
 AnyArray = npt.NDArray[Any]
 Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
-Row = tuple[bytes, bytes | memoryview]  # a word and its numbers
+Row = tuple[bytes, bytes | memoryview]  # a word and its vector
 _NUMBER = np.dtype("<f4")
-_BYTES = 1 << 20  # of a binary file that are read at a time
+_BYTES = 1 << 20  # of a binary file read at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
-_WIDEST = 1 << 20  # H: a header that says more would have as many bytes read for one row
-_SAMPLE = 1 << 16  # bytes after a header that tell text from binary
-_LONGEST_HEADER = 100_000_000  # of safetensors, by its own limit, in bytes
-_NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a model of fastText"}
+_WIDEST = 1 << 20  # maximum H: limits what a false header can make us read for one row
+_SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
+_LONGEST_HEADER = 100_000_000  # bytes of a safetensors header, its own limit
+_NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _BROKEN_ARRAYS = (
     *(*_BROKEN_GZIP, BadZipFile, SafetensorError, TokenError),
@@ -52,14 +52,15 @@ _BROKEN_ARRAYS = (
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and their vectors; gensim's are `WordVectors(kv.index_to_key, kv.vectors)`.
+    """Words with their vectors; from gensim: `WordVectors(kv.index_to_key, kv.vectors)`.
 
-    words: V different ones.
+    words: V distinct words.
     vectors: (V, H), float32, finite.
-    place: Not kept: what messages call a row, which counts from 0.
+    place: Returns the name of a row, by its index, for error messages; not stored.
 
     Raises:
-        DataError: One of these is not so; the row and the word are named.
+        DataError: A word occurs twice, a value is not finite, or shape or type are wrong. The
+            message names the row and the word.
     """
 
     words: list[str]
@@ -69,14 +70,18 @@ class WordVectors:
     def __post_init__(self, place: Place) -> None:
         shape, kind = self.vectors.shape, self.vectors.dtype
         if len(shape) != 2 or kind != np.float32 or not self.vectors.size:
-            raise DataError(f"vectors of shape {shape} and type {kind}: give V rows of H float32")
+            raise DataError(
+                f"vectors have shape {shape} and type {kind}: expected a float32 matrix (V, H)"
+            )
         if len(self.words) != shape[0]:
-            raise DataError(f"{len(self.words)} words and {shape[0]} vectors: give each word one")
+            raise DataError(
+                f"{len(self.words)} words do not fit {shape[0]} vectors: give one vector per word"
+            )
         first: dict[str, int] = {}
         for row, word in enumerate(self.words):
             if (before := first.setdefault(word, row)) != row:
                 raise DataError(
-                    f"{place(row)}: the word {word!r} is at {place(before)} already: keep one"
+                    f"{place(row)}: the word {word!r} occurs already at {place(before)}: remove one"
                 )
         for rows in blocks(len(self.words)):
             finite = np.isfinite(self.vectors[rows]).all(axis=1)
@@ -84,25 +89,25 @@ class WordVectors:
                 row = rows.start + int(finite.argmin())
                 raise DataError(
                     f"{place(row)}: the vector of {self.words[row]!r} has a value that is NaN, "
-                    "infinite or too large for float32: mend or remove it"
+                    "infinite or too large for float32: correct or remove it"
                 )
 
 
 def read_vectors(
     path: str | Path, *, words: str | Path | None = None, progress: Progress | None = None
 ) -> WordVectors:
-    """Read a file of word vectors, of any kind above; numbers are rounded to float32.
+    """Read a file of word vectors in one of the formats above; values are rounded to float32.
 
     Args:
         path: The file.
-        words: The words of a matrix that comes without them, one a line, UTF-8.
-        progress: Watches the bytes of text and binary files.
+        words: UTF-8 file with one word per line, for a matrix without words.
+        progress: Progress reporter for text and binary files, in bytes.
 
     Raises:
-        DataError: The file is missing, empty, cut off or of no kind that is read; a row has more or
-            fewer than H numbers, or something else in their place; more or fewer rows follow than
-            promised; a word is not UTF-8 or is there twice; a value is not finite. The message
-            names the file and the line or, where there are no lines, the row, which counts from 0.
+        DataError: The file is missing, empty, truncated or in an unknown format; a row does not
+            have H numbers; the number of rows differs from the header; a word is not UTF-8 or
+            occurs twice; a value is not finite. The message names the file and the line or, in
+            formats without lines, the row, counted from 0.
     """
     path = Path(path)
     head = _head(path)
@@ -115,28 +120,28 @@ def read_vectors(
         case (matrix, None), str() | Path() as listed:
             return _joined(path, matrix, _listed(Path(listed)), listed)
         case (_, None), None:
-            raise DataError(f"{path} has no words: name a file that has them, one a line")
-    raise DataError(f"{path} has words of its own: leave out the list {words}")
+            raise DataError(f"{path} contains no words: give a file with one word per line")
+    raise DataError(f"{path} contains its words: leave out the file {words}")
 
 
 def _head(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a folder or a pipe
-        raise DataError(f"{path} is no file: save the vectors in one, which is read twice")
+        raise DataError(f"{path} is not a regular file: save the vectors to one, it is read twice")
     try:
         with path.open("rb") as file:
             head = file.read(16)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     if not head:
-        raise DataError(f"{path} is empty: name a file that is whole")
+        raise DataError(f"{path} is empty: choose a file with vectors")
     for magic, what in _NOT_READ.items():
         if head.startswith(magic):
-            raise DataError(f"{path} is {what}, which is not read: save it in word2vec's format")
+            raise DataError(f"{path} is {what}, which cannot be read: save it as word2vec text")
     return head
 
 
 def _array(path: Path, head: bytes) -> tuple[AnyArray, list[str] | None] | None:
-    """The matrix of a file of arrays, and its words if they are there; None of another file."""
+    """Return the matrix of a file of arrays, with its words if any; None for other files."""
     try:
         if head.startswith(b"\x93NUMPY"):
             return np.load(path, mmap_mode="r", allow_pickle=False), None
@@ -148,7 +153,7 @@ def _array(path: Path, head: bytes) -> tuple[AnyArray, list[str] | None] | None:
                 return file.get_tensor(_chosen(path, shapes)), None
     except _BROKEN_ARRAYS as error:
         raise DataError(
-            f"{path} cannot be opened ({error}): save it again, whole and without Python objects, "
+            f"{path} cannot be opened ({error}): save it again, without Python objects, "
             "as float16, float32 or float64"
         ) from error
     return None
@@ -160,14 +165,14 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
     words = arrays.pop("words", None)
     if words is not None and (words.ndim != 1 or words.dtype.kind != "U"):
         raise DataError(
-            f"{path}: words of shape {words.shape} and type {words.dtype}: save V words of str"
+            f"{path}: words have shape {words.shape} and type {words.dtype}: save V strings"
         )
     matrix = arrays[_chosen(path, {name: array.shape for name, array in arrays.items()})]
     return matrix, None if words is None else words.tolist()
 
 
 def _chosen(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
-    """The only matrix, or the only one that is called as embeddings are."""
+    """Return the name of the only matrix, or of the only one named like embeddings."""
     matrices = [name for name, shape in shapes.items() if len(shape) == 2]
     usual = [n for n in matrices if n in ("vectors", "weight") or "embedding" in n.lower()]
     for names in (matrices, usual):
@@ -175,7 +180,7 @@ def _chosen(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
             return names[0]
     raise DataError(
         f"{path} has {len(matrices)} matrices ({', '.join(matrices[:5])}), {len(usual)} of them "
-        "called vectors, weight or embedding: save a file with one"
+        "named vectors, weight or embedding: save a file with one matrix"
     )
 
 
@@ -183,14 +188,14 @@ def _joined(path: Path, matrix: AnyArray, words: list[str], source: str | Path) 
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size:
         raise DataError(
             f"{path} has an array of shape {matrix.shape} and type {matrix.dtype}: "
-            "save V rows of H numbers as float16, float32 or float64"
+            "save a matrix (V, H) of float16, float32 or float64"
         )
     if len(words) != len(matrix):
         raise DataError(
-            f"{path} has {len(matrix)} rows and {source} {len(words)} words: give each row one"
+            f"{path} has {len(matrix)} rows and {source} {len(words)} words: give one word per row"
         )
-    with np.errstate(over="ignore"):  # what becomes infinite here is refused with its row
-        mapped = isinstance(matrix, np.memmap)  # copied, for somebody may write into its file
+    with np.errstate(over="ignore"):  # WordVectors rejects infinite values
+        mapped = isinstance(matrix, np.memmap)  # copied: the file may change
         vectors = matrix.astype(_NUMBER, order="C", copy=mapped, subok=False)
     rows, lines = _counted(path, "row", 0), _counted(source, "line", 1)
     place = rows if source == path else lambda row: f"{rows(row)} ({lines(row)})"
@@ -198,7 +203,7 @@ def _joined(path: Path, matrix: AnyArray, words: list[str], source: str | Path) 
 
 
 def _listed(path: Path) -> list[str]:
-    """The lines of a list of words."""
+    """Read the lines of a list of words."""
     _head(path)
     lines = path.read_bytes().removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").split(b"\n")
     place = _counted(path, "line", 1)
@@ -215,14 +220,14 @@ def _decoded(word: bytes, row: int, place: Place) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{place(row)}: byte 0x{word[error.start]:02x} of the word {word[:40]!r} is not UTF-8: "
-            "convert the file (iconv -t UTF-8) or mend the word"
+            "convert the file (iconv -t UTF-8) or correct the word"
         ) from error
 
 
 def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
-    """Row by row into memory that grows; nothing is reserved on the word of a header."""
+    """Read row by row into growing memory, so that a false header cannot exhaust it."""
     words: list[str] = []
-    numbers = bytearray()  # grows by an eighth and in place: never there twice
+    numbers = bytearray()  # grows by an eighth, in place: never copied
     done, total = 0, path.stat().st_size
     with path.open("rb") as raw, progress.track(f"reading {path.name}", "bytes", total) as tracker:
         try:
@@ -235,28 +240,28 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
                     tracker.advance(raw.tell() - done)
                     done = raw.tell()
         except _BROKEN_GZIP as error:
-            raise DataError(f"{path} is a broken gzip file: pack it again") from error
+            raise DataError(f"{path} is a corrupted gzip file: compress it again") from error
         tracker.advance(total - done)
     if promised not in (None, len(words)):
         raise DataError(
-            f"{path} promises {promised} rows in its first line and has {len(words)}: "
-            "mend that line or copy the file again"
+            f"{path} has {len(words)} rows, but its first line says {promised}: correct that "
+            "line or copy the file again"
         )
     if not words:
-        raise DataError(f"{path} has no words: name a file that is whole")
+        raise DataError(f"{path} contains no words: choose another file")
     vectors = np.frombuffer(numbers, _NUMBER).reshape(len(words), size)
     return WordVectors(words, vectors, place=place)
 
 
 def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[Row]]:
-    """V if there is a header, H, how a row is called, and the rows."""
+    """Return V (None without a header), H, the naming of rows, and the rows."""
     first = file.readline().removeprefix(codecs.BOM_UTF8)
     header = _HEADER.fullmatch(first)
     size = int(header[2]) if header else _width(first)
     if not 0 < size <= _WIDEST:
         raise DataError(
-            f"{path}, line 1: by it {size} numbers follow a word: "
-            f"give lines of a word and 1 to {_WIDEST} numbers, with spaces between them"
+            f"{path}, line 1: {size} numbers follow the word: each line needs a word and 1 to "
+            f"{_WIDEST} numbers, separated by spaces"
         )
     if not header:
         place = _counted(path, "line", 1)
@@ -270,13 +275,13 @@ def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[
 
 
 def _width(line: bytes) -> int:
-    """H, by a line of text: numbers begin with the first field after a word that can be one."""
+    """Return H of a line of text: the numbers start with the first numeric field after a word."""
     fields = [f for f in line.rstrip(b" \r\n").split(b" ")[1:] if f]
     return next((len(fields) - i for i, f in enumerate(fields) if len(_parsed(f))), 0)
 
 
 def _is_text(sample: bytes, size: int) -> bool:
-    """Whether the rows after a header are text: the first is, or could be but for a fault."""
+    """Return whether the rows after a header are text, possibly with an error in the first."""
     if len(_parsed(_split(sample.partition(b"\n")[0], size)[1])) == size:
         return True
     numbers = sample.find(b" ") + 1
@@ -292,7 +297,7 @@ def _text_rows(lines: Iterable[bytes], size: int, place: Place) -> Iterator[Row]
         word, numbers = _split(line, size)
         values = _parsed(numbers)
         if len(values) != size or (b" " in word and len(_parsed(word.rpartition(b" ")[2]))):
-            raise DataError(f"{place(row)}: {_fault(line, size)}: mend the line")
+            raise DataError(f"{place(row)}: {_fault(line, size)}: correct the line")
         yield word, values.data
 
 
@@ -301,11 +306,11 @@ def _fault(line: bytes, size: int) -> str:
     for wrong in fields[-size:]:
         if not len(_parsed(wrong)):
             return f"{wrong[:40].decode(errors='backslashreplace')!r} is not a number"
-    return f"{len(fields)} numbers follow the word where there should be {size}"
+    return f"{len(fields)} numbers follow the word instead of {size}"
 
 
 def _split(line: bytes, size: int) -> tuple[bytes, bytes]:
-    """A word and its numbers."""
+    """Split a line into a word and its numbers."""
     line = line.rstrip(b" \r\n")
     if line.count(b" ") == size:
         word, _, numbers = line.partition(b" ")
@@ -316,9 +321,9 @@ def _split(line: bytes, size: int) -> tuple[bytes, bytes]:
 
 
 def _parsed(numbers: bytes) -> npt.NDArray[np.float32]:
-    """Numbers with spaces between them; nothing if one of them is none."""
+    """Parse numbers separated by spaces; empty if a field is not a number."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # numpy before 2.4 warns only
+        warnings.simplefilter("error", DeprecationWarning)  # numpy before 2.4 only warns
         try:
             return np.fromstring(numbers, _NUMBER, sep=" ")
         except (ValueError, DeprecationWarning):
@@ -335,6 +340,6 @@ def _binary_rows(file: Stream, size: int, place: Place) -> Iterator[Row]:
             if window in (b"", b"\n"):
                 return
             if not start or len(window) < start + width:
-                raise DataError(f"{place(row)} is cut off: copy the file again")
+                raise DataError(f"{place(row)} is truncated: copy the file again")
         yield window[at : start - 1].removeprefix(b"\n"), window[start : start + width]
         at = start + width

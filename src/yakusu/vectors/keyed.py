@@ -1,4 +1,4 @@
-"""Compressed vectors of words, as a read-only mapping that users of gensim recognise.
+"""Compressed word vectors as a read-only mapping with an interface like gensim's.
 
 V words, H dimensions, M components.
 """
@@ -13,20 +13,20 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.compressed import CompressedMatrix, Vectors
+from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 from yakusu.vectors.nearest import unit
 
-_LONGEST = 2**16 - 1  # bytes, which is what 16 bits of length can say
+_LONGEST = 2**16 - 1  # bytes of a word: lengths are stored in 16 bits
 
 
 class Words(Sequence[str]):
-    """V words in three arrays, which may lie in a memory map.
+    """V words in three arrays, which may be memory-mapped.
 
     Args:
-        text: Their UTF-8, one after another, uint8.
-        lengths: Bytes of each, (V,), uint16.
-        order: Their numbers by the order of their bytes, (V,), uint32.
+        text: UTF-8 of all words, concatenated, uint8.
+        lengths: Bytes of each word, (V,), uint16.
+        order: Indices that sort the words by their bytes, (V,), uint32.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Words(Sequence[str]):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Words":
-        """Of different words.
+        """Build the arrays of distinct words.
 
         Raises:
-            DataError: A word has more than 65,535 bytes, or no UTF-8.
+            DataError: A word has more than 65,535 bytes, or cannot be encoded as UTF-8.
         """
         encoded = [_encoded(word) for word in words]
         order = sorted(range(len(encoded)), key=encoded.__getitem__)
@@ -67,7 +67,7 @@ class Words(Sequence[str]):
         return self._bytes(range(len(self))[number]).decode()
 
     def find(self, word: str) -> int | None:
-        """The number of a word, by bisection; None where it is not there."""
+        """Return the index of a word, by bisection; None if it is missing."""
         wanted = word.encode(errors="surrogatepass")
         place = bisect.bisect_left(range(len(self)), wanted, key=lambda i: self._bytes(self._at(i)))
         if place < len(self) and self._bytes(self._at(place)) == wanted:
@@ -86,10 +86,12 @@ def _encoded(word: str) -> bytes:
     try:
         text = word.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"the word {word[:20]!r} has no UTF-8: mend or remove it") from error
+        raise DataError(
+            f"the word {word[:20]!r} cannot be encoded as UTF-8: correct or remove it"
+        ) from error
     if len(text) > _LONGEST:
         raise DataError(
-            f"the word that begins {word[:20]!r} has {len(text)} bytes, more than {_LONGEST}: "
+            f"the word that starts with {word[:20]!r} has {len(text)} bytes, more than {_LONGEST}: "
             "remove it"
         )
     return text
@@ -97,16 +99,16 @@ def _encoded(word: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
-    """word -> its rebuilt vector (H,), in the order of the words' numbers.
+    """Mapping from words to rebuilt vectors (H,).
 
-    words: The most frequent first, if the vectors that were compressed began so.
+    words: In the order of the rows; most frequent first if the original vectors were.
     """
 
     words: Words
 
     @classmethod
     def of(cls, words: Iterable[str], made: CompressedMatrix) -> "CompressedVectors":
-        """The rows of a compressed matrix, each with its word."""
+        """Combine a compressed matrix with the words of its rows."""
         return cls(made.book, made.codes, Words.of(words))
 
     def __getitem__(self, word: str) -> Vectors:
@@ -128,22 +130,27 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """The other words whose rebuilt vectors have the greatest cosine with a sum, as gensim's.
+        """Return the words with the largest cosine to a sum of vectors, like gensim.
 
-        The first call rebuilds all vectors, and keeps them.
+        The first call rebuilds all vectors and keeps them in memory.
 
         Args:
-            positive: A word or words, whose unit vectors are added.
-            negative: Such whose unit vectors are taken away.
-            topn: How many words, at least 1.
+            positive: Word or words whose unit vectors are added.
+            negative: Word or words whose unit vectors are subtracted.
+            topn: Number of words, at least 1.
+
+        Returns:
+            Words, without those given, and cosines, in descending order.
 
         Raises:
-            KeyError: A word has no vector; the message proposes the nearest one.
+            KeyError: A word has no vector; the message suggests a similar one.
             DataError: `topn` is less than 1, or no word is given.
         """
         plus, minus = (self._numbers(words) for words in (positive, negative))
         if topn < 1 or not plus + minus:
-            raise DataError(f"{topn} words nearest to {positive!r}: give a word, and 1 or more")
+            raise DataError(
+                f"most_similar({positive!r}, topn={topn}): give at least one word and topn >= 1"
+            )
         wanted = self._unit[plus].sum(axis=0) - self._unit[minus].sum(axis=0)
         length = np.linalg.norm(wanted)
         cosines = self._unit @ (wanted / length if length else wanted)

@@ -1,6 +1,7 @@
-"""Which words stay neighbours after compression, by frequency.
+"""Recall of nearest neighbours after compression, by word frequency.
 
-Other tasks ask for frequent words alone, and coarse codes of rare words look lossless there.
+Other tasks contain frequent words only; coarse codes of rare words look lossless there. V words, H
+dimensions.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,22 +11,21 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import numbered
+from yakusu.compress.blocks import Matrix, numbered
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 
-Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.integer]
-Lookup = Callable[[Rows], Matrix]  # the vectors (n, H) of the words with numbers (n,)
+Lookup = Callable[[Rows], Matrix]  # indices (n,) -> vectors (n, H)
 
 
 @dataclass(frozen=True)
 class Band:
-    """How many neighbours stay, among words of like frequency.
+    """Recall of nearest neighbours in a band of word frequencies.
 
-    first, last: Ranks, the most frequent word's being 1.
-    used: Words that were looked at, evenly spaced.
-    recall: The share of their n nearest words that are so after compression, from 0 to 1.
+    first, last: Ranks; the most frequent word has rank 1.
+    used: Number of words examined, evenly spaced.
+    recall: Share of their n nearest words that stay among the n nearest, from 0 to 1.
     """
 
     first: int
@@ -44,22 +44,25 @@ def neighbours_by_band(
     n: int = 10,
     progress: Progress | None = None,
 ) -> tuple[Band, ...]:
-    """Recall of the n nearest by cosine, sought among all words; the origin is the original's mean.
+    """Measure the recall of the n nearest of all words by cosine, centred at the original's mean.
 
     Args:
-        original: Vectors of words by number, the most frequent first.
-        rebuilt: The same words' vectors after compression.
+        original: Vectors of words by index, most frequent first.
+        rebuilt: Vectors of the same words after compression.
         n_words: V.
-        bands: The last rank of each band but the last, ascending.
-        sample: Words of a band that are looked at.
-        n: How many neighbours.
-        progress: Watches.
+        bands: Last rank of each band but the last, ascending.
+        sample: Maximum number of words examined per band.
+        n: Number of neighbours.
+        progress: Progress reporter.
 
     Raises:
-        DataError: There are no n other words.
+        DataError: There are fewer than n other words.
     """
     if not 1 <= n < n_words:
-        raise DataError(f"{n} neighbours cannot be had of {n_words} words: ask for fewer")
+        raise DataError(
+            f"n = {n} is out of range for the neighbours among {n_words} words: choose n from 1 to "
+            f"{n_words - 1}"
+        )
     ends = [0, *(end for end in bands if end < n_words), n_words]
     samples = [_evenly(begin, end, sample) for begin, end in pairwise(ends)]
     rows = np.concatenate(samples)
@@ -81,16 +84,16 @@ def _mean(vectors: Lookup, n_words: int) -> Matrix:
 
 
 def _evenly(begin: int, end: int, most: int) -> Rows:
-    """At most so many of the numbers from `begin` to before `end`."""
+    """Return at most `most` evenly spaced integers of range(begin, end)."""
     return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 
 def nearest(
     vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tracker: Tracker
 ) -> Rows:
-    """The n words nearest to each row by cosine about the mean, nearest first, (R, n).
+    """Return the n words nearest to each of R rows by centred cosine, nearest first, (R, n).
 
-    Of equally near ones those of lower numbers.
+    Ties are broken by the lower index.
     """
     queries = unit(vectors(rows) - mean).astype(np.float32)
     found = np.full((len(rows), n), -1, dtype=np.int64)
@@ -110,7 +113,7 @@ def nearest(
 
 
 def unit(vectors: Matrix) -> Matrix:
-    """The same vectors (n, H) with a length of 1; zeros stay zeros."""
+    """Scale vectors (n, H) to length 1; zero vectors stay zero."""
     lengths = np.sqrt(np.einsum("nh,nh->n", vectors, vectors))
     made: Matrix = vectors / np.where(lengths > 0, lengths, 1)[:, None]
     return made

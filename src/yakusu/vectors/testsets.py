@@ -1,4 +1,4 @@
-"""Sets of similarities, analogies and completions from files: their content shows what they are."""
+"""Test sets of similarities, analogies and completions; the kind is recognised by the content."""
 
 import math
 import re
@@ -13,13 +13,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # letters, and apostrophes
 
 
 def read_task(path: str | Path) -> TestSet:
-    """Read a test set of UTF-8 text, named as its file; what it is, its first line shows.
+    """Read a test set from a UTF-8 file; its kind is recognised by the first line.
 
-    Similarity: word, word, score, tabs between. Analogy: four words a line, `: section` lines or
-    none. Completion: tabs, a header `id question a b c d e answer`, and `_____` for the blank.
+    Similarity: word, word and score, tab-separated. Analogy: four words per line, with optional
+    `: section` lines. Completion: tab-separated, with the header `id question a b c d e answer` and
+    `_____` for the blank.
 
     Raises:
-        DataError: The file cannot be read, is of another kind, or a line is not as the first.
+        DataError: The file cannot be read, is of another kind, or has an invalid line.
     """
     path = Path(path)
     try:
@@ -30,7 +31,9 @@ def read_task(path: str | Path) -> TestSet:
         raise DataError(f"{path} is not UTF-8: convert it (iconv -t UTF-8)") from error
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:
-        raise DataError(f"{path} is empty: name a set of similarities, analogies or completions")
+        raise DataError(
+            f"{path} is empty: choose a test set of similarities, analogies or completions"
+        )
     first = filled[0][1]
     if first.split("\t") == _HEADER:
         return _completion(path, filled)
@@ -38,7 +41,9 @@ def read_task(path: str | Path) -> TestSet:
         return _similarity(path, filled)
     if first.startswith(":") or len(first.split()) == 4:
         return _analogy(path, filled)
-    raise _bad(path, filled[0], "two words and a score between tabs, four words, or a header")
+    raise _bad(
+        path, filled[0], "two words and a score with tabs between them, four words, or a header"
+    )
 
 
 def _similarity(path: Path, lines: list[tuple[int, str]]) -> Similarity:
@@ -48,9 +53,9 @@ def _similarity(path: Path, lines: list[tuple[int, str]]) -> Similarity:
             first, second, score = line[1].split("\t")
             scores.append(float(score))
         except ValueError as error:
-            raise _bad(path, line, "two words and a score between tabs") from error
+            raise _bad(path, line, "two words and a score with tabs between them") from error
         if not math.isfinite(scores[-1]):
-            raise _bad(path, line, "scored with a finite number")
+            raise _bad(path, line, "two words and a finite score")
         pairs.append((first, second))
     return Similarity(path.stem, tuple(pairs), tuple(scores))
 
@@ -76,7 +81,9 @@ def _completion(path: Path, lines: list[tuple[int, str]]) -> Completion:
     for line in lines[1:]:
         fields = line[1].split("\t")
         if len(fields) != 8 or fields[1].count(_BLANK) != 1 or fields[-1] not in [*"abcde"]:
-            raise _bad(path, line, f"8 fields between tabs, one {_BLANK}, an answer from a to e")
+            raise _bad(
+                path, line, f"8 tab-separated fields with one {_BLANK} and an answer from a to e"
+            )
         _, sentence, *candidates, answer = fields
         words = tuple(_WORD.findall(sentence.replace(_BLANK, " ")))
         questions.append(Question(words, tuple(candidates), "abcde".index(answer)))
@@ -87,4 +94,4 @@ def _completion(path: Path, lines: list[tuple[int, str]]) -> Completion:
 
 def _bad(path: Path, line: tuple[int, str], wanted: str) -> DataError:
     number, text = line
-    return DataError(f"{path}, line {number}: {text[:60]!r} is not {wanted}: mend the line")
+    return DataError(f"{path}, line {number}: {text[:60]!r} is not {wanted}: correct the line")

@@ -1,23 +1,27 @@
-"""Verbs for word vectors: `compress`, `inspect`, `evaluate`, `neighbours`."""
+"""The verbs for word vectors: `compress`, `inspect`, `evaluate`, `neighbours`.
+
+V words, H dimensions, M components, K codes per component.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
-from yakusu.compress.blocks import Lost
+from yakusu.compress.blocks import Loss, Matrix
 from yakusu.compress.budget import trade_off
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import Matrix
-from yakusu.compress.method import ByCodes, Method
+from yakusu.compress.compressor import compressor_of
+from yakusu.compress.config import CompressConfig
 from yakusu.compress.storage import PackedCodes
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.figure import draw_trade_off
-from yakusu.vectors.file import Precision, is_compressed, open_compressed, write_compressed
+from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
 from yakusu.vectors.formats import WordVectors, read_vectors
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.nearest import Band, neighbours_by_band
@@ -33,6 +37,7 @@ from yakusu.vectors.wordtasks import (
 )
 
 _FIGURE = 8_000  # words on which the curve of the figure is measured
+_TRANSLATORS_ONLY = ("stacks", "exact", "int8")
 
 
 # ---- compress and inspect ------------------------------------------------------------------------
@@ -40,20 +45,20 @@ _FIGURE = 8_000  # words on which the curve of the figure is measured
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file of compressed vectors holds.
+    """Contents of a file of compressed vectors.
 
     n_words, width, n_components: V, H, M.
-    n_codes: K; 0 for entropy-coded numbers.
-    bits: Of codes a word.
-    ratio: Bits of V x H float32 over those of codes and codebook: the paper's formula for codes.
-    file_bytes: Of the whole file, words and their index too.
-    dense_bytes: Of V x H float32.
+    n_codes: K; None for integers.
+    bits: Bits of codes per word.
+    ratio: Bits of V x H float32 over bits of codes and codebook; the paper's formula for codes.
+    file_bytes: Size of the file, including the words and their index.
+    dense_bytes: Size of V x H float32.
     """
 
     n_words: int
     width: int
     n_components: int
-    n_codes: int
+    n_codes: int | None
     bits: float
     ratio: float
     file_bytes: int
@@ -62,61 +67,80 @@ class Facts:
 
 @dataclass(frozen=True)
 class Report:
-    """What a compression lost.
+    """Result of a compression; also written to OUT.json.
 
-    facts: Of the file.
-    loss: Eq. 2, squared error a word.
-    share_lost: The same over the variance of the vectors.
-    recall: By frequency, how many of the 10 nearest words stay.
+    facts: Contents of the file.
+    settings: Settings by which it was made.
+    loss: Eq. 2, squared error per word.
+    share_lost: The same, divided by the variance of the vectors.
+    recall: By frequency, the share of the 10 nearest words that stay.
     """
 
     facts: Facts
+    settings: CompressConfig
     loss: float
     share_lost: float
     recall: tuple[Band, ...]
+
+
+_REPORT = TypeAdapter(Report)
 
 
 def compress(
     source: str | Path | WordVectors,
     out: str | Path,
     *,
-    method: Method = ByCodes(),  # noqa: B008
+    config: CompressConfig | None = None,
     words: str | Path | None = None,
     weights: str | Path | None = None,
-    precision: Precision = "float32",
     progress: Progress | None = None,
 ) -> Report:
-    """Compress word vectors into one file; beside it go OUT.json and OUT.png, the report.
+    """Compress word vectors into one file; write the report to OUT.json and OUT.png.
 
     Args:
-        source: A file of any kind that `read_vectors` reads, or the vectors.
-        out: The file to write.
-        method: How.
-        words: A list of words, where the file has none.
-        weights: Frequencies, one a line in the order of the words; else the words are taken to
-            begin with the most frequent one. The file has them in this order.
-        precision: Of the codebook.
-        progress: Watches.
+        source: A file in any format of `read_vectors`, or the vectors.
+        out: The file to write. A file of compressed vectors is replaced.
+        config: Settings; by default the paper's codes with M = H and K = 16.
+        words: File with one word per line, if `source` contains no words.
+        weights: File with one frequency per line, in the order of the words. The words are stored
+            by descending frequency; without weights, `source` is taken to be in this order.
+        progress: Progress reporter.
 
     Raises:
-        DataError: The vectors cannot be read, the method does not suit them, or `out` cannot be
-            written: it has no folder, or is a file of another kind.
+        RecipeError: A setting has no effect on word vectors.
+        DataError: The vectors cannot be read, the settings do not fit them, or `out` cannot be
+            written because its folder does not exist or another kind of file has its name.
     """
-    out, progress = Path(out), progress or Silent()
-    _refuse(out)
+    out, progress, config = Path(out), progress or Silent(), config or CompressConfig()
+    config.refuse(_TRANSLATORS_ONLY, "word vectors")
+    _check_target(out)
     dense = _read(source, words, progress)
     if (dense.vectors == dense.vectors[0]).all():
         raise DataError(f"all {len(dense.words)} vectors are equal: there is nothing to compress")
     if weights is not None:
         dense = _sorted(dense, Path(weights))
+    matrix = compressor_of(config).fit(dense.vectors, progress=progress).compressed_
     made = write_compressed(
         out,
-        CompressedVectors.of(dense.words, method(dense.vectors, progress)),
-        precision=precision,
+        CompressedVectors.of(dense.words, matrix),
+        precision="float16" if config.half else "float32",
     )
-    report = _report(out, made, dense.vectors, progress)
-    _write_beside(out, report, dense.vectors, progress)
+    report = _measured(out, made, config, dense.vectors, progress)
+    text, picture = _companions(out)
+    write_text(text, json_text(_REPORT.dump_python(report, mode="json")))
+    curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
+    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
     return report
+
+
+def inspect(path: str | Path) -> Facts:
+    """Return the facts of a file of compressed vectors.
+
+    Raises:
+        ModelError: The file is missing, in another format, truncated or corrupted.
+    """
+    path = Path(path)
+    return _facts(path, open_compressed(path))
 
 
 def _read(
@@ -127,72 +151,60 @@ def _read(
     return read_vectors(source, words=words, progress=progress)
 
 
-def _refuse(out: Path) -> None:
-    """Complain before any work: no folder, or a file that somebody needs."""
+def _check_target(out: Path) -> None:
+    """Raise DataError, before any work, if the file or its report cannot be written."""
     if not out.parent.is_dir():
-        raise DataError(f"{out.parent} is no folder: make it, or write the file elsewhere")
-    ours = out.is_file() and is_compressed(out)
-    for path in (out, *_beside(out)):
-        if path.exists() and not ours:
-            raise DataError(f"{path} is there and holds something else: choose another name")
+        raise DataError(f"folder {out.parent} does not exist: create it or choose another one")
+    replaceable = out.is_file() and is_compressed(out)
+    for path in (out, *_companions(out)):
+        if path.exists() and not replaceable:
+            raise DataError(f"{path} exists and was not written by yakusu: choose another name")
 
 
-def _beside(out: Path) -> tuple[Path, Path]:
-    """The report and its picture."""
+def _companions(out: Path) -> tuple[Path, Path]:
+    """Return the paths of the report and its picture."""
     return out.with_name(f"{out.name}.json"), out.with_name(f"{out.name}.png")
-
-
-def _write_beside(out: Path, report: Report, dense: Matrix, progress: Progress) -> None:
-    text, picture = _beside(out)
-    write_text(text, json_text(asdict(report)))
-    curve = list(trade_off(dense, most=_FIGURE, progress=progress))
-    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
-
-
-def inspect(path: str | Path) -> Facts:
-    """What a file of compressed vectors holds.
-
-    Raises:
-        ModelError: It is no such file, or cut, or altered.
-    """
-    path = Path(path)
-    return _facts(path, open_compressed(path))
 
 
 def _facts(path: Path, made: CompressedVectors) -> Facts:
     n_words, width, n_components = len(made), made.width, made.codes.n_components
+    n_codes, bits = None, made.bits
     if isinstance(made.book, Codebook) and isinstance(made.codes, PackedCodes):
         n_codes = made.book.weights.shape[1]
         bits = float(made.codes.n_bits * n_components)
-    else:
-        n_codes, bits = 0, 8 * made.codes.n_bytes / n_words
     size = path.stat().st_size
     return Facts(n_words, width, n_components, n_codes, bits, made.ratio, size, 4 * n_words * width)
 
 
-def _report(path: Path, made: CompressedVectors, dense: Matrix, progress: Progress) -> Report:
-    lost = Lost.of(dense, lambda rows: made.rows(np.arange(rows.start, rows.stop)))
+def _measured(
+    path: Path, made: CompressedVectors, config: CompressConfig, dense: Matrix, progress: Progress
+) -> Report:
+    loss = Loss.of(dense, lambda rows: made.rows(np.arange(rows.start, rows.stop)))
     recall: tuple[Band, ...] = ()
     if most := min(10, len(dense) - 1):
         recall = neighbours_by_band(
             dense.__getitem__, made.rows, len(dense), n=most, progress=progress
         )
-    return Report(_facts(path, made), lost.a_word, lost.share, recall)
+    return Report(_facts(path, made), config, loss.per_vector, loss.share, recall)
 
 
 def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
+    """Sort the words by descending frequency."""
     try:
         frequency = np.array(weights.read_text(encoding="utf-8").splitlines(), dtype=np.float64)
     except OSError as error:
         raise DataError(f"{weights} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise DataError(f"{weights} has no numbers, one a line: {error}") from error
+        raise DataError(f"{weights} does not contain one number per line: {error}") from error
     if len(frequency) != len(dense.words):
         raise DataError(
-            f"{weights} has {len(frequency)} numbers for {len(dense.words)} words: give one a word"
+            f"{weights} has {len(frequency)} numbers for {len(dense.words)} words: give one "
+            "number per word"
         )
     if bad := np.flatnonzero(~(frequency >= 0) | np.isinf(frequency)).tolist():
-        raise DataError(f"{weights}, line {bad[0] + 1}: {frequency[bad[0]]} is no frequency")
+        raise DataError(
+            f"{weights}, line {bad[0] + 1}: {frequency[bad[0]]} is not a frequency: correct it"
+        )
     order = np.argsort(-frequency, kind="stable")
     return WordVectors([dense.words[i] for i in order], dense.vectors[order])
 
@@ -202,9 +214,10 @@ def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
 
 @dataclass(frozen=True)
 class SystemScores:
-    """What one kind of vectors got at each task, and at the mean of all similarities.
+    """Scores of one kind of vectors on each task, and their mean over several similarity tasks.
 
     system: "floats", "whitened floats", "Code" or "Real".
+    results: One result per task.
     """
 
     system: str
@@ -217,25 +230,26 @@ def evaluate(
     *,
     original: str | Path | WordVectors | None = None,
     words: str | Path | None = None,
-    candidates: int = 30_000,
+    candidates: int | None = 30_000,
     progress: Progress | None = None,
 ) -> list[SystemScores]:
-    """Score compressed vectors at similarities, analogies and completions, section 4.2.
+    """Score compressed vectors on similarity, analogy and completion tasks, section 4.2.
 
-    All are centred alike. With the original, also the floats that were compressed and, as the
-    control, the same whitened: where whitening gains or loses, Code does so without merit.
+    All vectors are centred. With `original`, the floats before compression are scored too and, as
+    the control, the same floats whitened: codes are whitened vectors, so what whitening gains or
+    loses is no effect of compression.
 
     Args:
         path: A file of compressed vectors.
-        tasks: Files of test sets; what they are, their content shows.
+        tasks: Files of test sets; `read_task` recognises their kind.
         original: The vectors before compression.
-        words: Their words, where they have none.
-        candidates: Most frequent words that may answer an analogy; 0 for all.
-        progress: Watches.
+        words: File with one word per line, if `original` contains no words.
+        candidates: Number of most frequent words that may answer an analogy; None for all.
+        progress: Progress reporter.
 
     Raises:
-        DataError: A test set cannot be read, or `original` has other words.
-        ModelError: The file is cut or altered.
+        DataError: A test set cannot be read, or `original` lacks a word.
+        ModelError: The file of compressed vectors is truncated or corrupted.
     """
     progress, made = progress or Silent(), open_compressed(Path(path))
     sets = [read_task(task) for task in tasks]
@@ -257,7 +271,7 @@ def _scored(
     vectors: Matrix,
     tasks: Sequence[TestSet],
     index: Mapping[str, int],
-    candidates: int,
+    candidates: int | None,
     progress: Progress,
 ) -> SystemScores:
     alike = centred(vectors)
@@ -276,23 +290,25 @@ def _scored(
 
 
 def _in_order(words: Sequence[str], index: Mapping[str, int]) -> npt.NDArray[np.int64]:
-    """Where the words of a compressed file are among `words`."""
+    """Return the row, in the original, of each word of a compressed file."""
     rows = np.full(len(index), -1, dtype=np.int64)
     for row, word in enumerate(words):
         if word in index:
             rows[index[word]] = row
     if (rows < 0).any():
         missing = list(index)[int((rows < 0).argmax())]
-        raise DataError(f"the original has no vector of '{missing}': give what was compressed")
+        raise DataError(
+            f"the original has no vector of '{missing}': give the vectors that were compressed"
+        )
     return rows
 
 
 def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
-    """The words whose rebuilt vectors have the greatest cosine with that of `word`.
+    """Return the n words with the largest cosine to `word`, by rebuilt vectors, with the cosines.
 
     Raises:
-        ModelError: It is no file of compressed vectors, or cut, or altered.
-        DataError: The word is not in it.
+        ModelError: The file is missing, in another format, truncated or corrupted.
+        DataError: The word has no vector.
     """
     try:
         return open_compressed(Path(path)).most_similar(word, topn=n)

@@ -1,21 +1,20 @@
-"""The intrinsic tasks of section 4.2: what vectors know of words, before and after compression.
+"""The word tasks of section 4.2, which score vectors before and after compression.
 
-Similarity   Spearman's rho between people's scores of pairs (x, y) and cos(x, y)
+Similarity   Spearman's rho between human scores of pairs (x, y) and cos(x, y)
 Analogy      a is to b as c is to argmax_d cos(d, b - a + c), d not one of a, b, c      (3CosAdd)
 Completion   argmax_d cos(d, mean of the sentence's other words), d one of five candidates
 
-V words, the most frequent first, H dimensions, N candidates, Q questions. Words
-are looked up as written, else lower-cased. Cosines depend on where the origin is, so the caller
-passes vectors that are `centred` alike: the uncompressed ones, the codes themselves (the paper's
-Code) and the rebuilt vectors (its Real).
+V words, most frequent first, H dimensions, N candidates, Q questions. Words are looked up as
+written, then in lower case. Cosines depend on the origin, so all vectors must be `centred`: the
+uncompressed ones, the codes themselves (the paper's Code), and the rebuilt vectors (its Real).
 
-Codes spread about alike in every component, so Code compares vectors that are whitened, and owes
-to compression only what it has beyond `whitened` floats, the control. Google's analogies in
+Codes have about the same spread in every component, so Code compares whitened vectors; only its
+difference from `whitened` floats, the control, is an effect of compression. Google's analogies in
 percent, 30,000 candidates, GloVe 6B, M = H, K = 16:
 
 H     uncompressed   whitened   Code   Real
-100       65.2         67.8     65.7   64.2    whitening alone explains why Code beats the floats
-50        49.2         37.9     38.8   46.8    whitening destroys analogies, and Code suffers it
+100       65.2         67.8     65.7   64.2    Code beats the floats because of whitening
+50        49.2         37.9     38.8   46.8    whitening destroys analogies, for Code as well
 """
 
 import math
@@ -26,25 +25,26 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import spearmanr
 
-from yakusu.compress.codes import Codes, Floats, Matrix, PrincipalAxes
+from yakusu.compress.blocks import Matrix
+from yakusu.compress.codes import Codes, Floats, PrincipalAxes
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit
 
 Rows = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-_COSINES = 2**25  # that are there at a time: 128 MiB
+_COSINES = 2**25  # in memory at a time: 128 MiB
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How well vectors did at a task.
+    """Result of a task.
 
-    name: Of the test set, or of a part of it.
-    score: Spearman's rho, or the share of right answers from 0 to 1; NaN where there is none.
-    used, left_out: Items that were scored, and that were not for want of a vector.
-    how: The way of scoring, in words.
-    parts: Of analogies in sections: semantic and syntactic (Google's), then each section.
+    name: Name of the test set, or of a part of it.
+    score: Spearman's rho, or the share of correct answers from 0 to 1; NaN if it is undefined.
+    used, left_out: Number of items scored, and of items left out because a vector is missing.
+    how: Description of the method.
+    parts: Results of the sections of analogies; Google's also have semantic and syntactic parts.
     """
 
     name: str
@@ -57,7 +57,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Pairs of words, and how alike people find them."""
+    """Pairs of words with human similarity scores."""
 
     name: str
     pairs: tuple[tuple[str, str], ...]
@@ -66,18 +66,18 @@ class Similarity:
     def score(
         self, index: Mapping[str, int], vectors: Matrix, *, progress: Progress | None = None
     ) -> TaskResult:
-        """Spearman's rho; pairs with an unknown word are left out.
+        """Compute Spearman's rho; pairs with an unknown word are left out.
 
         Args:
-            index: The row of each word.
+            index: Row of each word.
             vectors: (V, H), centred, finite.
-            progress: Watches.
+            progress: Progress reporter.
         """
         with (progress or Silent()).track(self.name, "pairs", len(self.pairs)) as tracker:
             rows = np.array([_rows(index, pair) for pair in self.pairs])  # (pairs, 2)
             known = (rows >= 0).all(axis=1)
-            x, y = (unit(vectors[side].astype(np.float64)) for side in rows[known].T)
-            cosines = np.einsum("qh,qh->q", x, y).round(12)  # else pairs of one word do not tie
+            x, y = (unit(vectors[column].astype(np.float64)) for column in rows[known].T)
+            cosines = np.einsum("qh,qh->q", x, y).round(12)  # pairs of equal words must tie
             rho = _spearman(np.array(self.scores)[known], cosines)
             tracker.advance(len(self.pairs))
         how = "Spearman's rho of cosines; pairs with an unknown word left out"
@@ -86,7 +86,7 @@ class Similarity:
 
 @dataclass(frozen=True)
 class Analogy:
-    """Questions (a, b, c, d): a is to b as c is to d; and the section of each, or ""."""
+    """Questions (a, b, c, d): a is to b as c is to d; with the section of each, or ""."""
 
     name: str
     questions: tuple[tuple[str, ...], ...]
@@ -97,22 +97,22 @@ class Analogy:
         index: Mapping[str, int],
         vectors: Matrix,
         *,
-        candidates: int = 30_000,
+        candidates: int | None = 30_000,
         progress: Progress | None = None,
     ) -> TaskResult:
-        """3CosAdd; questions with a word that is no candidate are left out.
+        """Answer by 3CosAdd; questions with a word that is not a candidate are left out.
 
         Args:
-            index: The row of each word.
-            vectors: (V, H), centred, finite, the most frequent word first.
-            candidates: N, the most frequent words, which may be answers; 0 for all.
-            progress: Watches.
+            index: Row of each word.
+            vectors: (V, H), centred, finite, most frequent word first.
+            candidates: N, the number of most frequent words that may be answers; None for all.
+            progress: Progress reporter.
 
         Raises:
-            DataError: `candidates` is negative.
+            DataError: `candidates` is less than 1.
         """
-        if candidates < 0:
-            raise DataError(f"candidates = {candidates} is no number of words: choose 0 for all")
+        if candidates is not None and candidates < 1:
+            raise DataError(f"candidates = {candidates}: choose 1 or more, or None for all words")
         n = min(candidates or len(vectors), len(vectors))
         rows = np.array([_rows(index, question) for question in self.questions])  # (Q, 4)
         known: Booleans = np.all((rows >= 0) & (rows < n), axis=1)
@@ -133,7 +133,7 @@ class Analogy:
         return _accuracy(self.name, right, known, how, parts)
 
     def _parts(self) -> dict[str, Booleans]:
-        """Which questions each part has; Google's syntactic sections are gram1 to gram9."""
+        """Return the questions of each part; Google's syntactic sections are gram1 to gram9."""
         parts = {
             name: np.array([section == name for section in self.sections])
             for name in dict.fromkeys(self.sections)
@@ -147,7 +147,7 @@ class Analogy:
 
 @dataclass(frozen=True)
 class Question:
-    """A sentence with a blank: its other words, five candidates, and which of them is right."""
+    """A sentence with a blank: its other words, five candidates, and the index of the answer."""
 
     words: tuple[str, ...]
     candidates: tuple[str, ...]
@@ -156,7 +156,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Completion:
-    """Sentences with a blank, to be filled with one of five candidates."""
+    """Sentences with a blank to fill with one of five candidates."""
 
     name: str
     questions: tuple[Question, ...]
@@ -164,10 +164,15 @@ class Completion:
     def score(
         self, index: Mapping[str, int], vectors: Matrix, *, progress: Progress | None = None
     ) -> TaskResult:
-        """The candidate nearest the mean of the sentence's other words (unknown ones skipped).
+        """Choose the candidate nearest to the mean of the sentence's other words.
 
-        A candidate without a vector is never chosen; a question is left out if its right answer
-        has none, or all of its other words. Arguments as of `Similarity.score`.
+        Unknown words are skipped, and unknown candidates are never chosen. A question is left out
+        if its answer, or all of its other words, are unknown.
+
+        Args:
+            index: Row of each word.
+            vectors: (V, H), centred, finite.
+            progress: Progress reporter.
         """
         right, known = (np.zeros(len(self.questions), dtype=bool) for _ in range(2))
         with (progress or Silent()).track(self.name, "questions", len(self.questions)) as tracker:
@@ -193,7 +198,7 @@ TestSet = Similarity | Analogy | Completion
 
 
 def mean_of(results: Sequence[TaskResult]) -> TaskResult:
-    """The unweighted mean over test sets; those without a score are left out and named."""
+    """Average over test sets, unweighted; sets without a score are left out and named."""
     scored = [result for result in results if not math.isnan(result.score)]
     without = [result.name for result in results if math.isnan(result.score)]
     return TaskResult(
@@ -207,16 +212,16 @@ def mean_of(results: Sequence[TaskResult]) -> TaskResult:
 
 
 def centred(vectors: Matrix | Codes) -> Matrix:
-    """Vectors or codes (V, any H), each column less its mean, in floats of 32 bits or more."""
+    """Subtract the mean of each column of vectors or codes; the result has 32 bits or more."""
     mean = vectors.mean(axis=0, dtype=np.float64)
     moved: Matrix = vectors - mean.astype(np.result_type(vectors, np.float32))
     return moved
 
 
 def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
-    """All principal components of vectors (V, H), each over its deviation: (V, H), centred.
+    """Return all principal components of vectors (V, H), each with deviation 1: (V, H), centred.
 
-    The control of codes: as Algorithm 1, but for the clustering. A component without spread is 0.
+    The control of codes: Algorithm 1 without the clustering. A component without spread is 0.
     """
     axes = PrincipalAxes.of(vectors, vectors.shape[1])
     scores = axes.scores(vectors, slice(None))  # (H, V)
@@ -227,12 +232,12 @@ def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
 
 
 def _rows(index: Mapping[str, int], words: Sequence[str]) -> Rows:
-    """As written, else lower-cased; -1 where unknown."""
+    """Look up words as written, then in lower case; -1 if unknown."""
     return np.array([index.get(word, index.get(word.lower(), -1)) for word in words], np.int64)
 
 
 def _answers(unit: npt.NDArray[np.float32], given: Rows) -> Rows:
-    """The words nearest to b - a + c but a, b and c, (Q,), for given a, b and c, (Q, 3)."""
+    """Return the words (Q,) nearest to b - a + c, except a, b and c; `given` is (Q, 3)."""
     a, b, c = given.T
     cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # (Q, N), times |b - a + c|
     np.put_along_axis(cosines, given, -np.inf, axis=1)
@@ -241,7 +246,7 @@ def _answers(unit: npt.NDArray[np.float32], given: Rows) -> Rows:
 
 
 def _blocks(rows: Rows, n_candidates: int) -> Iterator[Rows]:
-    """As many rows at a time as memory is set aside for."""
+    """Split rows so that the cosines of a part fit into memory."""
     size = max(1, _COSINES // n_candidates)
     for begin in range(0, len(rows), size):
         yield rows[begin : begin + size]
@@ -251,12 +256,12 @@ def _accuracy(
     name: str, right: Booleans, known: Booleans, how: str, parts: tuple[TaskResult, ...] = ()
 ) -> TaskResult:
     used = int(known.sum())
-    score = float(right.sum() / used) if used else math.nan  # what is not known is not right
+    score = float(right.sum() / used) if used else math.nan  # unknown questions are not right
     return TaskResult(name, score, used, len(known) - used, how, parts)
 
 
 def _spearman(x: Floats, y: Floats) -> float:
-    """The correlation of ranks; NaN where either has fewer than two values."""
+    """Return the rank correlation; NaN if x or y has fewer than two distinct values."""
     if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         return math.nan
     return float(spearmanr(x, y).statistic)

@@ -1,0 +1,179 @@
+"""The verbs for word vectors: `vectors compress`, `inspect`, `evaluate` and `neighbours`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+
+import yakusu
+from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
+from yakusu.cli.console import Shown, escape
+
+if TYPE_CHECKING:
+    from yakusu.vectors.verbs import Facts, Report, SystemScores
+
+_HARM = 0.02  # loss of a score by whitening that is worth a warning
+vectors = typer.Typer(
+    name="vectors",
+    help="Compress, inspect, score and search word vectors.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
+Words = Annotated[
+    str | None, typer.Option(help="File with one word per line, for a matrix without words.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.add_typer(vectors)
+
+
+@vectors.command()
+def compress(
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="Word vectors: GloVe, word2vec, fastText, .npz, ...")
+    ],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write.")],
+    method: Method = None,
+    ratio: Ratio = None,
+    bits: Bits = None,
+    max_loss: MaxLoss = None,
+    words: Words = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="File with one frequency per line; by default, IN is sorted by it."),
+    ] = None,
+    config: ConfigFile = None,
+    settings: Set = None,
+) -> None:
+    """Compress word vectors into one file; the report is written to OUT.json and OUT.png.
+
+    --ratio, --bits or --max-loss choose the sizes of codes, or the step of integers. All other
+    settings are in section [compress] of a TOML file (--config) or given with --set; see
+    docs/compress.md.
+
+    Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --set compress.k=16`
+    """
+    options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
+    report = yakusu.vectors.compress(
+        source,
+        out,
+        config=resolved(config, settings, options),
+        words=words,
+        weights=weights,
+        progress=Shown(),
+    )
+    _print_report(out, report)
+
+
+def _print_report(out: str, report: "Report") -> None:
+    _print_facts(report.facts)
+    if report.facts.ratio < 1:
+        print("the result is larger than the vectors: set --ratio")
+    print(
+        f"loss: {report.share_lost:.2%} of the variance, squared error {report.loss:.5g} per word"
+    )
+    table = Table("frequency ranks", "of 10 nearest words stay", box=box.SIMPLE)
+    for band in report.recall:
+        table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
+    Console().print(table)
+    print(f"file: {out}\nreport: {out}.json, {out}.png")
+
+
+@vectors.command()
+def inspect(file: File) -> None:
+    """Print the contents of a file of compressed vectors.
+
+    Example: `yakusu vectors inspect glove.ykv`
+    """
+    _print_facts(yakusu.vectors.inspect(file))
+
+
+def _print_facts(facts: "Facts") -> None:
+    kind = f"{facts.n_components} codes of {facts.n_codes}" if facts.n_codes else "integers"
+    print(
+        f"{facts.n_words:,} words x {facts.width} numbers as {kind}: {facts.bits:.1f} bits per "
+        f"word, {facts.ratio:.1f} times smaller (codes and codebook, compared with float32)\n"
+        f"file size, including the words: {decimal(facts.file_bytes)}; the numbers as float32: "
+        f"{decimal(facts.dense_bytes)}"
+    )
+
+
+@vectors.command()
+def evaluate(
+    file: File,
+    tasks: Annotated[
+        list[str],
+        typer.Argument(metavar="TASK...", help="Test sets: similarity, analogy, completion."),
+    ],
+    original: Annotated[
+        str | None, typer.Option(help="The vectors before compression: adds floats and control.")
+    ] = None,
+    words: Words = None,
+    candidates: Annotated[
+        int, typer.Option(min=0, help="Number of frequent words that answer analogies; 0: all.")
+    ] = 30_000,
+) -> None:
+    """Score codes and rebuilt vectors on word tasks, section 4.2 of the paper.
+
+    "Code" uses the codes as vectors, "Real" the rebuilt vectors. --original adds the floats before
+    compression and, as a control, the same floats whitened: codes are whitened vectors, so what
+    whitening gains or loses is no effect of compression.
+
+    Example: `yakusu vectors evaluate glove.ykv ws353.tsv questions-words.txt --original glove.txt`
+    """
+    systems = yakusu.vectors.evaluate(
+        file,
+        tasks,
+        original=original,
+        words=words,
+        candidates=candidates or None,
+        progress=Shown(),
+    )
+    _print_scores(systems)
+    if original is not None:
+        _print_control(systems)
+    else:
+        print("no control: give the vectors before compression with --original to add one")
+
+
+def _print_scores(systems: "list[SystemScores]") -> None:
+    table = Table(
+        "task", *(system.system for system in systems), "items", "left out", box=box.SIMPLE
+    )
+    for results in zip(*(system.results for system in systems), strict=True):
+        first = results[0]
+        scores = [f"{100 * result.score:.1f}" if result.used else "-" for result in results]
+        table.add_row(escape(first.name), *scores, f"{first.used:,}", f"{first.left_out:,}")
+    Console().print(table)
+    print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
+
+
+def _print_control(systems: "list[SystemScores]") -> None:
+    print("Codes are whitened: compare Code with the whitened floats, and Real with the floats.")
+    floats, control = systems[0].results, systems[1].results
+    for before, after in zip(floats, control, strict=True):
+        if after.score < before.score - _HARM:
+            lost = 100 * (before.score - after.score)
+            print(
+                f"whitening alone loses {lost:.1f} on {before.name}: use the rebuilt vectors there"
+            )
+
+
+@vectors.command()
+def neighbours(
+    file: File,
+    word: Annotated[str, typer.Argument(help="A word.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of neighbours.")] = 10,
+) -> None:
+    """Print the nearest words of a word, by cosine of the rebuilt vectors.
+
+    Example: `yakusu vectors neighbours glove.ykv king`
+    """
+    for neighbour, cosine in yakusu.vectors.neighbours(file, word, n):
+        print(f"{cosine:.4f}\t{neighbour}")

@@ -1,0 +1,148 @@
+"""Settings of compression: section `[compress]` of a TOML file, or the same keys in Python."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from yakusu.config import Config, apply_override, nearest
+from yakusu.errors import RecipeError
+
+Stack = Literal["encoder", "decoder"]
+_KEYS = {"codes": ("m", "k", "fit", "mean"), "integers": ("step", "whitening", "tiers")}
+_CHOSEN = {"codes": ("m", "k"), "integers": ("step",)}  # by a budget
+_BUDGET = ("ratio", "bits", "max_loss")
+_N_EXACT = 128
+
+
+class CompressConfig(Config):
+    """How matrices are compressed; the same keys for word vectors and for translators.
+
+    A budget (`ratio`, `bits` or `max_loss`, at most one) chooses m and k, or the step.
+    """
+
+    method: Literal["codes", "integers"] = "codes"  # the paper's, or entropy-coded integers
+    ratio: float | None = Field(None, gt=0)  # minimum compression ratio
+    bits: float | None = Field(None, gt=0)  # maximum bits of codes per vector
+    max_loss: float | None = Field(None, gt=0, lt=1)  # maximum share of the variance lost
+
+    # codes
+    m: int | None = Field(None, ge=1)  # components M; None: the width of the vectors
+    k: int | None = Field(None, ge=2, le=2**16)  # codes per component K; None: 16
+    fit: Literal["least-squares", "closed", "adam"] = "least-squares"  # adam is the paper's; slow
+    mean: Literal["stored", "folded"] = "stored"  # folded into the weights is the paper's
+
+    # integers
+    step: float | None = Field(None, gt=0)  # None: by the budget, or by max_loss = 0.05
+    whitening: float = Field(0.5, ge=0, le=1)
+    tiers: Annotated[tuple[int, ...], Field(strict=False)] = ()  # ranks where the step doubles
+
+    # translators
+    # encoder: source embedding; decoder: target embedding and output projection
+    stacks: Annotated[tuple[Stack, ...], Field(strict=False, min_length=1)] = ("encoder", "decoder")
+    exact: int | None = Field(None, ge=0)  # first rows kept exact; None: 128, or 0 for integers
+    int8: bool = False  # all other matrices in 8 bits per number
+
+    # word vectors
+    half: bool = False  # mean, basis and weights in float16
+
+    @model_validator(mode="after")
+    def _keys_fit_the_method(self) -> Self:
+        other = "integers" if self.method == "codes" else "codes"
+        if given := self._given(_KEYS[other]):
+            raise ValueError(
+                f"{_have(given)} no effect unless compress.method = '{other}': set that too, or "
+                "leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> Self:
+        budget, chosen = self._given(_BUDGET), self._given(_CHOSEN[self.method])
+        if len(budget) > 1:
+            raise ValueError(f"{_named(budget)} are given together: give only one of them")
+        if budget and chosen:
+            names = " and ".join(f"compress.{name}" for name in _CHOSEN[self.method])
+            raise ValueError(f"{_named(budget)} chooses {names}: leave out {_named(chosen)}")
+        if budget and self.mean == "folded":
+            raise ValueError(
+                f"{_named(budget)} is measured with a stored mean: give compress.m and compress.k "
+                "with compress.mean = 'folded'"
+            )
+        return self
+
+    @property
+    def n_exact(self) -> int:
+        """Number of rows that stay exact."""
+        if self.exact is None:
+            return _N_EXACT if self.method == "codes" else 0
+        return self.exact
+
+    def refuse(self, names: Sequence[str], what: str) -> None:
+        """Raise RecipeError if one of these keys is set.
+
+        Args:
+            names: Keys without effect.
+            what: What they have no effect on.
+        """
+        if given := self._given(names):
+            raise RecipeError(f"{_have(given)} no effect on {what}: leave it out")
+
+    def _given(self, names: Sequence[str]) -> list[str]:
+        defaults = type(self).model_fields
+        return [name for name in names if getattr(self, name) != defaults[name].default]
+
+
+def load_compress_config(
+    path: str | Path | None = None, overrides: Sequence[str] = ()
+) -> CompressConfig:
+    """Read the section `[compress]` of a TOML file and apply `compress.key=value` overrides.
+
+    Args:
+        path: The file; None for the defaults.
+        overrides: Such as "compress.k=16"; they take precedence over the file.
+
+    Raises:
+        RecipeError: The file cannot be read or is not TOML, a key is unknown, a value is out of
+            range, or two settings contradict each other.
+    """
+    values = _read(Path(path)) if path is not None else {}
+    for each in overrides:
+        apply_override(values, each, example="compress.k=16")
+    where = f"{path}: " if path is not None else ""
+    if unknown := [name for name in values if name != "compress"]:
+        raise RecipeError(f"{where}unknown key '{unknown[0]}': settings are in section [compress]")
+    try:
+        return CompressConfig.model_validate(values.get("compress", {}))
+    except ValidationError as error:
+        raise RecipeError(where + _fault(error.errors()[0])) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RecipeError(f"{path} is not TOML: {error}") from error
+
+
+def _fault(error: Mapping[str, Any]) -> str:
+    """Describe a validation error in one sentence."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    key = ".".join(["compress", *(str(part) for part in error["loc"])])
+    if error["type"] == "extra_forbidden":
+        return f"unknown key '{key}': {nearest(key.split('.')[-1], [*CompressConfig.model_fields])}"
+    advice = error["msg"][0].lower() + error["msg"][1:].replace("tuple", "list")
+    return f"{key} = {error['input']!r}: {advice}"
+
+
+def _named(names: Sequence[str]) -> str:
+    return " and ".join(f"compress.{name}" for name in names)
+
+
+def _have(names: Sequence[str]) -> str:
+    return f"{_named(names)} {'has' if len(names) == 1 else 'have'}"

@@ -1,0 +1,52 @@
+"""The verb `yakusu compress`: output, files and errors."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yakusu.compress.config import CompressConfig
+from yakusu.folder import read_json
+
+FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
+RunYakusu = Callable[..., Any]
+
+
+def test_a_translator_is_compressed_and_scored(
+    run_yakusu: RunYakusu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {str(FILES / "transformer"): 4000, str(tmp_path / "small"): 1000}  # no new processes
+    monkeypatch.setattr("yakusu.pipeline.compress.memory_of", lambda path: sizes[str(path)])
+    out = tmp_path / "small"
+    texts = ("--src", FILES / "test.en", "--ref", FILES / "test.de")
+    options = ("--method", "integers", "--set", "compress.step=0.4", "--int8")
+    said = run_yakusu("compress", FILES / "transformer", out, *options, *texts)
+    assert said.code == 0, said.err
+    assert said.out.startswith("src_table = tgt_table = output_table: 159 x 16 numbers as 16 ")
+    assert re.search(r"^weights on disk: .* -> .* \(\d+%\)$", said.out, re.MULTILINE)
+    assert "\nmemory to load and translate: 4.0 kB -> 1.0 kB (25%)\n" in said.out
+    assert re.search(r"^before: BLEU = .*\nafter:  BLEU = ", said.out, re.MULTILINE)
+    assert said.out.endswith(f"model: {out}\n")
+    facts = read_json(out / "receipt.json")["compressed"]
+    expected = CompressConfig(method="integers", step=0.4, int8=True)
+    assert CompressConfig(**facts["settings"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--set compress.half=true", "compress.half has no effect on a translator: leave it out"),
+        ("--ratio 4 --set compress.m=3", "compress.ratio chooses compress.m and compress.k: leave"),
+        ("--src {files}/test.en", "src and references are needed together: give both or neither"),
+        ("--set compress.exact=158", "compress.exact = 158 leaves fewer than 2 of 159 vectors"),
+    ],
+)
+def test_invalid_settings_are_rejected_before_writing(
+    run_yakusu: RunYakusu, tmp_path: Path, options: str, message: str
+) -> None:
+    arguments = options.format(files=FILES).split()
+    said = run_yakusu("compress", FILES / "transformer", tmp_path / "small", *arguments)
+    assert said.error.startswith(message)
+    assert not (tmp_path / "small").exists()

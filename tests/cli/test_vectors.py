@@ -1,0 +1,133 @@
+"""The verbs `yakusu vectors ...`: output and errors."""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import yakusu
+
+RunYakusu = Callable[..., Any]
+
+
+@pytest.fixture
+def glove(tmp_path: Path) -> Path:
+    """1,100 words of 4 numbers in the format of GloVe."""
+    rng = random.Random(3)
+    rows = [[rng.gauss(0, 1 + i) for i in range(4)] for _ in range(1100)]
+    words = ["king", "queen", "man", "woman", *(f"w{i}" for i in range(4, 1100))]
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, rows, strict=True)]
+    (tmp_path / "glove.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path / "glove.txt"
+
+
+def test_vectors_are_compressed_inspected_scored_and_searched(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "glove.ykv"
+    settings = ("--set", "compress.m=3", "--set", "compress.k=5")
+    said = run_yakusu("vectors", "compress", glove, out, *settings)
+    assert said.code == 0, said.err
+    facts = "1,100 words x 4 numbers as 3 codes of 5: 9.0 bits per word, 16.5 times smaller "
+    assert said.out.startswith(f"{facts}(codes and codebook, compared with float32)\n")
+    assert re.search(
+        r"^loss: \d+\.\d\d% of the variance, squared error [\d.]+ per word$", said.out, re.M
+    )
+    assert re.search(r"^ +1 to 1,000 +\d+\.\d% *$", said.out, re.MULTILINE)
+    assert said.out.endswith(f"file: {out}\nreport: {out}.json, {out}.png\n")
+    report = json.loads(Path(f"{out}.json").read_text())
+    assert (report["settings"]["m"], report["settings"]["k"]) == (3, 5)
+
+    said = run_yakusu("vectors", "inspect", out)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(facts)
+
+    (tmp_path / "near.tsv").write_text("king\tqueen\t3\nman\twoman\t2\nw5\tw6\t1\nw5\tnone\t1\n")
+    said = run_yakusu("vectors", "evaluate", out, tmp_path / "near.tsv", "--original", glove)
+    assert said.code == 0, said.err
+    assert re.search(
+        r"task +floats +whitened floats +Code +Real +items +left out", " ".join(said.out.split())
+    )
+    assert re.search(r"^ +near( +-?\d+\.\d){4} +3 +1 *$", said.out, re.MULTILINE)
+
+    said = run_yakusu("vectors", "neighbours", out, "king", "-n", "2")
+    found = yakusu.vectors.neighbours(out, "king", 2)
+    assert (said.code, said.err) == (0, "")
+    assert said.out == "".join(f"{near:.4f}\t{word}\n" for word, near in found)
+
+
+def test_integers_and_budgets_are_options(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "v"
+    options = ("--method", "integers", "--max-loss", "0.02")
+    said = run_yakusu("vectors", "compress", glove, out, *options)
+    assert said.code == 0, said.err
+    assert said.out.startswith("1,100 words x 4 numbers as integers: ")
+    loss = re.search(r"^loss: (\S+)% of the variance", said.out, re.MULTILINE)
+    assert loss and 1.8 < float(loss[1]) <= 2
+    said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
+    assert re.match(r"1,100 words x 4 numbers as \d codes of \d+: [78]\.0 bits per word", said.out)
+
+
+def test_options_override_set_and_set_overrides_the_file(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "c.toml", tmp_path / "v"
+    file.write_text('[compress]\nmethod = "integers"\nstep = 0.5\nwhitening = 0.2\n')
+    options = ("--config", file, "--set", "compress.step=0.7", "--set", "compress.method=codes")
+    said = run_yakusu("vectors", "compress", glove, out, *options, "--method", "integers")
+    assert said.code == 0, said.err
+    settings = json.loads(Path(f"{out}.json").read_text())["settings"]
+    found = (settings["method"], settings["step"], settings["whitening"])
+    assert found == ("integers", 0.7, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--set compress.m=5", "M = 5 is out of range for vectors of 4 dimensions: choose M from"),
+        ("--set compress.k=1", "compress.k = 1: input should be greater than or equal to 2"),
+        ("--ratio 5000", "a ratio of 5000 cannot be reached: the maximum is "),
+        ("--ratio 0", "compress.ratio = 0.0: input should be greater than 0"),
+        ("--method fast", "compress.method = 'fast': input should be 'codes' or 'integers'"),
+        ("--set compress.step=1", "compress.step has no effect unless compress.method ="),
+        ("--bits 9 --set compress.k=4", "compress.bits chooses compress.m and compress.k: leave"),
+        ("--bits 9 --ratio 4", "compress.ratio and compress.bits are given together: give only"),
+        ("--method integers --set compress.k=4", "compress.k has no effect unless"),
+        ("--method integers --set compress.tiers=[9,8]", "tiers at the ranks [9, 8] do not fit"),
+        ("--method integers --set compress.step=1e-9", "step = 1e-09 yields integers of more than"),
+        ("--set compress.int8=true", "compress.int8 has no effect on word vectors: leave it out"),
+        ("--config none.toml", "none.toml cannot be read: No such file or directory"),
+    ],
+)
+def test_invalid_settings_are_rejected_before_writing(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path, options: str, message: str
+) -> None:
+    said = run_yakusu("vectors", "compress", glove, tmp_path / "v", *options.split())
+    assert said.error.startswith(message)
+    assert not (tmp_path / "v").exists()
+
+
+def test_other_files_and_unknown_words_are_named(
+    run_yakusu: RunYakusu, glove: Path, tmp_path: Path
+) -> None:
+    for arguments in (
+        ["inspect", glove],
+        ["neighbours", glove, "king"],
+        ["evaluate", glove, glove],
+    ):
+        assert run_yakusu("vectors", *arguments).error == (
+            f"{glove} is not a file of compressed vectors: "
+            "create one with 'yakusu vectors compress'"
+        )
+    none = tmp_path / "none"
+    assert "none" in run_yakusu("vectors", "compress", none, tmp_path / "v").error
+    assert run_yakusu("vectors", "compress", glove, tmp_path / "v").code == 0
+    assert run_yakusu("vectors", "neighbours", tmp_path / "v", "King").error == (
+        f"{tmp_path / 'v'}: 'King' has no vector: did you mean 'king'?"
+    )
