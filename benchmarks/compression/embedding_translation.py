@@ -1,35 +1,35 @@
 """Table 3 and Figure 2 of the compression paper: BLEU of a translator against the ratio.
 
-The source embedding (encoder) or the target embedding with the output matrix (decoder) becomes
-codes, or Shu & Nakayama's with --shu; the rest of the translator stays as it is.
+The source embedding (encoder), or the target embedding with the output projection (decoder),
+becomes codes, integers, or with --shu the baseline's codes; the rest of the translator is
+unchanged.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record, start
-from peers.gumbel import learn
-from peers.gumbel import ratio as shu_ratio
-from runs import slug
-from yakusu.compress import Budget, ByCodes, NumbersWithin
-from yakusu.compress.method import Method
+from benchmarks.common import Benchmark
+from benchmarks.compression.api import CompressedTable, codes_table, integers_table
+from benchmarks.peers.gumbel import learn
+from benchmarks.peers.gumbel import ratio as gumbel_ratio
+from benchmarks.records import RESULTS
+from benchmarks.runs import slug
 from yakusu.data.text import read_lines
+from yakusu.metrics import Score
 from yakusu.model.table import DenseTable, Table
-from yakusu.pipeline.compress import ratio_of, share_lost, table_of
-from yakusu.progress import Silent
 
 # M as a share of the width, and K: ratios from about 2 to 200 for 6,000 x 128.
 SIZES = (
     (1, 1024), (1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1, 2),
     (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
 )  # fmt: skip
-BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # of a vector of whole numbers
+BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # per row of integers
 FREQUENT = 128  # pieces
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
@@ -41,77 +41,112 @@ PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
 TABLES = {"encoder": ("src_table",), "decoder": ("tgt_table", "output_table")}
 Point = dict[str, Any]
 
-
-def with_table(translator: yakusu.Translator, side: str, table: Table) -> dict[str, Table]:
-    """Put a table into a translator; returns what was there."""
-    before = {name: getattr(translator.model, name) for name in TABLES[side]}
-    for name in before:
-        setattr(translator.model, name, table)
-    return before
-
-
-def made_by(method: Method, weight: torch.Tensor, n_exact: int) -> tuple[float, float, Table]:
-    """Ratio, share of the variance lost, and table; so many vectors stay as they are."""
-    made = method([str(i) for i in range(len(weight))], weight.numpy(), Silent())
-    table = table_of(weight[:n_exact], made)
-    return ratio_of(table, made), share_lost(weight, made, n_exact), table
+benchmark = Benchmark(
+    "embedding_translation",
+    __doc__,
+    example="python -m benchmarks.compression.embedding_translation --model runs/multi30k/model "
+    "--name 'Multi30k en-de, test2016' --shu 20000",
+    needs=["data", "model"],
+    quick={"name": "generated text", "shu": 20},
+)
+benchmark.option("--name", default="", help="name of the test set, for record and figure")
+benchmark.option("--shu", type=int, metavar="STEPS", help="train the baseline for so many steps")
+benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")
+benchmark.option("--loss", type=float, default=0.5, help="BLEU that counts as no loss (0.5)")
 
 
-def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
-    """Name, ratio, share of the variance lost, and table of each size."""
+class Test(NamedTuple):
+    """A translator and the test set that it is scored on, lower-cased."""
+
+    translator: yakusu.Translator
+    src: list[str]
+    ref: list[str]
+
+    @classmethod
+    def load(cls, args: argparse.Namespace) -> "Test":
+        """Load the model and Multi30k's test2016."""
+        files = [args.data / "multi30k" / f"test2016.{language}" for language in ("en", "de")]
+        src, ref = (list(read_lines(path)) for path in files)
+        return cls(yakusu.Translator.load(args.model), src, ref)
+
+    def weight(self, side: str) -> torch.Tensor:
+        """Return a copy of the table of a side, without padding: (V - 1, H)."""
+        table = getattr(self.translator.model, TABLES[side][-1])
+        return table.weight.detach()[:-1].clone()  # type: ignore[no-any-return]
+
+    def bleu(self) -> Score:
+        """Return the BLEU of the translator."""
+        made, language = self.translator.translate(self.src), self.translator.languages[1]
+        return yakusu.evaluate(made, self.ref, lowercase=True, target_language=language)[0]
+
+    def bleu_with(self, side: str, table: Table) -> Score:
+        """Return the BLEU with another table on one side."""
+        model = self.translator.model
+        before = {name: getattr(model, name) for name in TABLES[side]}
+        for name in before:
+            setattr(model, name, table)
+        score = self.bleu()
+        for name, dense in before.items():
+            setattr(model, name, dense)
+        return score
+
+
+def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, CompressedTable]]:
+    """Yield the name and the table of each size in `SIZES` that suits the table."""
     for share, n_codes in SIZES:
         m = max(1, round(share * weight.shape[1]))
-        yield f"M = {m}, K = {n_codes}", *made_by(ByCodes(m, n_codes), weight, n_exact)
+        if n_codes < len(weight):
+            yield f"M = {m}, K = {n_codes}", codes_table(weight, m, n_codes, n_exact)
 
 
-def numbers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, float, float, Table]]:
-    """The same by whole numbers."""
+def integers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, CompressedTable]]:
+    """Yield the name and the table of each size in `BITS`."""
     for bits in BITS:
-        yield f"{bits} bits", *made_by(NumbersWithin(Budget(bits=bits)), weight, n_exact)
+        yield f"{bits} bits", integers_table(weight, bits=bits, n_exact=n_exact)
 
 
 def shu(
-    weight: torch.Tensor, steps: int, seed: int, of: Sequence[tuple[int, int]] = SHU
-) -> Iterator[tuple[str, float, float, Table]]:
-    """The same by Shu & Nakayama."""
+    weight: torch.Tensor, steps: int, seed: int, sizes: Sequence[tuple[int, int]] = SHU
+) -> Iterator[tuple[str, CompressedTable]]:
+    """Yield the name and the table of each size of the baseline."""
     vectors = weight.numpy()
-    for m, n_codes in of:
+    for m, n_codes in sizes:
         learnt = learn(vectors, n_codebooks=m, n_codes=n_codes, seed=seed, steps=steps)
         table = DenseTable(len(vectors) + 1, vectors.shape[1])
         with torch.no_grad():
             table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
         lost = learnt.lost(vectors, learnt.codes).share
-        yield f"M = {m}, K = {n_codes}", shu_ratio(*vectors.shape, m, n_codes), lost, table
+        ratio = gumbel_ratio(*vectors.shape, m, n_codes)
+        yield f"M = {m}, K = {n_codes}", CompressedTable(table, ratio, lost)
 
 
-def measured(
-    translator: yakusu.Translator, src: list[str], ref: list[str], args: argparse.Namespace
-) -> Iterator[Point]:
-    """BLEU of each method, side and size."""
+def measure(test: Test, args: argparse.Namespace) -> Iterator[Point]:
+    """Yield the BLEU of each side, method and size; with --quick of the first size only."""
     for side in TABLES:
-        weight = getattr(translator.model, TABLES[side][-1]).weight.detach()[:-1].clone()
-        methods = {"proposed": proposed(weight, 0), "whole numbers": numbers(weight, 0)}
-        if side == "decoder":
+        weight = test.weight(side)
+        methods = {"proposed": proposed(weight, 0), "integers": integers(weight, 0)}
+        if side == "decoder" and len(weight) > 2 * FREQUENT:
             methods["proposed, 128 exact"] = proposed(weight, FREQUENT)
-            methods["whole numbers, 128 exact"] = numbers(weight, FREQUENT)
+            methods["integers, 128 exact"] = integers(weight, FREQUENT)
         if args.shu:
             methods["Shu"] = shu(weight, args.shu, args.seed)
         for method, tables in methods.items():
-            for name, times, lost, table in tables:
-                score = bleu_with(translator, side, table, src, ref, args)
-                point = {"side": side, "method": method, "size": name, "ratio": round(times, 2)}
-                shrunk = [round(part, 3) for part in shrinkage(weight, table)]
-                yield point | {
-                    "lost": round(lost, 4),
-                    "shrunk": shrunk,
-                    "bleu": round(score.value, 2),
+            for size, made in tables:
+                yield {
+                    **{"side": side, "method": method, "size": size},
+                    "ratio": round(made.ratio, 2),
+                    "lost": round(made.lost, 4),
+                    "shrunk": [round(share, 3) for share in shrinkage(weight, made.table)],
+                    "bleu": round(test.bleu_with(side, made.table).value, 2),
                 }
+                if args.quick:
+                    break
 
 
 def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
-    """How much shorter vectors became, as a share of themselves: frequent pieces, and the rest.
+    """Return how much shorter the vectors of frequent and of other pieces became, as shares.
 
-    What shrinks the logits of some pieces and not of others changes which of them is likeliest.
+    If the logits of some pieces shrink and those of others do not, their ranking changes.
     """
     with torch.no_grad():
         rebuilt = table(torch.arange(len(weight)))
@@ -120,45 +155,27 @@ def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
     return float(shares[:FREQUENT].mean()), float(shares[FREQUENT:].mean())
 
 
-def bleu_with(
-    translator: yakusu.Translator,
-    side: str,
-    table: Table,
-    src: list[str],
-    ref: list[str],
-    args: argparse.Namespace,
-) -> Any:
-    """BLEU with this table on one side."""
-    before = with_table(translator, side, table)
-    score = bleu(translator, src, ref, args)
-    for key, dense in before.items():
-        setattr(translator.model, key, dense)
-    return score
+def table_3(points: Sequence[Point], base: float, most: float) -> dict[str, Any]:
+    """Print and return the largest ratio that loses at most `most` BLEU, beside the paper's."""
+    rows = {}
+    for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
+        own = [p for p in points if (p["side"], p["method"]) == (side, method)]
+        good = [point for point in own if point["bleu"] >= base - most]
+        best = max(good, key=lambda point: float(point["ratio"]), default=None)
+        paper = PAPER.get((side, method))
+        rows[f"{side}, {method}"] = {"ours": best, "paper": paper}
+        ours = f"{best['bleu']} at x{best['ratio']} ({best['size']})" if best else "none"
+        print(f"{side}, {method}: {base:.2f} -> {ours}; paper: {paper or 'not given'}")
+    return rows
 
 
-def bleu(
-    translator: yakusu.Translator, src: list[str], ref: list[str], args: argparse.Namespace
-) -> Any:
-    """BLEU of the translator as it is."""
-    language = translator.languages[1]
-    return yakusu.evaluate(
-        translator.translate(src), ref, lowercase=args.lowercase, target_language=language
-    )[0]
-
-
-def without_loss(points: list[Point], base: float, most: float) -> Point | None:
-    """The greatest ratio whose BLEU is at most so much less."""
-    good = [point for point in points if point["bleu"] >= base - most]
-    return max(good, key=lambda point: point["ratio"], default=None)
-
-
-def draw(path: Path, points: list[Point], base: float) -> None:
-    """Figure 2."""
+def draw(path: Path, points: Sequence[Point], base: float) -> None:
+    """Draw Figure 2."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     for axes, side in zip(figure.subplots(1, 2, sharey=True), TABLES, strict=True):
         for method in dict.fromkeys(point["method"] for point in points if point["side"] == side):
             own = [p for p in points if (p["side"], p["method"]) == (side, method)]
-            own.sort(key=lambda point: point["ratio"])
+            own.sort(key=lambda point: float(point["ratio"]))
             axes.plot([p["ratio"] for p in own], [p["bleu"] for p in own], "o-", label=method)
         axes.axhline(base, color="grey", linestyle=":", label="uncompressed")
         axes.set(xscale="log", title=side, xlabel="ratio of the table(s)", ylabel="BLEU")
@@ -166,61 +183,21 @@ def draw(path: Path, points: list[Point], base: float) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def table_3(points: list[Point], base: float, most: float) -> dict[str, Any]:
-    """Print the paper's rows beside the greatest ratios without a loss; return them."""
-    rows = {}
-    for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
-        own = [p for p in points if (p["side"], p["method"]) == (side, method)]
-        best, paper = without_loss(own, base, most), PAPER.get((side, method))
-        rows[f"{side}, {method}"] = {"ours": best, "paper": paper}
-        ours = f"{best['bleu']} at x{best['ratio']} ({best['size']})" if best else "none"
-        print(f"{side}, {method}: {base:.2f} -> {ours}; the paper: {paper or 'not there'}")
-    return rows
-
-
-def arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="example: python benchmarks/embedding_translation.py runs/multi30k/model "
-        "--src test2016.en --ref test2016.de --lowercase --name 'Multi30k en-de, test2016'",
-    )
-    parser.add_argument("model", type=Path)
-    parser.add_argument("--src", type=Path, required=True)
-    parser.add_argument("--ref", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="of the test set, for record and figure")
-    parser.add_argument("--lowercase", action="store_true")
-    parser.add_argument("--shu", type=int, default=0, help="training steps of Shu's; 0: without")
-    parser.add_argument("--seed", type=int, default=1, help="of Shu's; ours has none")
-    parser.add_argument("--loss", type=float, default=0.5, help="BLEU that counts as no loss")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Measure, print, draw, record."""
-    args = arguments()
-    translator = yakusu.Translator.load(args.model)
-    src, ref = (list(read_lines(path)) for path in (args.src, args.ref))
-    base = bleu(translator, src, ref, args)
+def main(args: argparse.Namespace) -> None:
+    """Measure all points, print the table, draw the figure."""
+    test = Test.load(args)
+    base = test.bleu()
     print(f"uncompressed: {base}")
     points = []
-    for point in measured(translator, src, ref, args):
+    for point in measure(test, args):
         points.append(point)
         print("  ".join(f"{key} {value}" for key, value in point.items()), flush=True)
     rows = table_3(points, base.value, args.loss)
-    if args.no_record:
-        return
     picture = RESULTS / f"embedding_translation-{slug(args.name)}.png"
-    draw(picture, points, base.value)
     result = {"name": args.name, "score": str(base), "points": points, "table 3": rows}
-    record(
-        "embedding_translation",
-        result | {"figure": picture.name},
-        seed=args.seed,
-        threads=torch.get_num_threads(),
-    )
+    if benchmark.record(result | {"figure": picture.name}, seed=args.seed):
+        draw(picture, points, base.value)
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

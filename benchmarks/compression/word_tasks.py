@@ -1,11 +1,10 @@
-"""The three word tasks of the second paper, section 4.2, for its benchmarks.
+"""The three word tasks of the compression paper, section 4.2.
 
-Similarity is the mean of Spearman's rho over its sets; analogy the mean accuracy in percent of
+Similarity is the mean of Spearman's rho over its sets; analogy the mean accuracy in percent on
 Google's semantic questions, its syntactic ones and MSR's; completion that of the Holmes sentences.
-The paper's ninth similarity set, RW, is not in the project's data.
+The paper's ninth similarity set, RW, is not included.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.compress import WordVectors
+from benchmarks.compression.trade_off import TASKS, formatted
+from yakusu.vectors import WordVectors
 from yakusu.vectors.testsets import read_task
 from yakusu.vectors.wordtasks import (
     Analogy,
@@ -26,8 +26,6 @@ from yakusu.vectors.wordtasks import (
     mean_of,
 )
 
-TASKS = ("analogy", "completion", "similarity")
-SLACK = {"analogy": 0.5, "completion": 0.5, "similarity": 0.005}  # that still is "without loss"
 PAPER_FLOATS = {"analogy": 69.76, "completion": 31.25, "similarity": 0.60}  # GloVe 6B, 300 dim.
 _SIMILARITIES = (
     *("mc30", "rg65", "ws353_sim", "ws353_rel", "men3k", "mturk287", "scws", "simlex999"),
@@ -35,9 +33,8 @@ _SIMILARITIES = (
 Scores = dict[str, float]
 
 
-def paper_sets() -> list[Path]:
-    """The files of the paper's sets under $YAKUSU_DATA."""
-    data = Path(os.environ.get("YAKUSU_DATA", "."))
+def paper_sets(data: Path) -> list[Path]:
+    """Return the files of the paper's test sets in a folder of corpora."""
     return [
         *(data / "wordsim" / f"{name}.tsv" for name in _SIMILARITIES),
         data / "analogy" / "questions-words.txt",
@@ -48,9 +45,9 @@ def paper_sets() -> list[Path]:
 
 @dataclass(frozen=True)
 class WordTasks:
-    """Test sets, and the words whose vectors are to be scored.
+    """Test sets, and the words for whose vectors they are scored.
 
-    candidates: Most frequent words that may answer an analogy.
+    candidates: Number of the most frequent words that may answer an analogy.
     """
 
     words: Sequence[str]
@@ -59,7 +56,7 @@ class WordTasks:
 
     @classmethod
     def of(cls, dense: WordVectors, paths: Sequence[Path]) -> "WordTasks":
-        """The sets in some files."""
+        """Read test sets for the words of some vectors."""
         return cls(dense.words, tuple(map(read_task, paths)))
 
     @cached_property
@@ -67,30 +64,33 @@ class WordTasks:
         return {word: row for row, word in enumerate(self.words)}
 
     def results(self, vectors: np.ndarray) -> dict[str, TaskResult]:
-        """The mean of each task, for vectors or codes (V, any width), which are centred here."""
+        """Return the mean result of each task for vectors or codes (V, any width).
+
+        They are centred first.
+        """
         alike = centred(vectors)
-        of_task: dict[str, list[TaskResult]] = {}
+        by_task: dict[str, list[TaskResult]] = {}
         for task in self.sets:
             match task:
                 case Analogy():
                     found = task.score(self._index, alike, candidates=self.candidates)
                     both = [part for part in found.parts if part.name in ("semantic", "syntactic")]
-                    of_task.setdefault("analogy", []).extend(both or [found])
+                    by_task.setdefault("analogy", []).extend(both or [found])
                 case Completion():
-                    of_task.setdefault("completion", []).append(task.score(self._index, alike))
+                    by_task.setdefault("completion", []).append(task.score(self._index, alike))
                 case Similarity():
-                    of_task.setdefault("similarity", []).append(task.score(self._index, alike))
-        return {name: _mean(of_task[name]) for name in TASKS if name in of_task}
+                    by_task.setdefault("similarity", []).append(task.score(self._index, alike))
+        return {name: _mean(by_task[name]) for name in TASKS if name in by_task}
 
     def score(self, vectors: np.ndarray) -> Scores:
-        """Percent right, or rho."""
+        """Return the score of each task: percent of correct answers, or rho."""
         return {
             name: round(result.score * (1 if name == "similarity" else 100), 4)
             for name, result in self.results(vectors).items()
         }
 
     def facts(self, vectors: np.ndarray) -> dict[str, Any]:
-        """How each task is scored, and how many of its items."""
+        """Return how each task is scored, and the number of its items that were used."""
         return {
             name: {"used": result.used, "left_out": result.left_out, "how": result.how}
             for name, result in self.results(vectors).items()
@@ -98,13 +98,11 @@ class WordTasks:
 
 
 def _mean(results: Sequence[TaskResult]) -> TaskResult:
-    """With the way of scoring one set."""
+    """Return the mean of results; its description includes how a single set is scored."""
     mean = mean_of(results)
     return replace(mean, how=f"{mean.how}: {results[0].how}")
 
 
 def shown(scores: Scores) -> str:
-    """Scores in one line."""
-    return ", ".join(
-        f"{name} {score:.{3 if name == 'similarity' else 2}f}" for name, score in scores.items()
-    )
+    """Return scores in one line."""
+    return ", ".join(f"{name} {formatted(name, score)}" for name, score in scores.items())

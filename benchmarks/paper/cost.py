@@ -1,8 +1,8 @@
 """Table 2, training cost in FLOPs, of a recipe or of a trained model: by formula and by counting.
 
-Of a model folder, the receipt tells what its training took. Of a recipe, one training step is
-made on sentences of --length tokens and counted; the time on 8 GPUs of the paper's follows from it
-by the formula, as if they only made products.
+For a model folder, the receipt contains the cost of its training. For a recipe, one training step
+on sentences of --length tokens is made and counted; its time on the paper's 8 GPUs follows by the
+formula, as if they computed nothing but products.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 import yakusu
-from common import record, start
+from benchmarks.common import Benchmark
 from yakusu.data.batches import Batch
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
@@ -21,14 +21,22 @@ from yakusu.training.flops import SUSTAINED, by_formula, count_flops, sustained_
 
 PAPER = {"base": 3.3e18, "big": 2.3e19}  # 12 hours and 3.5 days on 8 P100
 
+benchmark = Benchmark(
+    "cost", __doc__, example="python -m benchmarks.paper.cost base", quick={"what": "tiny"}
+)
+benchmark.option("what", nargs="?", default="base", help="recipe by name or path, or model folder")
+benchmark.option(
+    "--length", type=int, default=28, help="tokens per sentence, with eos (%(default)s)"
+)
+
 
 def of_recipe(name: str, length: int) -> dict[str, Any]:
-    """What training by a recipe would cost."""
+    """Return what training by a recipe would cost."""
     recipe = yakusu.load_recipe(name)
     if recipe.tokenizer.target == "tokens":
         raise RecipeError(
-            f"the target vocabulary of {name} is as large as its corpus has tokens: train it, and "
-            "name the model folder"
+            f"the target vocabulary of {name} depends on its corpus: train it and name the model "
+            "folder"
         )
     size = recipe.tokenizer.vocab_size
     model = build(recipe.model, src_vocab_size=size, tgt_vocab_size=size)
@@ -48,12 +56,14 @@ def of_recipe(name: str, length: int) -> dict[str, Any]:
 
 
 def of_model(folder: Path) -> dict[str, Any]:
-    """What its training took, as its receipt says."""
+    """Return what the training of a model took, according to its receipt."""
     if not (folder / "receipt.json").exists():
-        raise ModelError(f"{folder} is no model folder: name the folder model of a run")
+        raise ModelError(f"{folder} is not a model folder: name the folder model/ of a run")
     facts = read_json(folder / "receipt.json")
     if "flops" not in facts:
-        raise ModelError(f"{folder / 'receipt.json'} does not say what training it took")
+        raise ModelError(
+            f"{folder / 'receipt.json'} does not contain the cost of training: train it again"
+        )
     return {
         "parameters": facts["parameters"],
         "steps": facts["steps"],
@@ -66,39 +76,28 @@ def of_model(folder: Path) -> dict[str, Any]:
     }
 
 
-def shown(value: Any) -> str:
-    """A fact as it is printed."""
+def formatted(value: Any) -> str:
+    """Format a number for printing."""
     return f"{value:.3g}" if isinstance(value, float) else f"{value:,}"
 
 
-def main() -> None:
-    """Print the cost beside the paper's, and record it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="example: python benchmarks/cost.py base",
-    )
-    parser.add_argument("what", help="a recipe, by name or path, or a model folder")
-    parser.add_argument("--length", type=int, default=28, help="tokens of a sentence, eos counted")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    """Print the cost beside the paper's."""
     if args.length < 1:
-        parser.error("--length is of at least 1 token")
+        raise RecipeError(f"--length {args.length}: give at least 1 token")
     is_model = Path(args.what).is_dir()
     facts = of_model(Path(args.what)) if is_model else of_recipe(args.what, args.length)
     facts["sustained FLOPS of this machine"] = sustained_flops("", torch.device("cpu"))
     for fact, value in facts.items():
-        print(f"{fact:34}{shown(value):>12}")
+        print(f"{fact:34}{formatted(value):>12}")
     paper = PAPER.get(args.what)
     if paper:
         share = facts["counted"] / paper
-        print(f"{'the paper, by the formula':34}{paper:12.2e}: products were {share:.0%} of it")
-    if not args.no_record:
-        name = Path(args.what).resolve().parent.name if is_model else Path(args.what).stem
-        result = {"name": name, "score": f"{facts['counted']:.2e} FLOPs counted", **facts}
-        result |= {"paper": f"{paper:.1e} by its formula"} if paper else {}
-        record("cost", result, seed=1, threads=torch.get_num_threads())
+        print(f"{'paper, by the formula':34}{paper:12.2e}: the counted FLOPs are {share:.0%} of it")
+    name = Path(args.what).resolve().parent.name if is_model else Path(args.what).stem
+    result = {"name": name, "score": f"{facts['counted']:.2e} FLOPs counted", **facts}
+    benchmark.record(result | ({"paper": f"{paper:.1e} by its formula"} if paper else {}))
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

@@ -1,4 +1,4 @@
-"""The kinds of layer that Table 1 compares, each with what the paper states of it."""
+"""The layer types of Table 1, each with the complexity that the paper states."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from yakusu.model.attention import attention
 from yakusu.model.config import TransformerConfig
 from yakusu.model.layers import FeedForward
 from yakusu.model.parts import decoder_mixing, encoder_mixing
@@ -14,7 +15,7 @@ from yakusu.model.self_attention import SelfAttention
 
 @dataclass(frozen=True)
 class Size:
-    """Of a layer and its input."""
+    """Sizes of a layer and its input."""
 
     n: int = 256  # positions
     d: int = 64  # width
@@ -23,7 +24,7 @@ class Size:
 
 
 def mixing(kind: str, size: Size) -> nn.Module:
-    """A layer that a Transformer may have in place of self-attention, with one head."""
+    """Return the layer that a Transformer uses for `mixing`, with one head."""
     own = {"restricted": {"neighbourhood": size.r}, "convolution": {"kernel": size.k}}
     config = TransformerConfig.model_validate(
         {"d_model": size.d, "n_heads": 1, "mixing": kind, **own.get(kind, {})}
@@ -33,7 +34,7 @@ def mixing(kind: str, size: Size) -> nn.Module:
 
 
 class Unmasked(nn.Module):
-    """A layer of a stack, of a sequence without padding."""
+    """A layer of a stack, applied to sequences without padding."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -45,7 +46,7 @@ class Unmasked(nn.Module):
 
 
 class AsWritten(nn.Module):
-    """Self-attention by Eq. 1 as it stands, which holds the matrix (n, n)."""
+    """Self-attention computed literally by Eq. 1, with the matrix (n, n) in memory."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -54,15 +55,15 @@ class AsWritten(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, n, d) -> (B, n, d)."""
-        return self.layer.combine(self.layer.score.attention(*self.layer.project(x), None))
+        return self.layer.combine(attention(*self.layer.project(x)))
 
 
 class Convolution(nn.Module):
-    """An ordinary convolution over the positions before, ByteNet's if dilated.
+    """A convolution over the preceding positions; ByteNet's if dilated.
 
     Args:
-        size: Its width and kernel.
-        dilation: The distance between its taps.
+        size: Width and kernel.
+        dilation: Distance between the taps.
     """
 
     def __init__(self, size: Size, dilation: int = 1) -> None:
@@ -78,19 +79,27 @@ class Convolution(nn.Module):
 
 @dataclass(frozen=True)
 class Layer:
-    """A row of Table 1."""
+    """A row of Table 1.
 
-    build: Callable[[Size, int], nn.Module]  # of the layer with this number in a stack
+    build: Makes the layer of a size, and with a place in the stack.
+    complexity: As stated.
+    stated: Its exponents.
+    sequential: Sequential operations, as stated.
+    path: Maximum path length, as stated.
+    varied: Sizes by the quantity that varies, in addition to n.
+    """
+
+    build: Callable[[Size, int], nn.Module]
     complexity: str
-    stated: dict[str, float]  # its exponents
+    stated: dict[str, float]
     sequential: str
     path: str
-    varied: dict[str, Sequence[Size]]  # besides n
+    varied: dict[str, Sequence[Size]]
 
 
-def sizes(of: Size, name: str, *values: int) -> list[Size]:
-    """A size with other values of one quantity."""
-    return [replace(of, **{name: value}) for value in values]
+def sizes(base: Size, name: str, *values: int) -> list[Size]:
+    """Return a size with each value of one quantity."""
+    return [replace(base, **{name: value}) for value in values]
 
 
 LAYERS = {
@@ -139,6 +148,4 @@ LAYERS = {
         {"d": sizes(Size(n=512), "d", 128, 256, 512)},
     ),
 }  # fmt: skip
-BY_N = sizes(
-    Size(), "n", 256, 512, 1024, 2048, 4096
-)  # for all layers, so that they can be compared
+BY_N = sizes(Size(), "n", 256, 512, 1024, 2048, 4096)  # the same for all layers

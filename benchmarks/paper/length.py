@@ -1,9 +1,9 @@
 """BLEU against sentence length, with attention and with a fixed vector: the lecture notes' graph.
 
-Captions are short, so neighbouring lines are joined: each caption is trained on alone, with one
-neighbour and with two; tested are captions alone and up to four joined. That is a test of
-length and not of language: what is joined has nothing to do with each other, and four were never
-seen together. Every system has the same budget of counted FLOPs, as in table2.py.
+Captions are short, so neighbouring lines are joined: each caption is trained on as it is, with one
+neighbour and with two; the test has captions as they are and up to four joined. This tests length
+and not language: joined captions have nothing to do with each other, and four were never seen
+together. Every system has the same budget of counted FLOPs, as in table2.py.
 """
 
 import argparse
@@ -15,26 +15,41 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import yakusu
-from common import RESULTS, record, start
-from runs import prepared, records, slug, trained
-from table2 import SYSTEMS, arguments, recipe_of, within
+from benchmarks import runs
+from benchmarks.common import Benchmark
+from benchmarks.paper.table2 import SYSTEMS, recipe_of, within
+from benchmarks.quick import SETTINGS as QUICK
+from benchmarks.records import RESULTS, Record, read
+from benchmarks.runs import prepare, slug
 from yakusu.data.text import read_lines
 from yakusu.recipe import Recipe
 
 NAMES = ("Transformer", "LSTM with attention", "LSTM with a fixed vector")
 TRAINED, TESTED = (1, 2, 3), (1, 2, 3, 4)  # captions joined
-BOUNDS = (0, 8, 12, 16, 20, 25, 30, 36, 44, 1000)  # of source words
+BOUNDS = (0, 8, 12, 16, 20, 25, 30, 36, 44, 1000)  # in source words
 Lines = list[str]
+
+benchmark = Benchmark(
+    "length",
+    __doc__,
+    example="python -m benchmarks.paper.length --runs runs/length",
+    needs=["data", "runs"],
+    quick={"flops": 8e9, "step_tokens": 60, "systems": ["LSTM with attention"], "set": QUICK},
+)
+benchmark.option("--systems", nargs="+", default=list(NAMES), choices=SYSTEMS, help="in quotes")
+benchmark.option("--flops", type=float, default=4e13, help="budget per model (%(default)g)")
+benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
 def joined(lines: Sequence[str], size: int) -> Lines:
-    """Each `size` lines as one; a rest is left out."""
-    whole = len(lines) - len(lines) % size
-    return [" ".join(lines[i : i + size]) for i in range(0, whole, size)]
+    """Join each `size` lines; a remainder is left out."""
+    end = len(lines) - len(lines) % size
+    return [" ".join(lines[i : i + size]) for i in range(0, end, size)]
 
 
 def joined_recipe(recipe: Recipe, folder: Path) -> Recipe:
-    """The recipe with joined training text, which is written into a folder."""
+    """Return the recipe with joined training text, which is written to a folder."""
     corpus = recipe.data.train
     paths = {}
     for side in ("src", "tgt"):
@@ -47,7 +62,7 @@ def joined_recipe(recipe: Recipe, folder: Path) -> Recipe:
 
 
 def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
-    """BLEU of the sentences within each pair of bounds."""
+    """Return the BLEU of the sentences between each two bounds."""
     made = yakusu.Translator.load(model).translate(src)
     points = []
     for low, high in pairwise(BOUNDS):
@@ -76,12 +91,12 @@ def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
 
 def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Train a system and test it."""
-    recipe = joined_recipe(recipe_of(SYSTEMS[name]), args.runs)
+    recipe = joined_recipe(recipe_of(SYSTEMS[name], args), args.runs)
     folder = args.runs / slug(f"{name} {args.flops:g}")
-    facts = trained(within(args.flops, recipe, data), folder, data=data)
+    facts = runs.train(within(args.flops, recipe, data), folder, data=data)
     src, ref = (
         [line for size in TESTED for line in joined(list(read_lines(path)), size)]
-        for path in (args.src, args.ref)
+        for path in (args.data / "multi30k" / f"test2016.{side}" for side in ("en", "de"))
     )
     points = bleu_by_length(folder / "model", src, ref)
     shown = ", ".join(f"{point['words']:.0f} words {point['bleu']:.1f}" for point in points)
@@ -98,15 +113,15 @@ def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(results: dict[str, dict[str, Any]]) -> None:
-    """Print BLEU by length, a column a system."""
+    """Print BLEU by length, one column per system."""
     print(f"\n{'words':>6}{'sentences':>11}  " + "  ".join(f"{name:>26}" for name in results))
     for points in zip(*(result["points"] for result in results.values()), strict=True):
         row = f"{points[0]['words']:6.1f}{points[0]['sentences']:11,}  "
         print(row + "  ".join(f"{point['bleu']:26.2f}" for point in points))
 
 
-def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
-    """The lecture notes' graph, with all budgets."""
+def draw(path: Path, results: Sequence[Record]) -> None:
+    """Draw the lecture notes' graph, with all budgets."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for result in results:
@@ -118,21 +133,19 @@ def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
-    """Train what is missing, print, draw."""
-    args = arguments(__doc__, "length", names=list(NAMES), flops=4e13)
+def main(args: argparse.Namespace) -> None:
+    """Train and test each system, print, draw."""
     args.runs.mkdir(parents=True, exist_ok=True)
-    results = {r["name"]: r for r in records("length") if r["budget"] == args.flops}
-    data = prepared(joined_recipe(recipe_of(SYSTEMS[NAMES[0]]), args.runs), args.runs / "data")
+    recipe = joined_recipe(recipe_of(SYSTEMS[NAMES[0]], args), args.runs)
+    data = prepare(recipe, args.runs / "data")
+    results, recorded = {}, False
     for name in args.systems:
-        if name not in results:
-            results[name] = measure(name, data, args)
-            if not args.no_record:
-                record("length", results[name], seed=1, threads=args.threads)
+        results[name] = measure(name, data, args)
+        recorded = benchmark.record(results[name])
     show(results)
-    if not args.no_record:
-        draw(RESULTS / "length.png", records("length"))
+    if recorded:
+        draw(RESULTS / "length.png", read("length"))
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

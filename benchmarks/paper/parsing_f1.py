@@ -1,21 +1,18 @@
-"""Table 4: labelled F1 of parsers on a small treebank, with machine-made trees and without.
+"""Table 4: labelled F1 of parsers on a small treebank, with and without machine-made trees.
 
-Each system is a run of its own under --runs; a run that was stopped goes on, one that is finished
-is only scored, so the same command may be given until all are done.
+Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """
 
 import argparse
-import os
 import tempfile
 import time
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import yakusu
-from common import record, start
+from benchmarks.common import Benchmark
+from benchmarks.runs import RECIPES
 from yakusu.data.brackets import UNTAGGED, bracketed
 from yakusu.data.treefiles import tree_files
 from yakusu.data.trees import read_trees, tags_of, words_of
@@ -31,20 +28,37 @@ PAPER = {
     "Recurrent Neural Network Grammar, generative": 93.3,
     "BerkeleyParser, WSJ only": 90.4,
 }
-# Name, recipe, whether the machine-made trees are added, and the paper's counterpart.
+# Name: recipe, whether machine-made trees are added, and the F1 of the paper's counterpart.
 SYSTEMS = {
     "transformer": ("parse-small", False, 91.3),
     "transformer+extra": ("parse-small", True, 92.7),
-    "lstm": (str(Path(__file__).parent / "parse-lstm.toml"), False, None),
-    "lstm+extra": (str(Path(__file__).parent / "parse-lstm.toml"), True, None),
+    "lstm": (str(RECIPES / "parse-lstm.toml"), False, None),
+    "lstm+extra": (str(RECIPES / "parse-lstm.toml"), True, None),
 }
 LABELS = ("NP", "VP", "S", "PP", "SBAR")
+QUICK = (
+    *("training.max_steps=2", "training.validate_steps=2", "batches.step_tokens=300"),
+    *("tokenizer.vocab_size=110", "model.d_model=32", "model.n_layers=1"),
+    *("search.beam=2", "search.max_extra=20"),
+)
+
+benchmark = Benchmark(
+    "parsing_f1",
+    __doc__,
+    example="python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
+    needs=["data", "runs"],
+    quick={"set": QUICK, "systems": ["transformer+extra"]},
+)
+benchmark.option("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="all")
+benchmark.option("--weight", type=float, default=0.5, help="weight of a machine-made tree (0.5)")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
 def right_branching(tree: Any, label: str) -> str:
-    """The words of a tree, each but the last opening a constituent up to the end: S, then `label`.
+    """Return the right-branching tree of a tree's words.
 
-    Punctuation opens none.
+    Each word except the last and except punctuation opens a constituent that reaches to the end:
+    first S, then `label`.
     """
     opening = [tag not in DELETED for tag in tags_of(tree)]
     last = max((i for i, opens in enumerate(opening) if opens), default=0)
@@ -58,7 +72,7 @@ def right_branching(tree: Any, label: str) -> str:
 
 
 def scored_row(name: str, scores: list[Score], paper: float | None) -> dict[str, Any]:
-    """What every row of the table says."""
+    """Return the fields that all rows have."""
     return {
         "name": name,
         "score": "; ".join(str(score) for score in scores),
@@ -68,7 +82,7 @@ def scored_row(name: str, scores: list[Score], paper: float | None) -> dict[str,
 
 
 def baseline(dev: Path) -> dict[str, Any]:
-    """Right-branching trees with the one label that scores best."""
+    """Score right-branching trees with the label that scores best."""
     trees = list(read_trees(tree_files(dev)))
     scored = {}
     for label in LABELS:
@@ -81,7 +95,7 @@ def baseline(dev: Path) -> dict[str, Any]:
 
 
 def run(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Train a system, or go on, and score it on the dev set."""
+    """Train or resume a system, and score it on the dev set."""
     recipe_name, with_extra, paper = SYSTEMS[name]
     gold, extra = args.data / "treebank", args.data / "gum_const" / "train.mrg"
     overrides = [
@@ -92,39 +106,23 @@ def run(name: str, args: argparse.Namespace) -> dict[str, Any]:
         *args.set,
     ]
     recipe = yakusu.load_recipe(recipe_name, overrides)
-    began = time.monotonic()
+    start = time.monotonic()
     trained = yakusu.train(recipe)
     print(f"{name}: {trained.steps:,} steps, {trained.seconds / 60:.0f} minutes", flush=True)
     scores = yakusu.evaluate_trees(trained.model, gold / "dev.mrg")
-    settings = recipe.model_dump(mode="json")
-    del settings["run"], settings["data"]
+    settings = recipe.model_dump(mode="json", exclude={"run", "data"})
     return scored_row(name, scores, paper) | {
         "extra_weight": args.weight if with_extra else 0.0,
         "steps": trained.steps,
         "training_minutes": round(trained.seconds / 60, 1),
-        "seconds_now": round(time.monotonic() - began, 1),
+        "seconds_now": round(time.monotonic() - start, 1),
         "reason": trained.reason,
         "recipe": settings,
     }
 
 
-def main() -> None:
-    """Train and record each system, and print the paper's rows and ours."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog="example: python benchmarks/parsing_f1.py --runs runs/parsing"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(os.environ.get("YAKUSU_DATA", "data")),
-        help="folder with treebank/{train,dev}.mrg and gum_const/train.mrg; else $YAKUSU_DATA",
-    )
-    parser.add_argument("--runs", type=Path, required=True, help="where the run folders go")
-    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS)
-    parser.add_argument("--weight", type=float, default=0.5, help="of a machine-made tree")
-    parser.add_argument("--set", nargs="*", default=[], help="overrides of every recipe, key=value")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    """Score the baseline, train and score each system, and print the paper's rows and ours."""
     gold = args.data / "treebank"
     n_train, n_dev = (
         sum(1 for _ in read_trees(tree_files(gold / f"{split}.mrg"))) for split in ("train", "dev")
@@ -132,9 +130,7 @@ def main() -> None:
     rows = []
     for row in chain([baseline(gold / "dev.mrg")], (run(name, args) for name in args.systems)):
         rows.append(row | {"trees": {"train": n_train, "dev": n_dev}})
-        if not args.no_record:
-            seed = row.get("recipe", {"seed": 1})["seed"]
-            record("parsing_f1", rows[-1], seed=seed, threads=torch.get_num_threads())
+        benchmark.record(rows[-1], seed=row.get("recipe", {"seed": 1})["seed"])
     print("\nTable 4 of the paper: F1 on WSJ 23, from 40,000 gold trees")
     for name, value in PAPER.items():
         print(f"  {name:68} {value:6.1f}")
@@ -144,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

@@ -1,15 +1,14 @@
-"""Table 1: what a layer of each kind costs, and how far apart it leaves two positions.
+"""Table 1: complexity per layer type, and the path length between positions.
 
-Costs, forward and backward, of one sequence (1, n, d): seconds on one thread, bytes that backward
-keeps, FLOPs counted. Sizes are doubled, and the exponent is the slope between the largest in a
-log-log plot, beside that of the stated complexity. The other sizes are such that the stated term
-outweighs the rest, as the projections of attention, 4 n d^2.
+Costs, forward and backward, for one sequence (1, n, d): processor seconds on one thread, bytes kept
+for backward, FLOPs counted. Sizes are doubled, and the exponent is the slope over the largest ones
+in a log-log plot, to be compared with that of the stated complexity. The other sizes are chosen so
+that the stated term outweighs the rest, such as the projections of attention, 4 n d^2.
 
-Dependence is read off the layer by autograd:
-    sequential    the longest chain of operations from input to output
-    layers        how many, one upon the other, until adding one relates no further pair of
-                  positions, by the gradient of each output
-    path          layers x chain: what a signal goes through between the farthest positions
+Dependence is read from the layer's autograd graph:
+    chain         the longest chain of operations from input to output
+    layers        how many layers, stacked, until one more connects no further pair of positions
+    path          layers x chain: the operations between the farthest positions
 """
 
 import argparse
@@ -25,12 +24,12 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from common import RESULTS, record, start
-from layers import BY_N, LAYERS, Layer, Size
-from runs import records
+from benchmarks.common import Benchmark
+from benchmarks.paper.layers import BY_N, LAYERS, Layer, Size
+from benchmarks.records import RESULTS, read
 from yakusu.training.flops import counting
 
-# Where the paper has not the whole row in its table.
+# Rows that are not, or not completely, in the paper's table.
 ELSEWHERE = {
     "the same, as written": "no such row",
     "convolution": "{}; the path by the text of section 4",
@@ -38,22 +37,32 @@ ELSEWHERE = {
     "feed-forward": "no such row",
 }
 
+benchmark = Benchmark(
+    "table1",
+    __doc__,
+    example="python -m benchmarks.paper.table1 --layers self-attention recurrent",
+    quick={"lengths": [8]},
+)
+benchmark.option("--layers", nargs="+", default=list(LAYERS), choices=LAYERS, help="default: all")
+benchmark.option("--lengths", nargs="+", type=int, default=[8, 16, 32, 64], help="n of the chains")
+benchmark.option("--seed", type=int, default=1, help="seed of weights and inputs (%(default)s)")
+
 # ---- costs ---------------------------------------------------------------------------------------
 
 
 def seconds(layer: nn.Module, x: Tensor) -> float:
-    """Of the processor, for forward and backward: the least of some runs."""
+    """Return the processor seconds of forward and backward, the minimum of some runs."""
     best, spent, runs = math.inf, 0.0, 0
     while runs < 4 or spent < 0.5:
-        began = time.process_time()
+        start = time.process_time()
         layer(x).sum().backward()
-        took = time.process_time() - began
+        took = time.process_time() - start
         best, spent, runs = min(best, took), spent + took, runs + 1
     return best
 
 
 def kept_bytes(layer: nn.Module, x: Tensor) -> int:
-    """What forward leaves behind for backward, besides the weights; a storage counts once."""
+    """Return the bytes that forward keeps for backward, without weights; a storage counts once."""
     weights = {p.untyped_storage().data_ptr() for p in layer.parameters()}
     kept: dict[int, int] = {}
 
@@ -69,7 +78,7 @@ def kept_bytes(layer: nn.Module, x: Tensor) -> int:
 
 
 def flops(layer: nn.Module, x: Tensor) -> int:
-    """Of forward and backward."""
+    """Return the FLOPs of forward and backward."""
     with counting() as counter:
         layer(x).sum().backward()
     return int(counter.get_total_flops())
@@ -79,7 +88,7 @@ MEASURES = {"seconds": seconds, "bytes": kept_bytes, "flops": flops}
 
 
 def costs(layer: Layer, of: Sequence[Size]) -> list[dict[str, Any]]:
-    """All measures at each size."""
+    """Return all measures at each size."""
     points = []
     for size in of:
         module = layer.build(size, 0)
@@ -90,7 +99,7 @@ def costs(layer: Layer, of: Sequence[Size]) -> list[dict[str, Any]]:
 
 
 def exponent(points: Sequence[dict[str, Any]], of: str, by: str) -> float:
-    """The slope over the three largest sizes, both axes logarithmic."""
+    """Return the slope over the three largest sizes, with both axes logarithmic."""
     last = points[-3:]
     x, y = (np.log([point[key] for point in last]) for key in (by, of))
     return float(np.polyfit(x, y, 1)[0])
@@ -100,7 +109,7 @@ def exponent(points: Sequence[dict[str, Any]], of: str, by: str) -> float:
 
 
 def reach(layer: nn.Module, n: int, d: int) -> np.ndarray:
-    """reach[i, j]: output i depends on input j, by its gradient."""
+    """Return the matrix (n, n) that is True at (i, j) if output i depends on input j."""
     x = torch.randn(1, n, d, dtype=torch.double, requires_grad=True)
     y = layer(x)
     related = np.zeros((n, n), dtype=bool)
@@ -111,10 +120,10 @@ def reach(layer: nn.Module, n: int, d: int) -> np.ndarray:
 
 
 def chain(layer: nn.Module, n: int, d: int) -> int:
-    """The longest chain of nodes in the autograd graph from input to output, both counted."""
+    """Return the length of the longest chain of autograd nodes, input and output included."""
     x = torch.randn(1, n, d, dtype=torch.double, requires_grad=True)
     y = layer(x)
-    length: dict[Any, float] = {}  # of each node from the input; minus infinity: it is not reached
+    length: dict[Any, float] = {}  # from the input to each node; minus infinity: unreachable
     stack = [y.grad_fn]
     while stack:
         node = stack[-1]
@@ -123,13 +132,13 @@ def chain(layer: nn.Module, n: int, d: int) -> int:
         if missing:
             stack += missing
         else:
-            begins = 0 if getattr(node, "variable", None) is x else -math.inf
-            length[stack.pop()] = 1 + max((length[each] for each in before), default=begins)
+            leaf = 0 if getattr(node, "variable", None) is x else -math.inf
+            length[stack.pop()] = 1 + max((length[each] for each in before), default=leaf)
     return int(length[y.grad_fn])
 
 
 def dependence(layer: Layer, n: int) -> dict[str, Any]:
-    """Chain and layers for n positions; in double precision an LSTM runs step by step."""
+    """Return chain and layers for n positions, in float64, where an LSTM runs step by step."""
     size, depth = Size(n=n, d=4, r=5), 0
     related, before = np.eye(n, dtype=bool), np.zeros((n, n), dtype=bool)
     while (related != before).any():
@@ -145,10 +154,13 @@ def dependence(layer: Layer, n: int) -> dict[str, Any]:
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def measured(layer: Layer, lengths: Sequence[int]) -> dict[str, Any]:
-    """All that is known of a layer."""
-    points = {"n": costs(layer, BY_N)}
-    points |= {name: costs(layer, of) for name, of in layer.varied.items()}
+def measured(
+    layer: Layer, lengths: Sequence[int], by_n: Sequence[Size], *, varied: bool
+) -> dict[str, Any]:
+    """Return costs, exponents and dependence of a layer, against n and its other sizes."""
+    points = {"n": costs(layer, by_n)}
+    if varied:
+        points |= {name: costs(layer, sizes) for name, sizes in layer.varied.items()}
     return {
         "points": points,
         "exponents": {
@@ -160,13 +172,13 @@ def measured(layer: Layer, lengths: Sequence[int]) -> dict[str, Any]:
 
 
 def stated(layer: Layer) -> str:
-    """What is expected of a layer."""
+    """Return what the paper states about a layer."""
     path = f"O({layer.path})" if layer.path else "none"
     return f"O({layer.complexity}), sequential O({layer.sequential}), path {path}"
 
 
 def published(name: str) -> str:
-    """The row as the paper has it."""
+    """Return the row of the paper's table."""
     return ELSEWHERE.get(name, "{}").format(stated(LAYERS[name]))
 
 
@@ -179,12 +191,12 @@ def show(name: str, result: dict[str, Any]) -> None:
         print(f"  exponent of {by}: stated {layer.stated[by]:g}; {ours}")
     for point in result["dependence"]:
         layers = point["layers"]
-        path = f"{layers} layers, path {layers * point['chain']}" if layers else "never related"
+        path = f"{layers} layers, path {layers * point['chain']}" if layers else "never connected"
         print(f"  n = {point['n']:3}: chain of {point['chain']:4} operations; the ends: {path}")
 
 
 def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
-    """Costs and dependence against n."""
+    """Draw costs and dependence against n."""
     figure = Figure(figsize=(12, 8), layout="constrained")
     axes = figure.subplots(2, 2).flatten()
     for i, (name, result) in enumerate(results.items()):
@@ -211,40 +223,24 @@ def draw(path: Path, results: dict[str, dict[str, Any]]) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
-    """Measure, print, draw, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="example: python benchmarks/table1.py",
-    )
-    parser.add_argument("--layers", nargs="*", default=list(LAYERS), choices=list(LAYERS))
-    parser.add_argument("--lengths", nargs="*", type=int, default=[8, 16, 32, 64])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
-    torch.set_num_threads(1)  # time is that of the one processor
+def main(args: argparse.Namespace) -> None:
+    """Measure, print, draw."""
     torch.manual_seed(args.seed)
-    results = {}
+    by_n = BY_N[:3] if args.quick else BY_N
+    recorded = False
     for name in args.layers:
-        results[name] = measured(LAYERS[name], args.lengths)
-        show(name, results[name])
-    if args.no_record:
-        return
-    for name, result in results.items():
+        result = measured(LAYERS[name], args.lengths, by_n, varied=not args.quick)
+        show(name, result)
         powers = "; ".join(
             f"{by}: time {found['seconds']}, bytes {found['bytes']}, FLOPs {found['flops']}"
             for by, found in result["exponents"].items()
         )
-        facts = {
-            "name": name,
-            "score": f"exponents {powers}",
-            "paper": published(name),
-        }
-        record("table1", {**facts, **result}, seed=args.seed, threads=1)
-    known = {r["name"]: r for r in records("table1")}
-    draw(RESULTS / "table1.png", {name: known[name] for name in LAYERS if name in known})
+        facts = {"name": name, "score": f"exponents {powers}", "paper": published(name)}
+        recorded = benchmark.record({**facts, **result}, seed=args.seed)
+    if recorded:
+        known = {record["name"]: record.model_extra or {} for record in read("table1")}
+        draw(RESULTS / "table1.png", {name: known[name] for name in LAYERS if name in known})
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

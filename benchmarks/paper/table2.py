@@ -1,26 +1,27 @@
 """Table 2: BLEU and training cost of every system, all trained on Multi30k within one budget.
 
-The budget is counted FLOPs: it buys the same on any machine, however busy. A system trains until
-it has spent them; its warm-up is the same share of its steps as in its recipe, and its peak rate
-the recipe's. The other cost is the paper's: time x rate of this machine, where a system that
-computes one position after the other pays for waiting.
+The budget is in counted FLOPs, which are the same on any machine, however busy. A system trains
+until it has spent them; its warm-up is the same share of its steps as in its recipe, and its peak
+rate the recipe's. The other cost is the paper's: time x sustained rate of this machine, which also
+charges for time spent waiting.
 """
 
 import argparse
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 import yakusu
-from common import RESULTS, record, start
-from runs import prepared, records, slug, trained
+from benchmarks import runs
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS as QUICK
+from benchmarks.records import RESULTS, Record, read
+from benchmarks.runs import RECIPES, prepare, slug
 from yakusu.data.batches import epoch_steps
 from yakusu.data.pairs import Pairs
 from yakusu.data.text import read_lines
@@ -30,19 +31,23 @@ from yakusu.model.architectures import build
 from yakusu.pipeline.receipt import flops_per_token
 from yakusu.recipe import Recipe
 
-HERE = Path(__file__).parent
-STEP_TOKENS = 2_000  # for all systems; small steps, for the budget is small
-LEAST = 8  # steps of a budget
+MIN_STEPS = 8
 
 
 @dataclass(frozen=True)
 class System:
-    """What is trained, and what the paper says of its kind."""
+    """A system of the table.
 
-    recipe: str  # beside this file
+    recipe: File in recipes/.
+    changes: Settings, key=value.
+    seeds: More than one: an ensemble.
+    paper: Result of its kind in the paper, WMT 2014 en-de.
+    """
+
+    recipe: str
     changes: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = (1,)  # several: an ensemble
-    paper: str = "-"  # WMT 2014 en-de
+    seeds: tuple[int, ...] = (1,)
+    paper: str = "-"
 
 
 SYSTEMS = {
@@ -66,37 +71,60 @@ SYSTEMS = {
     ),
 }
 
+benchmark = Benchmark(
+    "table2",
+    __doc__,
+    example="python -m benchmarks.paper.table2 --runs runs/table2 --systems Transformer",
+    needs=["data", "runs"],
+    quick={
+        "flops": 8e9,
+        "step_tokens": 60,
+        "systems": ["Transformer", "LSTM with attention", "convolutional"],
+        "set": QUICK,
+    },
+)
+benchmark.option(
+    "--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS, help="default: all"
+)
+benchmark.option("--flops", type=float, default=2e13, help="budget per model (%(default)g)")
+benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
 
 # ---- one budget ----------------------------------------------------------------------------------
 
 
-def recipe_of(system: System) -> Recipe:
-    """The recipe of a system, before the budget."""
-    changes = (f"batches.step_tokens={STEP_TOKENS}", *system.changes)
-    return yakusu.load_recipe(HERE / system.recipe, changes)
+def recipe_of(system: System, args: argparse.Namespace) -> Recipe:
+    """Return the recipe of a system, before the budget."""
+    changes = (f"batches.step_tokens={args.step_tokens}", *system.changes, *args.set)
+    return yakusu.load_recipe(RECIPES / system.recipe, changes)
 
 
 def within(flops: float, recipe: Recipe, data: Path) -> Recipe:
-    """The recipe with as many steps as a budget of FLOPs allows."""
+    """Return the recipe with as many steps as a budget of FLOPs allows."""
     pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(data)
     model = build(recipe.model, **tokenizer.vocab_sizes)
     batch_tokens = recipe.batches.batch_tokens_on("cpu")
     epoch = epoch_steps(
-        pairs, step_tokens=STEP_TOKENS, batch_tokens=batch_tokens, seed=recipe.seed, epoch=0
+        pairs,
+        step_tokens=recipe.batches.step_tokens,
+        batch_tokens=batch_tokens,
+        seed=recipe.seed,
+        epoch=0,
     )
     step_flops = flops_per_token(model, pairs, recipe) * pairs.tgt.lengths.sum() / len(epoch)
     training = recipe.training
     steps = round(flops / float(step_flops))
-    if steps < LEAST:
+    if steps < MIN_STEPS:
         raise DataError(
-            f"{flops:g} FLOPs are {steps} steps of {recipe.model.name}: give --flops "
-            f"{LEAST * float(step_flops):.1e} or more"
+            f"--flops {flops:g} allows only {steps} steps of {recipe.model.name}: give "
+            f"{MIN_STEPS * float(step_flops):.1e} or more"
         )
     warmup = math.ceil(training.warmup_steps * steps / training.max_steps)
     changes = {
         "max_steps": steps,
         "warmup_steps": warmup,
-        # Eq. 3 has its peak at warmup^-0.5, which is to stay.
+        # The peak of Eq. 3, at warmup^-0.5, stays the same.
         "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
         "validate_steps": math.ceil(steps / 4),
         "keep_last": 1,
@@ -105,13 +133,13 @@ def within(flops: float, recipe: Recipe, data: Path) -> Recipe:
 
 
 def train(system: System, data: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Train a system; the receipts of its models, each with its folder under "model"."""
-    recipe, receipts = within(args.flops, recipe_of(system), data), []
+    """Train a system; return the receipts of its models, with the folder of each as "model"."""
+    recipe, receipts = within(args.flops, recipe_of(system, args), data), []
     for seed in system.seeds:
-        # Not called by the system's name: the first of an ensemble is trained once for both.
+        # Not named after the system: the first model of an ensemble is a system itself.
         parts = [Path(system.recipe).stem, *system.changes, f"{args.flops:g}", str(seed)]
         folder = args.runs / slug(" ".join(parts))
-        facts = trained(recipe.model_copy(update={"seed": seed}), folder, data=data)
+        facts = runs.train(recipe.model_copy(update={"seed": seed}), folder, data=data)
         receipts.append(facts | {"model": folder / "model"})
     return receipts
 
@@ -122,11 +150,12 @@ def train(system: System, data: Path, args: argparse.Namespace) -> list[dict[str
 def result_of(
     name: str, receipts: list[dict[str, Any]], args: argparse.Namespace
 ) -> dict[str, Any]:
-    """BLEU on the test set, and both costs."""
+    """Return BLEU on the test set, and both costs."""
     first, *others = (receipt["model"] for receipt in receipts)
     translator = yakusu.Translator.load(first, ensemble=others)
-    made = translator.translate(list(read_lines(args.src)))
-    score = yakusu.evaluate(made, args.ref, lowercase=True)[0]
+    test = args.data / "multi30k" / "test2016.en"
+    made = translator.translate(list(read_lines(test)))
+    score = yakusu.evaluate(made, test.with_suffix(".de"), lowercase=True)[0]
     counted = sum(receipt["flops"]["counted"] for receipt in receipts)
     formula = sum(receipt["flops"]["paper"] for receipt in receipts)
     recipe = {k: v for k, v in receipts[0]["recipe"].items() if k not in ("run", "data")}
@@ -147,10 +176,10 @@ def result_of(
 
 
 def show(results: Mapping[str, dict[str, Any]]) -> None:
-    """Print our rows beside the paper's."""
+    """Print our rows and the paper's."""
     print(
         f"\n{'Multi30k en-de, test2016':28}{'BLEU':>6}{'counted':>10}{'formula':>10}"
-        f"{'minutes':>9}{'parameters':>12}  the paper, WMT 2014 en-de"
+        f"{'minutes':>9}{'parameters':>12}  paper, WMT 2014 en-de"
     )
     for name, r in results.items():
         print(
@@ -159,8 +188,8 @@ def show(results: Mapping[str, dict[str, Any]]) -> None:
         )
 
 
-def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
-    """What a system learns for its FLOPs, and what it has at the end; of all budgets."""
+def draw(path: Path, results: Sequence[Record]) -> None:
+    """Draw BLEU against FLOPs, during training and at the end, for all budgets."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
     colors = {name: f"C{i}" for i, name in enumerate(SYSTEMS)}
@@ -181,47 +210,18 @@ def draw(path: Path, results: Sequence[dict[str, Any]]) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def arguments(doc: str, script: str, *, names: list[str], flops: float) -> argparse.Namespace:
-    """The command line of a script that trains systems within a budget."""
-    corpus = Path(os.environ.get("YAKUSU_DATA", "")) / "multi30k"
-    parser = argparse.ArgumentParser(
-        description=doc,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"example: python benchmarks/{script}.py --runs runs/{script}",
-    )
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the run folders")
-    parser.add_argument(
-        "--systems", nargs="*", default=names, choices=list(SYSTEMS), help="in quotes; else all"
-    )
-    parser.add_argument(
-        "--flops", type=float, default=flops, help="the budget of a model, %(default)g"
-    )
-    parser.add_argument(
-        "--src", type=Path, default=corpus / "test2016.en", help="else $YAKUSU_DATA/multi30k's"
-    )
-    parser.add_argument("--ref", type=Path, default=corpus / "test2016.de", help="likewise")
-    parser.add_argument("--threads", type=int, default=1, help="of torch, %(default)s")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    return args
-
-
-def main() -> None:
-    """Train what is missing, print, draw."""
-    args = arguments(__doc__, "table2", names=list(SYSTEMS), flops=2e13)
-    results = {r["name"]: r for r in records("table2") if r["budget"] == args.flops}
-    data = prepared(recipe_of(SYSTEMS["Transformer"]), args.runs / "data")
+def main(args: argparse.Namespace) -> None:
+    """Train and score each system, print, draw."""
+    data = prepare(recipe_of(SYSTEMS["Transformer"], args), args.runs / "data")
+    results, recorded = {}, False
     for name in args.systems:
-        if name not in results:
-            results[name] = result_of(name, train(SYSTEMS[name], data, args), args)
-            if not args.no_record:
-                record("table2", results[name], seed=1, threads=args.threads)
+        results[name] = result_of(name, train(SYSTEMS[name], data, args), args)
+        recorded = benchmark.record(results[name])
         show({name: results[name]})
     show(results)
-    if not args.no_record:
-        draw(RESULTS / "table2.png", records("table2"))
+    if recorded:
+        draw(RESULTS / "table2.png", read("table2"))
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

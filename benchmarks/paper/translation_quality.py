@@ -1,29 +1,83 @@
-"""Score the translator of a finished run on a test set, beside its curve of dev BLEU over time."""
+"""BLEU, chrF and TER of small translators on the test sets of Multi30k and small_parallel_enja.
+
+Each recipe is trained (up to an hour on two cores) and its model scored; a finished run is only
+scored.
+"""
 
 import argparse
-import json
-from pathlib import Path
-
-import torch
+from dataclasses import dataclass
 
 import yakusu
-from common import record, start
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import RECIPES, Remarks, validations
+
+QUICK = (
+    *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
+    *("model.n_layers=1", *SETTINGS),
+)
 
 
-def curve_of(run: Path) -> list[dict[str, float]]:
-    """The validations of a run in order; of a step that was done twice, the last one."""
-    events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
-    points = {
-        event["step"]: {
+@dataclass(frozen=True)
+class Corpus:
+    """What a recipe is scored on.
+
+    test: Source and reference of the test set, below the folder with the corpora.
+    name: Name of the record.
+    lowercase: Ignore case.
+    tokenize: sacreBLEU's tokenizer; None: its default.
+    paper: Published score.
+    """
+
+    test: tuple[str, str]
+    name: str
+    lowercase: bool = False
+    tokenize: str | None = None
+    paper: str = "no published score"
+
+
+CORPORA = {
+    "multi30k": Corpus(
+        ("multi30k/test2016.en", "multi30k/test2016.de"),
+        "Multi30k en-de, test2016, lower-cased",
+        lowercase=True,
+        paper="41.02 tokenised, lower-cased (Transformer-Tiny, text only)",
+    ),
+    "enja-ja-en": Corpus(
+        ("enja/test.ja", "enja/test.en"),
+        "small_parallel_enja ja-en, test, tokenised text",
+        tokenize="none",
+    ),
+    "enja-en-ja": Corpus(
+        ("enja/test.en", "enja/test.ja"),
+        "small_parallel_enja en-ja, test, tokenised text",
+        tokenize="none",
+    ),
+}
+
+benchmark = Benchmark(
+    "translation_quality",
+    __doc__,
+    example="python -m benchmarks.paper.translation_quality --runs runs --recipes multi30k",
+    needs=["data", "runs"],
+    threads=2,
+    quick={"set": QUICK, "recipes": ["multi30k"]},
+)
+benchmark.option("--recipes", nargs="+", default=list(CORPORA), choices=CORPORA, help="all")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def curve_of(events: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return the dev scores of a run over time."""
+    return [
+        {
             "step": event["step"],
             "minutes": round(event["seconds"] / 60, 1),
             "dev_perplexity": round(event["dev_perplexity"], 2),
             "dev_bleu": round(event["dev_bleu"], 2),
         }
         for event in events
-        if event["event"] == "validate"
-    }
-    return [points[step] for step in sorted(points)]
+    ]
 
 
 def show(curve: list[dict[str, float]]) -> None:
@@ -36,46 +90,30 @@ def show(curve: list[dict[str, float]]) -> None:
         )
 
 
-def main() -> None:
-    """Print the curve and the scores, and record them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="example: python benchmarks/translation_quality.py runs/multi30k "
-        "--src test2016.en --ref test2016.de --lowercase --name 'Multi30k en-de, test2016'",
-    )
-    parser.add_argument("run", type=Path, help="a run folder")
-    parser.add_argument("--src", required=True, help="source sentences of the test set")
-    parser.add_argument("--ref", required=True, help="their translations")
-    parser.add_argument("--name", required=True, help="of the test set, for the record")
-    parser.add_argument("--lowercase", action="store_true", help="ignore case")
-    parser.add_argument("--tokenize", help="sacreBLEU's tokenizer; none for tokenised text")
-    parser.add_argument("--paper", default="", help="the published score to set beside it")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
-    curve = curve_of(args.run)
-    show(curve)
-    scores = yakusu.evaluate(
-        args.run / "model",
-        Path(args.ref),
-        src=Path(args.src),
-        lowercase=args.lowercase,
-        tokenize=args.tokenize,
-    )
-    for score in scores:
-        print(score)
-    if not args.no_record:
-        recipe = yakusu.load_recipe(args.run / "recipe.toml").model_dump()
-        del recipe["run"], recipe["data"]
+def main(args: argparse.Namespace) -> None:
+    """Train and score each recipe."""
+    for name in args.recipes:
+        corpus, run = CORPORA[name], args.runs / name
+        recipe = yakusu.load_recipe(RECIPES / f"{name}.toml", [f'run="{run}"', *args.set])
+        model = yakusu.train(recipe, progress=Remarks(name)).model
+        curve = curve_of(validations(run))
+        show(curve)
+        src, ref = (args.data / path for path in corpus.test)
+        scores = yakusu.evaluate(
+            model, ref, src=src, lowercase=corpus.lowercase, tokenize=corpus.tokenize
+        )
+        for score in scores:
+            print(score)
         result = {
-            "name": args.name,
+            "name": corpus.name,
             "score": str(scores[0]),
-            "paper": args.paper or "no published score",
+            "paper": corpus.paper,
             "scores": [str(score) for score in scores],
             "curve": curve,
-            "recipe": recipe,
+            "recipe": recipe.model_dump(exclude={"run", "data"}),
         }
-        record("translation_quality", result, seed=recipe["seed"], threads=torch.get_num_threads())
+        benchmark.record(result, seed=recipe.seed)
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

@@ -1,8 +1,8 @@
-"""Kill a training run, start it again by the same command, and compare the bytes of its model.
+"""Kill a training run, resume it by the same command, and compare the bytes of its model.
 
-It is killed at random moments; then, by strace's fault injection, on its way into each system call
+The run is killed at random moments; then, by strace's fault injection, on entry to each system call
 of two saves: of a checkpoint, and of a model that replaces an older one. With several processes it
-is rank 0 that dies there, for it alone writes, and torchrun ends the others.
+is rank 0 that is killed there, because only it writes; torchrun then ends the others.
 """
 
 import argparse
@@ -20,11 +20,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import record, start
+from benchmarks.common import Benchmark
+from yakusu.errors import RunError
 from yakusu.folder import sha256
 from yakusu.training.checkpoint import checkpoints
 
@@ -33,32 +34,42 @@ SETTINGS = (
     "model.d_ff=32", "model.n_heads=2", "training.max_steps=40", "training.validate_steps=8",
     "training.checkpoint_steps=1", "training.device=cpu", "search.max_extra=2",
 )  # fmt: skip
-BEGUN = "training.max_steps=16"  # after which there is a model to replace
-SAVES = ("step-00000024", "model")  # a checkpoint that is kept, while another is let go of
+BEGUN = "training.max_steps=16"  # then there is a model to replace
+SAVES = ("step-00000024", "model")  # a checkpoint that is kept while another is deleted
 CALLS = (
     "openat", "write", "?pwrite64", "ftruncate", "fsync", "?mkdir", "mkdirat", "?chmod", "fchmodat",
     "?rename", "?renameat", "renameat2", "?unlink", "unlinkat", "?rmdir",
 )  # fmt: skip
-TRIES = 9  # for each call: start-up now and then opens a file more or less, and the kill strays
+TRIES = 9  # per call: start-up sometimes opens a file more or less, and the kill misses its call
+
+benchmark = Benchmark(
+    "kills",
+    __doc__,
+    example="python -m benchmarks.reliability.kills --kills 50 --processes 2",
+    quick={"kills": 1},
+)
+benchmark.option("--kills", type=int, default=50, help="kills at random moments (%(default)s)")
+benchmark.option("--processes", type=int, default=1, help="more than one: by torchrun")
+benchmark.option("--seed", type=int, default=1, help="seed of corpus and moments (%(default)s)")
 
 
-# ---- a run ---------------------------------------------------------------------------------------
+# ---- runs ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Job:
-    """Runs of one recipe; `run` is the one that is killed."""
+    """Runs of one recipe, below a folder."""
 
     folder: Path
     processes: int
 
     @property
     def run(self) -> Path:
-        """Its folder."""
+        """The folder of the run that is killed."""
         return self.folder / "run"
 
     def start(self, run: Path, *more: str, under: Iterable[str] = ()) -> subprocess.Popen[bytes]:
-        """`yakusu train`, alone or by torchrun, with more settings; its rank 0 under strace."""
+        """Start `yakusu train`, by torchrun for several processes; rank 0 runs `under` strace."""
         corpus = f"data.train={{src='{self.folder}/a.en', tgt='{self.folder}/a.de'}}"
         sets = [word for s in (f"run={run}", corpus, *SETTINGS, *more) for word in ("--set", s)]
         command = [sys.executable, "-m", "yakusu", "train", "tiny", *sets]
@@ -73,13 +84,17 @@ class Job:
         return subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
 
     def finish(self, run: Path, *more: str, under: Iterable[str] = ()) -> None:
-        """A run that nobody kills; it must succeed."""
+        """Run to the end.
+
+        Raises:
+            RunError: It failed.
+        """
         if self.start(run, *more, under=under).wait():
-            sys.exit("a run that is not killed failed")
+            raise RunError(f"{run}: a run that was not killed failed")
 
 
 def write_corpus(folder: Path, seed: int) -> None:
-    """Sentences of letters, and the same backwards."""
+    """Write sentences of random letters, and the same reversed."""
     rng = random.Random(seed)
     lines = ["".join(rng.choices("abcdefgh ", k=rng.randint(5, 30))) for _ in range(400)]
     (folder / "a.en").write_text("".join(f"{line}\n" for line in lines))
@@ -87,7 +102,7 @@ def write_corpus(folder: Path, seed: int) -> None:
 
 
 def result_hash(run: Path) -> str:
-    """Of a model, its vocabulary, settings and card, and of the last weights and moments."""
+    """Return the hashes of the model, its vocabulary, settings and card, and last checkpoint."""
     of_model = ("model.safetensors", "tokenizer.model", "config.json", "README.md")
     of_last = ("model.safetensors", "optimizer.safetensors")
     last = checkpoints(run / "checkpoints")[-1]
@@ -95,19 +110,19 @@ def result_hash(run: Path) -> str:
     return " ".join(map(sha256, files))
 
 
-# ---- kills: each leaves a dead run and says when and where ---------------------------------------
+# ---- kills: each leaves a killed run and yields when and where -----------------------------------
 
 
 def at_random_moments(job: Job, n: int, rng: random.Random) -> Iterator[tuple[str, str]]:
-    """SIGKILL to all processes, once in each of n runs, from when its folder is there."""
+    """Kill all processes of n runs, each at a random moment after its folder exists."""
     process = started(job, job.folder / "timed")
-    began = time.monotonic()
+    start = time.monotonic()
     process.wait()
-    duration = time.monotonic() - began
+    duration = time.monotonic() - start
     while n:
         process, moment = started(job, job.run), rng.uniform(0, duration)
         time.sleep(moment)
-        if process.poll() is not None:  # too late: the machine was less busy than before
+        if process.poll() is not None:  # too late: the machine is less busy than before
             shutil.rmtree(job.run)
             continue
         kill_all(process)
@@ -116,7 +131,7 @@ def at_random_moments(job: Job, n: int, rng: random.Random) -> Iterator[tuple[st
 
 
 def started(job: Job, run: Path) -> subprocess.Popen[bytes]:
-    """A run that has just made its folder."""
+    """Start a run and wait until its folder exists."""
     process = job.start(run)
     while not run.exists() and process.poll() is None:
         time.sleep(0.002)
@@ -124,7 +139,7 @@ def started(job: Job, run: Path) -> subprocess.Popen[bytes]:
 
 
 def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to a process and all below it; torchrun's workers lead sessions of their own."""
+    """Kill a process and its descendants; torchrun's workers have their own sessions."""
     process.send_signal(signal.SIGSTOP)
     family = [process.pid]
     for pid in family:
@@ -137,10 +152,10 @@ def kill_all(process: subprocess.Popen[bytes]) -> None:
 
 
 def state_of(run: Path) -> str:
-    """What a kill left behind."""
-    half_made = [path.name.rpartition("-")[0] for path in run.glob("**/.saving-*")]
-    if half_made:
-        return f"within {half_made[0].removeprefix('.saving-')}"
+    """Describe what a kill left behind."""
+    partial = [path.name.rpartition("-")[0] for path in run.glob("**/.saving-*")]
+    if partial:
+        return f"within {partial[0].removeprefix('.saving-')}"
     saved = checkpoints(run / "checkpoints")
     return f"after {saved[-1].name}" if saved else "before the first checkpoint"
 
@@ -149,21 +164,21 @@ class Call(NamedTuple):
     """A system call of a save."""
 
     name: str
-    nth: int  # of this name in its process
+    nth: int  # among the calls of this name in its process
     place: str  # below the run's folder
 
 
 def in_system_calls(job: Job) -> Iterator[tuple[str, str]]:
-    """SIGKILL to rank 0 at each call of SAVES, once in each of as many runs."""
+    """Kill rank 0 at each system call of SAVES, each in a new run."""
     begun, trace = job.folder / "begun", job.folder / "trace"
     strace = ["strace", "-y", "-s0", "-o", str(trace), "-e", f"trace={','.join(CALLS)}"]
     if not shutil.which("strace") or subprocess.run([*strace, "true"]).returncode:
-        print("no kills within system calls: strace is missing, or may not trace here")
+        print("no kills in system calls: strace is missing or not permitted to trace")
         return
     job.finish(begun, BEGUN)
 
     def traced(*options: str) -> list[Call]:
-        """The calls of a run from BEGUN on, until it ends or dies."""
+        """Return the calls of a run that resumes from BEGUN, until it ends or is killed."""
         shutil.rmtree(job.run, ignore_errors=True)
         shutil.copytree(begun, job.run)
         job.start(job.run, under=[*strace, *options]).wait()
@@ -178,11 +193,11 @@ def in_system_calls(job: Job) -> Iterator[tuple[str, str]]:
                 break
             nth = came[n - 1].nth if len(came) > n else nth + 1
         else:
-            print(f"left out: {call.name} {call.place}, where {TRIES} kills went astray")
+            print(f"left out: {call.name} {call.place}, which {TRIES} kills missed")
 
 
 def calls_of_saves(trace: list[str], run: Path) -> list[Call]:
-    """The calls of SAVES that change something in a run's folder, or sync it.
+    """Return the calls of SAVES that change or sync something in a run's folder.
 
     A save lasts from the first mention of its temporary folder to that of the next one.
     """
@@ -199,17 +214,17 @@ def calls_of_saves(trace: list[str], run: Path) -> list[Call]:
 
 
 def place_of(line: str, run: Path) -> str:
-    """The last path of a traced call, without the random letters of its names."""
+    """Return the last path of a traced call, without the random letters of temporary names."""
     *before, last = re.findall(r'[<"]([^>"]+)[>"]', line)
     path = Path(before[-1], last) if before else Path(last)
     return re.sub(r"(\.saving-[\w-]+)-\w{8}|(\.tmp)\w+", r"\1\2", str(path.relative_to(run)))
 
 
-# ---- the judgement -------------------------------------------------------------------------------
+# ---- comparison ----------------------------------------------------------------------------------
 
 
-def judged(job: Job, kills: Iterable[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Start each dead run again; a row for each."""
+def compared(job: Job, kills: Iterable[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Resume each killed run and yield whether it ends in the expected bytes."""
     job.finish(job.folder / "straight")
     expected = result_hash(job.folder / "straight")
     print(f"{'kill':>5}  {'at':<10}{'where':<58}same bytes")
@@ -221,32 +236,23 @@ def judged(job: Job, kills: Iterable[tuple[str, str]]) -> Iterator[dict[str, Any
         yield {"at": at, "where": where, "same": same}
 
 
-def main() -> None:
-    """Kill, start again, compare; print and record the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog="example: python benchmarks/kills.py --kills 50 --processes 2"
-    )
-    parser.add_argument("--kills", type=int, default=50, help="at random moments")
-    parser.add_argument("--processes", type=int, default=1, help="more than one: by torchrun")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    """Kill, resume, compare; print the table."""
     with tempfile.TemporaryDirectory() as name:
         job = Job(Path(name), args.processes)
         write_corpus(job.folder, args.seed)
-        moments = at_random_moments(job, args.kills, random.Random(args.seed))
-        rows = list(judged(job, chain(moments, in_system_calls(job))))
+        kills = at_random_moments(job, args.kills, random.Random(args.seed))
+        calls = islice(in_system_calls(job), 1 if args.quick else None)
+        rows = list(compared(job, chain(kills, calls)))
     n_same = sum(row["same"] for row in rows)
     n_calls = len(rows) - args.kills
     score = f"{n_same} of {len(rows)} with the same bytes"
     what = f"{args.kills} kills at random moments, {n_calls} in system calls of two saves"
     print(f"{what}: {score}")
-    if not args.no_record:
-        name = f"{what}, {args.processes} process{'es' * (args.processes > 1)}"
-        result = {"name": name, "score": score, "kills": rows}
-        record("kills", result, seed=args.seed, threads=1)
+    name = f"{what}, {args.processes} process{'es' * (args.processes > 1)}"
+    benchmark.record({"name": name, "score": score, "kills": rows}, seed=args.seed)
     sys.exit(n_same != len(rows))
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

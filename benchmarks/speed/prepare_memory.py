@@ -1,9 +1,9 @@
-"""Peak memory and speed of `yakusu prepare` on generated corpora of different sizes.
+"""Peak memory and speed of `yakusu prepare` on generated corpora of different sizes (Linux).
 
-Memory is to stay flat as a corpus grows: compare the peaks. Each corpus is prepared in a process of
-its own, and the peak of each stage is read from the kernel (VmHWM, reset between the stages).
-getrusage does not serve here: a process started by another begins with the other's peak, and so do
-joblib's workers. Linux only.
+Memory should be constant as a corpus grows: compare the peaks. Each corpus is prepared in its own
+process, and the peak of each stage is read from the kernel (VmHWM, reset between the stages).
+getrusage is not usable here: a child process starts with its parent's peak, and so do joblib's
+workers.
 """
 
 import argparse
@@ -17,21 +17,36 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import Worker, record, start
+from benchmarks.common import Benchmark
+from benchmarks.workers import Worker
 from yakusu.progress import Silent, Tracker
 
-CHUNK = 20_000  # sentences that are generated at a time
+CHUNK = 20_000  # sentences generated at a time
 N_WORDS = 200_000
 MEAN_LENGTH = 20
+
+benchmark = Benchmark(
+    "prepare_memory",
+    __doc__,
+    example="python -m benchmarks.speed.prepare_memory --pairs 100000 2000000 --workers 2",
+    threads=2,
+    quick={"pairs": [2000], "workers": 1, "set": ["tokenizer.vocab_size=500"]},
+)
+benchmark.option("--pairs", type=int, nargs="+", default=[100_000, 2_000_000], help="corpus sizes")
+benchmark.option("--workers", type=int, default=2, help="tokenising processes (%(default)s)")
+benchmark.option("--seed", type=int, default=1, help="seed of the corpus (%(default)s)")
+benchmark.option(
+    "--set", nargs="+", default=["tokenizer.vocab_size=8000"], help="recipe settings, key=value"
+)
 
 
 # ---- the corpus ----------------------------------------------------------------------------------
 
 
 def generate(folder: Path, n_pairs: int, seed: int) -> None:
-    """Write train.src and train.tgt: pseudo-sentences, the words distributed by Zipf's law.
+    """Write train.src and train.tgt: pseudo-sentences with words distributed by Zipf's law.
 
-    The target repeats the source's words in another lexicon, now and then without one of them.
+    The target repeats the source's words in another lexicon; about 5% of the words are left out.
     """
     import numpy as np
 
@@ -53,7 +68,7 @@ def generate(folder: Path, n_pairs: int, seed: int) -> None:
 
 
 def _lexicon(rng: Any) -> Any:
-    """Words of one to four syllables, the frequent ones shorter; as an array of objects."""
+    """Return words of one to four syllables, frequent ones shorter, as an array of objects."""
     import numpy as np
 
     syllables = np.array([a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("", *"nrs")])
@@ -68,37 +83,37 @@ def _lexicon(rng: Any) -> Any:
 
 
 class Stages(Silent):
-    """Notes the peak memory of each stage that `prepare` announces, in MiB."""
+    """Progress reporter that notes the peak memory of each stage of `prepare`, in MiB."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, float] = {}
         self.seconds: dict[str, float] = {}
-        self._stage, self._began = "start", time.perf_counter()
+        self._stage, self._start = "start", time.perf_counter()
         _reset_peak()
 
     def say(self, text: str) -> None:
-        """A remark opens a stage: "learning a vocabulary"."""
+        """Open a stage at a remark such as "learning a vocabulary"."""
         self.enter(" ".join(text.split()[:3]))
 
     @contextmanager
     def track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
-        """A job is a stage; what comes behind it is another."""
+        """Open a stage for a tracked job, and another one after it."""
         self.enter(what)
         with super().track(what, unit, total) as tracker:
             yield tracker
         self.enter(f"after {what}")
 
     def enter(self, stage: str) -> None:
-        """Close the stage under way and open another."""
+        """Close the current stage and open another."""
         now = time.perf_counter()
         self.peaks[self._stage] = max(peak(os.getpid()), self.peaks.get(self._stage, 0.0))
-        self.seconds[self._stage] = now - self._began + self.seconds.get(self._stage, 0.0)
-        self._stage, self._began = stage, now
+        self.seconds[self._stage] = now - self._start + self.seconds.get(self._stage, 0.0)
+        self._stage, self._start = stage, now
         _reset_peak()
 
 
 def peak(process: int) -> float:
-    """The most memory that a process has held since the last reset, in MiB."""
+    """Return the peak memory of a process since the last reset, in MiB."""
     status = Path(f"/proc/{process}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(found[1]) / 1024 if found else 0.0
@@ -109,7 +124,7 @@ def _reset_peak() -> None:
 
 
 def measure(folder: Path, n_pairs: int, overrides: list[str], workers: int) -> dict[str, Any]:
-    """Prepare the corpus in `folder`; runs in a process of its own."""
+    """Prepare the corpus in `folder`; called in its own process."""
     from joblib.externals.loky import get_reusable_executor
 
     import yakusu
@@ -117,12 +132,12 @@ def measure(folder: Path, n_pairs: int, overrides: list[str], workers: int) -> d
     text = f'{{src = "{folder / "train.src"}", tgt = "{folder / "train.tgt"}"}}'
     settings = [f'run="{folder / "run"}"', f"data.train={text}", *overrides]
     recipe = yakusu.load_recipe("base", settings)
-    stages, began = Stages(), time.perf_counter()
+    stages, start = Stages(), time.perf_counter()
     made = yakusu.prepare(recipe, progress=stages, workers=workers)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     peaks = [round(peak(int(child))) for child in children]
-    get_reusable_executor().shutdown()  # joblib's workers would outstay their idle time
+    get_reusable_executor().shutdown()  # otherwise joblib's workers stay until they time out
     stages.enter("end")
     return {
         "pairs": n_pairs,
@@ -139,32 +154,20 @@ def measure(folder: Path, n_pairs: int, overrides: list[str], workers: int) -> d
     }
 
 
-def main() -> None:
-    """Generate, prepare, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="example: python benchmarks/prepare_memory.py --pairs 100000 2000000 --workers 2",
-    )
-    parser.add_argument("--pairs", type=int, nargs="+", default=[100_000, 2_000_000])
-    parser.add_argument("--workers", type=int, default=2, help="processes that tokenise")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--set", metavar="A.B=C", action="append", help="override a recipe's key")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
-    overrides = args.set or ["tokenizer.vocab_size=8000"]
+def main(args: argparse.Namespace) -> None:
+    """Generate and prepare a corpus of each size."""
     for n_pairs in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
             for function, inputs in (
                 (generate, (Path(folder), n_pairs, args.seed)),
-                (measure, (Path(folder), n_pairs, overrides, args.workers)),
+                (measure, (Path(folder), n_pairs, args.set, args.workers)),
             ):
                 with Worker(function, threads=1) as run:
                     result = run(*inputs)
         for key, value in result.items():
             print(f"{key:24}{value}")
-        if not args.no_record:
-            record("prepare_memory", result, seed=args.seed, threads=args.workers)
+        benchmark.record(result, seed=args.seed)
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

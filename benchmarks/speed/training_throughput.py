@@ -1,37 +1,43 @@
-"""Training speed, in target tokens a second, beside other people's training loops.
+"""Training speed in target tokens per second, compared with other training loops.
 
-All sides train a model of the same size on the same pairs, with about as many tokens an update,
-in turns, each in a process of its own. Counted are real target tokens, eos included, and all that
-training repeats: drawing and padding batches, forward, backward, the optimiser. The peers get their
-usual batches (shuffled, not sorted) and, as "+ grouped", batches of like length cut as ours are.
+All sides train a model of the same size on the same pairs, with about as many tokens per update, in
+turns, each in its own process. Counted are real target tokens, end of sentence included, and all
+that training repeats: drawing and padding batches, forward, backward, the optimizer. The peers get
+their usual batches (shuffled, not sorted) and, as "+ grouped", batches of similar length, cut as
+ours are.
 """
 
 import argparse
 import hashlib
 import importlib
-import os
 import statistics
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import yakusu
-from common import in_turns, ratio, record, start
-from peers.common import Pair, Sizes, Throughput
+from benchmarks.common import Benchmark
+from benchmarks.peers.common import Pair, Sizes, Throughput
+from benchmarks.speed.yakusu_loop import Job, train
+from benchmarks.workers import in_turns, speedup
 from yakusu.data.batches import cut_by_length
 from yakusu.recipe import Recipe
-from yakusu_loop import Job, train
 
 OURS = "yakusu"
 PEERS = {
     "torch.nn.Transformer": ("torch_loop", True),
     "Marian (Hugging Face)": ("marian_loop", True),
-    "JoeyNMT": ("joeynmt_loop", False),  # whether it takes batches that others have cut
+    "JoeyNMT": ("joeynmt_loop", False),  # whether it accepts given batches
+}
+MODULES = {
+    "torch.nn.Transformer": "torch",
+    "Marian (Hugging Face)": "transformers",
+    "JoeyNMT": "joeynmt",
 }
 GROUPED = " + grouped"
 TARGETS = {
@@ -39,8 +45,21 @@ TARGETS = {
     "base": {"torch.nn.Transformer": 1.05, "Marian (Hugging Face)": 1.05},
 }
 
-
-# ---- their side ----------------------------------------------------------------------------------
+benchmark = Benchmark(
+    "training_throughput",
+    __doc__,
+    example="python -m benchmarks.speed.training_throughput --sizes tiny base --rounds 5",
+    needs=["data"],
+    threads=2,
+    quick={"sizes": ["tiny"], "vocab": 110, "step_tokens": 200, "rounds": 1, "seconds": 0.5},
+)
+benchmark.option("--sizes", nargs="+", default=["tiny", "base"], help="names of recipes")
+benchmark.option("--vocab", type=int, default=10_000, help="tokens of the joint BPE (%(default)s)")
+benchmark.option("--step-tokens", type=int, default=4096, help="tokens per update (%(default)s)")
+benchmark.option("--rounds", type=int, default=5, help="measured rounds (%(default)s)")
+benchmark.option("--seconds", type=float, default=12.0, help="per side and round (%(default)s)")
+benchmark.option("--seed", type=int, default=1, help="seed of the batches (%(default)s)")
+benchmark.option("--skip", nargs="+", default=[], choices=PEERS, help="leave out a peer")
 
 
 @cache
@@ -51,7 +70,7 @@ def _as_lists(run: Path) -> list[Pair]:
 
 def train_peer(job: Job, *, module: str, grouped: bool) -> Throughput:
     """Train with one of the loops in peers/."""
-    loop = importlib.import_module(f"peers.{module}")
+    loop = importlib.import_module(f"benchmarks.peers.{module}")
     model, step_tokens = job.recipe.model, job.recipe.batches.step_tokens
     sizes = Sizes(
         vocab_size=job.vocab_size,
@@ -77,42 +96,41 @@ def train_peer(job: Job, *, module: str, grouped: bool) -> Throughput:
     return result
 
 
-# ---- the comparison ------------------------------------------------------------------------------
-
-
-def sides(skipped: list[str]) -> dict[str, Callable[[Job], Throughput]]:
-    """All sides by name, ours first."""
+def sides(peers: list[str]) -> dict[str, Callable[[Job], Throughput]]:
+    """Return all sides by name, ours first."""
     found: dict[str, Callable[[Job], Throughput]] = {OURS: train}
-    for name, (module, takes_batches) in PEERS.items():
-        if name not in skipped:
-            found[name] = partial(train_peer, module=module, grouped=False)
-            if takes_batches:
-                found[name + GROUPED] = partial(train_peer, module=module, grouped=True)
+    for name in peers:
+        module, accepts_batches = PEERS[name]
+        found[name] = partial(train_peer, module=module, grouped=False)
+        if accepts_batches:
+            found[name + GROUPED] = partial(train_peer, module=module, grouped=True)
     return found
 
 
-def compare(recipe: Recipe, size: str, args: argparse.Namespace) -> dict[str, Any]:
+def compare(
+    recipe: Recipe, size: str, args: argparse.Namespace, peers: list[str]
+) -> dict[str, Any]:
     """Measure all sides and print the table."""
     run = Path(recipe.run)
     measured: dict[str, list[Throughput]] = in_turns(
-        sides(args.skip or []),
+        sides(peers),
         args.rounds,
         lambda i: [Job(run, args.seconds if i >= 0 else 0.0, args.seed + i + 1)],
         threads=args.threads,
     )
     speeds = {name: [r.tokens_per_second for r in runs] for name, runs in measured.items()}
     rows = {}
-    print(f"{size}\n{'':32}{'tokens/s':>9}{'padding':>9}   times faster is yakusu")
+    print(f"{size}\n{'':32}{'tokens/s':>9}{'padding':>9}   yakusu is times faster")
     for name, runs in measured.items():
         padding = statistics.median(r.padding for r in runs)
         median = statistics.median(speeds[name])
         rows[name] = {"tokens_per_second": median, "padding": padding, "rounds": speeds[name]}
         shown = ""
         if name != OURS:
-            gain = ratio(speeds[OURS], speeds[name])
+            gain = speedup(speeds[OURS], speeds[name])
             target = TARGETS.get(size, {}).get(name)
             rows[name] |= {"ratio": asdict(gain), "target": target}
-            shown = f"{gain}" + (f", wanted {target}" if target else "")
+            shown = f"{gain}" + (f", target {target}" if target else "")
         print(f"{name:32}{median:9,.0f}{padding:9.1%}   {shown}")
     text = (run / "recipe.toml").read_text().replace(recipe.run, "RUN")
     facts = {
@@ -124,12 +142,13 @@ def compare(recipe: Recipe, size: str, args: argparse.Namespace) -> dict[str, An
 
 
 def prepare(size: str, args: argparse.Namespace, folder: str) -> Recipe:
-    """Binarise the corpus by the public verb and give the recipe of a run that never validates."""
+    """Binarise the corpus, and return the recipe of a run that never validates."""
+    corpus = args.data / "multi30k"
     recipe = yakusu.load_recipe(
         size,
         [
             f'run="{folder}/{size}"',
-            f'data.train={{src = "{args.src}", tgt = "{args.tgt}"}}',
+            f'data.train={{src = "{corpus / "train.en"}", tgt = "{corpus / "train.de"}"}}',
             f"tokenizer.vocab_size={args.vocab}",
             f"batches.step_tokens={args.step_tokens}",
             "training.device=cpu",
@@ -142,31 +161,15 @@ def prepare(size: str, args: argparse.Namespace, folder: str) -> Recipe:
     return recipe
 
 
-def main() -> None:
-    """Prepare, measure in turns, record."""
-    data = os.environ.get("YAKUSU_DATA", "data")
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="example: python benchmarks/training_throughput.py --sizes tiny base --rounds 5",
-    )
-    parser.add_argument("--sizes", nargs="+", default=["tiny", "base"], help="names of recipes")
-    parser.add_argument("--src", default=f"{data}/multi30k/train.en", help="source sentences")
-    parser.add_argument("--tgt", default=f"{data}/multi30k/train.de", help="their translations")
-    parser.add_argument("--vocab", type=int, default=10_000, help="tokens of the joint BPE")
-    parser.add_argument("--step-tokens", type=int, default=4096, help="tokens of an update")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=12.0, help="of a side in a round")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--skip", action="append", choices=PEERS, help="leave a peer out")
-    parser.add_argument("--no-record", action="store_true", help="only print the result")
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    """Compare all sides for each size."""
+    modules = {name: module for name, module in MODULES.items() if name not in args.skip}
+    peers = benchmark.installed(modules)
     for size in args.sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            result = compare(prepare(size, args, folder), size, args)
-        if not args.no_record:
-            record("training_throughput", result, seed=args.seed, threads=args.threads)
+        with TemporaryDirectory() as folder:
+            result = compare(prepare(size, args, folder), size, args, peers)
+        benchmark.record(result, seed=args.seed)
 
 
 if __name__ == "__main__":
-    start(main)
+    benchmark.run(main)

@@ -1,4 +1,4 @@
-"""Our side of the training benchmark: yakusu's own trainer, stopped by a watch."""
+"""Our side of the training benchmark: yakusu's own trainer, stopped after some seconds."""
 
 import time
 from contextlib import nullcontext, suppress
@@ -9,13 +9,13 @@ import numpy as np
 import torch
 
 import yakusu
-from peers.common import WARMUP_STEPS, Throughput
+from benchmarks.peers.common import WARMUP_STEPS, Throughput
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory
 from yakusu.metrics import Score
-from yakusu.model.base import models
+from yakusu.model.architectures import build
 from yakusu.progress import Silent, Tracker
 from yakusu.recipe import Recipe
 from yakusu.training.trainer import Trainer
@@ -23,15 +23,20 @@ from yakusu.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class Job:
-    """What is trained."""
+    """What to train.
 
-    run: Path  # a run folder that holds its recipe and prepared data
+    run: Run folder with its recipe and prepared data.
+    seconds: Time limit.
+    seed: Seed of the weights and of dropout.
+    """
+
+    run: Path
     seconds: float
     seed: int
 
     @property
     def recipe(self) -> Recipe:
-        """All settings."""
+        """The recipe of the run."""
         return yakusu.load_recipe(self.run / "recipe.toml")
 
     @property
@@ -46,11 +51,11 @@ class Job:
 
 
 class TimeUpError(Exception):
-    """Ends a training run from outside, before it validates or saves anything."""
+    """Ends a training run before it validates or saves anything."""
 
 
 class Watch(Silent):
-    """Times the steps of a trainer, as whose progress display it poses."""
+    """Progress reporter that times the steps of a trainer and ends it after some seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._limit = seconds
@@ -59,11 +64,11 @@ class Watch(Silent):
         self.seconds = 0.0
 
     def track(self, what: str, unit: str, total: int | None) -> nullcontext[Tracker]:
-        """Show nothing, and be told of each step."""
+        """Return itself as the tracker of the steps."""
         return nullcontext(self)
 
     def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
-        """A step is done."""
+        """Count a finished step."""
         assert self.trainer
         state = self.trainer.state
         if state.step <= WARMUP_STEPS:
@@ -76,13 +81,13 @@ class Watch(Silent):
 
 
 def train(job: Job) -> Throughput:
-    """Train with the real trainer, as `yakusu train` does."""
+    """Train as `yakusu train` does."""
     keep_freed_memory()
     recipe, pairs, size = job.recipe, job.pairs, job.vocab_size
     torch.manual_seed(job.seed)
     watch = Watch(job.seconds)
     watch.trainer = Trainer(
-        models["transformer"](recipe.model, src_vocab_size=size, tgt_vocab_size=size),
+        build(recipe.model, src_vocab_size=size, tgt_vocab_size=size),
         train=pairs,
         dev=Pairs.open(job.run / "data", "dev"),
         config=recipe.training,
