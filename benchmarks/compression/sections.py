@@ -165,7 +165,7 @@ SECTIONS = (
         'vectors, "Real" the rebuilt vectors. Codes are whitened by nature, so their control '
         "is whitened floats. Completion has about a thousand questions and a standard error "
         "of 1.4 points: high ratios there may be chance. Shu+'18 had 40,000 (100d) and 20,000 "
-        "(50d) of its 200,000 training steps.",
+        '(50d) of its 200,000 training steps. The figures call integers "Numbers".',
         (
             ("embedding_tasks_100d.png", "Scores against the ratio, 100 dimensions"),
             ("embedding_tasks_50d.png", "Scores against the ratio, 50 dimensions"),
@@ -182,7 +182,8 @@ SECTIONS = (
         translation,
         "The largest measured ratio that loses at most 0.5 BLEU on test2016, lower-cased. "
         '"128 exact" keeps the 128 most frequent pieces as floats. The paper\'s translator is '
-        "trained on WMT16 en-de and has embeddings four times as wide.",
+        "trained on WMT16 en-de and has embeddings four times as wide. The figures call "
+        'integers "whole numbers".',
         (
             (
                 "embedding_translation-multi30k-en-de-test2016.png",

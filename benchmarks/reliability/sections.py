@@ -8,8 +8,8 @@ from benchmarks.records import Record
 
 TITLE = "Reliability"
 INTRODUCTION = """\
-What a training run promises, and the test of each promise, is in docs/reliability.md; this page
-measures the promise about kills more thoroughly than the tests do."""
+[Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
+promise; this page measures the promise about kills more thoroughly than the tests do."""
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
