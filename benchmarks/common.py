@@ -32,8 +32,8 @@ from benchmarks.quick import train_model, write_data, write_vectors
 from yakusu.errors import DataError, SignalError, YakusuError
 
 INPUTS = {
-    "data": "folder with the corpora (default: $YAKUSU_DATA)",
-    "runs": "folder for the run folders; rerun to resume",
+    "data": "folder with the corpora (or set YAKUSU_DATA)",
+    "runs": "folder for the run folders, kept to resume",
     "vectors": "file of word vectors, in any format that `yakusu vectors compress` reads",
     "model": "model folder of a translator, as `yakusu train` writes it",
 }
@@ -112,8 +112,7 @@ class Benchmark:
         for name in self._needs:
             path = getattr(args, name) or generated.get(name)
             if not path:
-                also = " or set YAKUSU_DATA" if name == "data" else ""
-                raise DataError(f"--{name} is missing: give the {INPUTS[name]}{also}")
+                raise DataError(f"--{name} is missing: give the {INPUTS[name]}")
             setattr(args, name, path)
         if "data" in self._needs:
             os.environ["YAKUSU_DATA"] = str(args.data)  # the recipes refer to it

@@ -159,7 +159,7 @@ def test_records_keep_what_they_depend_on(benchmark_of: Any, tmp_path: Path) -> 
     ("needs", "words", "message"),
     [
         ([], ["--quick", "--record"], "leave out --quick or --record"),
-        (["data"], [], "--data is missing.* or set YAKUSU_DATA"),
+        (["data"], [], "--data is missing: .* set YAKUSU_DATA"),
         (["model"], [], "--model is missing: give the model folder"),
     ],
 )
