@@ -1,218 +1,151 @@
-"""What every benchmark shares: worker processes, paired rounds, ratios, and the record of a result.
+"""How a benchmark is declared and run: its options, its errors and its records.
 
-A speed is measured against another's in one run: the sides take turns, A B A B ..., each in a
-process of its own that sleeps while the other works, so that both meet the same machine and
-neither inherits the other's memory allocator settings or threads.
+A script declares one `Benchmark`, adds the options that only it has, and ends with
+`benchmark.run(main)`. All scripts share these options:
+
+    --quick     a smoke test on generated data and small sizes, in seconds
+    --record    append the result to results/NAME.json and rewrite the pages
+    --threads   torch threads
+
+and those of these that they need:
+
+    --data      folder with the corpora (default: $YAKUSU_DATA)
+    --runs      folder for the run folders; rerun to resume
+    --vectors   file of word vectors
+    --model     model folder of a translator
 """
 
-import datetime
-import json
+import argparse
 import os
-import platform
-import shlex
 import signal
-import statistics
-import subprocess
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import table
-from yakusu.errors import SignalError, YakusuError
+import torch
 
-RESULTS = Path(__file__).parent / "results"
-LOAD_BEFORE = round(os.getloadavg()[0], 2)  # of the machine, before this script adds its own
+from benchmarks import pages, records
+from benchmarks.quick import train_model, write_data, write_vectors
+from yakusu.errors import DataError, SignalError, YakusuError
 
-
-# ---- the script ----------------------------------------------------------------------------------
-
-
-def start(main: Callable[[], None]) -> None:
-    """Run a script; an error meant for users is one sentence and exit code 2, as of yakusu."""
-    try:
-        main()
-    except SignalError as error:
-        print(error, file=sys.stderr)
-        sys.exit(128 + error.signal)
-    except KeyboardInterrupt:
-        print("SIGINT: stopped", file=sys.stderr)
-        sys.exit(128 + signal.SIGINT)
-    except YakusuError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+INPUTS = {
+    "data": "folder with the corpora (or set YAKUSU_DATA)",
+    "runs": "folder for the run folders, kept to resume",
+    "vectors": "file of word vectors, in any format that `yakusu vectors compress` reads",
+    "model": "model folder of a translator, as `yakusu train` writes it",
+}
+INSTALL = "pip install -r benchmarks/peers/requirements.txt"
 
 
-# ---- ratios --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """How many times faster ours is than theirs: the ratio of medians over all rounds."""
-
-    value: float
-    low: float  # the least and the greatest ratio of a single round
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-
-
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Compare speeds that were measured in turns, round by round."""
-    each = [our / their for our, their in zip(ours, theirs, strict=True)]
-    return Ratio(statistics.median(ours) / statistics.median(theirs), min(each), max(each))
-
-
-# ---- worker processes ----------------------------------------------------------------------------
-
-
-class Worker:
-    """A function in a process of its own, which sleeps between two calls.
+class Benchmark:
+    """A script that measures something.
 
     Args:
-        function: Any function of a module, with arguments and results that can be pickled.
-        threads: For torch, within the process.
+        name: Records go to results/NAME.json.
+        description: The script's docstring, as help text.
+        example: A full command line.
+        needs: Keys of `INPUTS`; each adds an option.
+        threads: Default of --threads.
+        quick: Defaults of the script's options under --quick.
     """
 
-    def __init__(self, function: Callable[..., Any], *, threads: int) -> None:
-        _commit()  # the code that is about to be loaded, should it change during the run
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does
-        context = get_context("spawn")
-        self._name = getattr(function, "__name__", str(function))
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, function, threads))
-        self._process.start()
-        theirs.close()
+    def __init__(
+        self,
+        name: str,
+        description: str | None,
+        *,
+        example: str,
+        needs: Sequence[str] = (),
+        threads: int = 1,
+        quick: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self._needs, self._quick = tuple(needs), dict(quick or {})
+        self._args = argparse.Namespace()
+        self.parser = argparse.ArgumentParser(
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=f"example: {example}",
+        )
+        self.option("--quick", action="store_true", help="smoke test on generated data, in seconds")
+        self.option("--record", action="store_true", help=f"append to results/{name}.json")
+        self.option("--threads", type=int, default=threads, help="torch threads (%(default)s)")
+        for name in self._needs:
+            self.option(f"--{name}", type=Path, help=INPUTS[name])
 
-    def __enter__(self) -> "Worker":
-        return self
+    def option(self, *names: str, **settings: Any) -> None:
+        """Add an option of this script, as `argparse.ArgumentParser.add_argument` does."""
+        self.parser.add_argument(*names, **settings)
 
-    def __exit__(self, *error: object) -> None:
-        self._pipe.close()
-        self._process.join()
+    def run(self, main: Callable[[argparse.Namespace], None]) -> None:
+        """Run the script. An expected error ends it with one sentence and exit code 2."""
+        try:
+            with TemporaryDirectory() as folder:
+                main(self.arguments(Path(folder)))
+        except SignalError as error:
+            print(error, file=sys.stderr)
+            sys.exit(128 + error.signal)
+        except KeyboardInterrupt:
+            print("SIGINT: stopped", file=sys.stderr)
+            sys.exit(128 + signal.SIGINT)
+        except YakusuError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call the function there and wait for its result.
+    def arguments(self, scratch: Path, words: Sequence[str] | None = None) -> argparse.Namespace:
+        """Parse the command line; under --quick, generate missing inputs in a scratch folder.
 
         Raises:
-            RuntimeError: The function failed, or its process died.
+            DataError: An input is missing, or a smoke test should be recorded.
         """
-        self._pipe.send((args, named))
-        try:
-            result, error = self._pipe.recv()
-        except EOFError:
-            self._process.join()
-            code = self._process.exitcode
-            raise RuntimeError(f"the process of {self._name} died, exit code {code}") from None
-        if error:
-            raise RuntimeError(f"{self._name} failed:\n{error}")
-        return result
+        if self.parser.parse_known_args(words)[0].quick:
+            self.parser.set_defaults(**self._quick)
+        args = self._args = self.parser.parse_args(words)
+        if args.quick and args.record:
+            raise DataError("a --quick run measures nothing: leave out --quick or --record")
+        if "data" in self._needs and not args.quick and os.environ.get("YAKUSU_DATA"):
+            args.data = args.data or Path(os.environ["YAKUSU_DATA"])
+        generated = _generated(self._needs, scratch) if args.quick else {}
+        for name in self._needs:
+            path = getattr(args, name) or generated.get(name)
+            if not path:
+                raise DataError(f"--{name} is missing: give the {INPUTS[name]}")
+            setattr(args, name, path)
+        if "data" in self._needs:
+            os.environ["YAKUSU_DATA"] = str(args.data)  # the recipes refer to it
+        torch.set_num_threads(args.threads)
+        return args
+
+    def installed(self, peers: Mapping[str, str]) -> list[str]:
+        """Return the names of the peers (name: module) that are installed; report the others.
+
+        Raises:
+            DataError: One is missing and the result should be recorded.
+        """
+        missing = [name for name, module in peers.items() if not find_spec(module)]
+        if missing and self._args.record:
+            raise DataError(f"{', '.join(missing)}: not installed; {INSTALL}, or skip --record")
+        for name in missing:
+            print(f"{name} is left out: not installed ({INSTALL})", file=sys.stderr)
+        return [name for name in peers if name not in missing]
+
+    def record(self, measured: Mapping[str, Any], *, seed: int = 1) -> bool:
+        """Append a measurement and rewrite the pages, if --record is given; return whether."""
+        if self._args.record:
+            records.append(self.name, measured, seed=seed, threads=self._args.threads)
+            pages.write()
+        return bool(self._args.record)
 
 
-def _serve(pipe: Connection, function: Callable[..., Any], threads: int) -> None:
-    import torch
-
-    torch.set_num_threads(threads)
-    while True:
-        try:
-            args, named = pipe.recv()
-        except EOFError:
-            return
-        try:
-            answer = function(*args, **named), ""
-        except Exception:
-            answer = None, traceback.format_exc()
-        pipe.send(answer)
-
-
-def in_turns(
-    sides: Mapping[str, Callable[..., Any]],
-    rounds: int,
-    arguments: Callable[[int], Iterable[Any]],
-    *,
-    threads: int,
-) -> dict[str, list[Any]]:
-    """Call every side once a round, each in its own process; the results of each, by round.
-
-    Args:
-        sides: Functions by name.
-        rounds: How many; before them each side runs once unmeasured, by round number -1.
-        arguments: What all sides are called with in a round.
-        threads: For torch, in each process.
-    """
-    results: dict[str, list[Any]] = {name: [] for name in sides}
-    with ExitStack() as stack:
-        workers = {
-            name: stack.enter_context(Worker(function, threads=threads))
-            for name, function in sides.items()
-        }
-        for number in range(-1, rounds):
-            for name, worker in workers.items():
-                result = worker(*arguments(number))
-                if number >= 0:
-                    results[name].append(result)
-            print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-    return results
-
-
-# ---- the record ----------------------------------------------------------------------------------
-
-
-def record(name: str, measurement: Mapping[str, Any], *, seed: int, threads: int) -> Path:
-    """Append a measurement, with all that it depends on, to results/NAME.json, and to the table."""
-    path = RESULTS / f"{name}.json"
-    records = json.loads(path.read_text()) if path.exists() else []
-    records.append({**_circumstances(seed, threads), **measurement})
-    RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
-    table.rewrite()
-    return path
-
-
-def _circumstances(seed: int, threads: int) -> dict[str, Any]:
-    import torch
-
-    return {
-        "commit": _commit(),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "threads": threads},
-        "load_before": LOAD_BEFORE,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "seed": seed,
-        "command": shlex.join(["python", Path(sys.argv[0]).name, *map(_portable, sys.argv[1:])]),
-    }
-
-
-def _portable(word: str) -> str:
-    """A word of a command line, with no path of this machine in it."""
-    data = os.environ.get("YAKUSU_DATA", "")
-    if data and word.startswith(data):
-        return f"$YAKUSU_DATA{word.removeprefix(data)}"
-    return Path(word).name if word.startswith("/") else word
-
-
-@cache
-def _commit() -> str:
-    """The commit when first asked, with a + where src differs from it; "" outside a checkout."""
-    folder = Path(__file__).parent.parent
-
-    def git(*words: str) -> str:
-        command = ["git", "-C", str(folder), *words]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "-s", "src") else "")
-
-
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+def _generated(needs: Sequence[str], scratch: Path) -> dict[str, Path]:
+    """Generated inputs in a scratch folder."""
+    data, vectors = scratch / "data", scratch / "vectors.npz"
+    found = {"data": data, "runs": scratch / "runs", "vectors": vectors}
+    write_data(data)
+    write_vectors(vectors)
+    if "model" in needs:
+        found["model"] = train_model(data, scratch / "run")
+    return found

@@ -1,4 +1,4 @@
-"""Many recipes trained on one corpus, which is prepared once; what is done is not done again."""
+"""Several recipes trained on one corpus, which is prepared once. Rerun to resume."""
 
 import json
 import re
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import yakusu
-from common import RESULTS
-from table import newest
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
 
+RECIPES = Path(__file__).parent / "recipes"
+
 
 class Remarks(Silent):
-    """Prints what training has to say, after the name of the run."""
+    """Progress reporter that prints the remarks of a run, each after the run's name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -25,37 +25,36 @@ class Remarks(Silent):
         print(f"  {self._name}: {text}", flush=True)
 
 
-def prepared(recipe: Recipe, folder: Path) -> Path:
-    """The data folder that recipes of these corpora and this tokenizer have in common."""
+def prepare(recipe: Recipe, folder: Path) -> Path:
+    """Prepare the data shared by all recipes with this corpus and tokenizer; return its folder."""
     recipe = recipe.model_copy(update={"run": str(folder)})
     return yakusu.prepare(recipe, progress=Remarks(folder.name)).folder
 
 
-def trained(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
-    """Train in a run folder, from prepared data; a second call goes on, or finds it done.
+def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
+    """Train in a run folder from prepared data; a finished run is not trained again.
 
     Returns:
-        The receipt of its model; under "validations", what the log says of each.
+        The receipt of the model, with the run's validation events as "validations".
     """
     recipe = recipe.model_copy(update={"run": str(folder)})
     if not (folder / "data").exists():
         folder.mkdir(parents=True, exist_ok=True)
         save_recipe(recipe, folder / "recipe.toml")
-        # Under a name of its own until it is whole, should this process be killed meanwhile.
+        # Copied under another name first, in case this process is killed meanwhile.
         shutil.copytree(data, folder / ".data", dirs_exist_ok=True)
         (folder / ".data").rename(folder / "data")
     model = yakusu.train(recipe, progress=Remarks(folder.name)).model
-    events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    validations = [event for event in events if event["event"] == "validate"]
-    return {**read_json(model / "receipt.json"), "validations": validations}
+    return {**read_json(model / "receipt.json"), "validations": validations(folder)}
+
+
+def validations(run: Path) -> list[dict[str, Any]]:
+    """Return the validation events of a run in order; of a repeated step, the last one."""
+    events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    by_step = {event["step"]: event for event in events if event["event"] == "validate"}
+    return [by_step[step] for step in sorted(by_step)]
 
 
 def slug(name: str) -> str:
-    """A name as a folder is called: "A, h = 1" is a-h-1."""
+    """Turn a name into a folder name: "A, h = 1" becomes a-h-1."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")
-
-
-def records(name: str) -> list[dict[str, Any]]:
-    """The newest record of each thing, and of each budget, that results/NAME.json has."""
-    path = RESULTS / f"{name}.json"
-    return newest(json.loads(path.read_text())) if path.exists() else []

@@ -1,9 +1,9 @@
-"""What every peer shares: model sizes, the batches, and one way of counting and timing.
+"""What all peers share: model sizes, batches, and one way of counting and timing.
 
 Token ids: end of sentence is 0, unknown is 1, padding is ``vocab_size - 1``. Every source and
-every target sentence ends in 0. A throughput counts real target tokens: the end of each sentence
-is one, padding and the decoder's start symbol are none. The time covers all that a training run
-repeats: drawing the batch, padding it, forward, backward and the optimiser step.
+every target sentence ends in 0. A throughput counts real target tokens: the end of a sentence is
+counted, padding and the decoder's start symbol are not. The time covers all that a training run
+repeats: drawing the batch, padding it, forward, backward and the optimizer step.
 """
 
 import random
@@ -44,7 +44,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Throughput:
-    """What a timed training run has done."""
+    """Result of a timed training run."""
 
     target_tokens: int
     seconds: float
@@ -54,12 +54,12 @@ class Throughput:
 
     @property
     def tokens_per_second(self) -> float:
-        """Real target tokens in one second."""
+        """Real target tokens per second."""
         return self.target_tokens / self.seconds
 
 
 class Stopwatch:
-    """Times training steps for a number of seconds, after a few warm-up steps."""
+    """Timer of training steps for a number of seconds, after a few warm-up steps."""
 
     def __init__(self, seconds: float, warmup_steps: int = WARMUP_STEPS) -> None:
         self._limit = seconds
@@ -69,7 +69,7 @@ class Stopwatch:
         self._steps = self._tokens = self._real = self._positions = 0
 
     def step_done(self, source: Tensor, target: Tensor, pad: int) -> bool:
-        """Count a finished step by its padded id matrices; True when the time is up."""
+        """Count a finished step by its padded id matrices; return whether the time is up."""
         if self._warmup_left > 0:
             self._warmup_left -= 1
             self._start = time.perf_counter()
@@ -83,15 +83,15 @@ class Stopwatch:
         return self._elapsed >= self._limit
 
     def result(self) -> Throughput:
-        """The throughput of the steps counted so far."""
+        """Return the throughput of the steps counted so far."""
         if self._steps == 0:
-            raise ValueError("no step was timed: the data ended within the warm-up")
+            raise ValueError("no step was timed: the data ended during the warm-up")
         padding = 1.0 - self._real / self._positions
         return Throughput(self._tokens, self._elapsed, padding, self._steps)
 
 
 def pad_rows(rows: list[list[int]], pad: int) -> Tensor:
-    """Stack sentences into one matrix, filled up with ``pad`` on the right."""
+    """Stack sentences into one matrix, padded with ``pad`` on the right."""
     width = max(map(len, rows))
     return torch.tensor([row + [pad] * (width - len(row)) for row in rows])
 
@@ -104,18 +104,18 @@ def endless_batches(
     seed: int,
     batches: list[list[int]] | None = None,
 ) -> Iterator[Batch]:
-    """Yield padded batches for as long as they are asked for, epoch after epoch.
+    """Yield padded batches without end, epoch after epoch.
 
-    By default sentences are shuffled anew each epoch and cut into batches of a fixed number of
-    sentences, which hold ``tokens_per_batch`` target tokens on average. ``batches``, lists of
-    indices into ``pairs``, replaces these by other batches, for example of similar lengths;
-    only their order is then shuffled, once.
+    By default sentences are shuffled in each epoch and cut into batches with a fixed number of
+    sentences, which have ``tokens_per_batch`` target tokens on average. ``batches``, lists of
+    indices into ``pairs``, replaces these by other batches, for example of similar length; then
+    only their order is shuffled, once.
     """
     loader: DataLoader[Pair]
     if batches is None:
         mean_length = sum(len(target) for _, target in pairs) / len(pairs)
         loader = DataLoader(
-            pairs,  # type: ignore[arg-type]  # a list has all that a map-style data set needs
+            pairs,  # type: ignore[arg-type]  # a list serves as a map-style data set
             batch_size=max(1, round(tokens_per_batch / mean_length)),
             shuffle=True,
             collate_fn=collate,

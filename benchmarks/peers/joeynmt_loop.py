@@ -5,9 +5,9 @@ started on it as its ``train`` command does. It shuffles, batches by padded toke
 by length, sorts each batch by source length, and takes Noam-scheduled Adam steps on its XentLoss.
 A sentence ends with JoeyNMT's own symbol, and its vocabulary has one symbol more, for the start.
 
-JoeyNMT's code is not patched. Two settings keep its training loop running on until the time is
-up: a Noam schedule, as it refuses to run without any, and no lower limit for the learning rate,
-which it would otherwise meet while warming up. Validation is set to never happen.
+JoeyNMT's code is not patched. Two settings keep its training loop running until the time is up: a
+Noam schedule, because it requires one, and no lower limit of the learning rate, which it would
+otherwise reach during warm-up. Validation is disabled.
 """
 
 import logging
@@ -26,7 +26,7 @@ NEVER = 10**9
 
 
 class TimedTrainManager(TrainManager):
-    """JoeyNMT's trainer, which stops by itself when the watch says so."""
+    """JoeyNMT's trainer, stopped when the time of a stopwatch is up."""
 
     def __init__(self, watch: Stopwatch, **settings: Any) -> None:
         super().__init__(**settings)
@@ -34,24 +34,24 @@ class TimedTrainManager(TrainManager):
         self.last_batch: Batch | None = None
 
     def _train_step(self, batch: Batch) -> tuple[float, int]:
-        # This runs before the optimiser step, so a batch is counted when the next one comes.
+        # Called before the optimizer step, so a batch is counted when the next one arrives.
         if self.last_batch is not None:
             source, target = self.last_batch.src, self.last_batch.trg
             if self.watch.step_done(source, target, self.model.pad_index):
-                self.stats.is_max_update = True  # what ends the loop after the current step
+                self.stats.is_max_update = True  # ends the loop after the current step
         self.last_batch = batch
         loss, correct = super()._train_step(batch)
         return loss, correct
 
 
 def _text(ids: list[int]) -> str:
-    """The sentence as words, without its end, which JoeyNMT adds itself."""
+    """Return the sentence as words, without eos, which JoeyNMT adds itself."""
     return " ".join("<unk>" if token == UNK else f"t{token}" for token in ids if token != EOS)
 
 
 def _write_data(folder: Path, pairs: list[Pair], sizes: Sizes) -> None:
-    """Write training pairs, a one-sentence development set, which is required, and vocabulary."""
-    filled = [pair for pair in pairs if min(map(len, pair)) > 1]  # JoeyNMT takes no empty line
+    """Write training pairs, a required development set of one sentence, and the vocabulary."""
+    filled = [pair for pair in pairs if min(map(len, pair)) > 1]  # JoeyNMT accepts no empty line
     for side, language in enumerate(("src", "trg")):
         lines = [_text(pair[side]) + "\n" for pair in filled]
         (folder / f"train.{language}").write_text("".join(lines))
@@ -61,7 +61,7 @@ def _write_data(folder: Path, pairs: list[Pair], sizes: Sizes) -> None:
 
 
 def _model_config(sizes: Sizes) -> dict[str, Any]:
-    """The ``model`` section: a post-norm Transformer that shares all its embeddings."""
+    """Return the ``model`` section: a post-norm Transformer that shares all its embeddings."""
     stack = {
         "type": "transformer",
         "num_layers": sizes.n_layers,
@@ -78,7 +78,7 @@ def _model_config(sizes: Sizes) -> dict[str, Any]:
 
 
 def _config(folder: Path, sizes: Sizes, tokens_per_batch: int, seed: int) -> dict[str, Any]:
-    """A whole JoeyNMT configuration, as its YAML files would hold it."""
+    """Return a complete JoeyNMT configuration, as in its YAML files."""
     side = {"level": "word", "voc_file": str(folder / "vocab.txt")}
     data = {"train": str(folder / "train"), "dev": str(folder / "dev"), "dataset_type": "plain"}
     training = {
@@ -107,7 +107,7 @@ def _config(folder: Path, sizes: Sizes, tokens_per_batch: int, seed: int) -> dic
 
 
 def _train(config: dict[str, Any], watch: Stopwatch) -> None:
-    """What ``joeynmt.training.train`` does on one CPU, with the trainer that keeps time."""
+    """Train as ``joeynmt.training.train`` does on one CPU, with the timed trainer."""
     args = parse_global_args(config, rank=0, mode="train")
     model, train_data, dev_data, _ = prepare(args, rank=0, mode="train")
     trainer = TimedTrainManager(

@@ -30,14 +30,14 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class Translations:
-    """Token ids without padding and start symbol, in input order, and the time they took."""
+    """Token ids without padding and start symbol, in input order, and the seconds taken."""
 
     outputs: list[list[int]]
     seconds: float
 
 
 def build_model(sizes: Sizes) -> MarianMTModel:
-    """An untrained fp32 model of the given sizes."""
+    """Return an untrained fp32 model of the given sizes."""
     config = MarianConfig(
         vocab_size=sizes.vocab_size,
         d_model=sizes.d_model,
@@ -59,7 +59,7 @@ def build_model(sizes: Sizes) -> MarianMTModel:
 
 
 def collate(pairs: list[Pair], pad: int) -> tuple[Tensor, Tensor]:
-    """Source ids and labels, the latter padded with -100."""
+    """Return source ids and labels, the latter padded with -100."""
     source = pad_rows([source for source, _ in pairs], pad)
     return source, pad_rows([target for _, target in pairs], IGNORED)
 

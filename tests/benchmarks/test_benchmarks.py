@@ -1,21 +1,37 @@
-"""What the benchmarks of the tables compute, against answers known beforehand."""
+"""The benchmarks: what they compute, their options, and the pages made from their records."""
 
+import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from yakusu.data.trees import tree_of
-from yakusu.errors import DataError, SignalError
+from yakusu.errors import DataError, RunError, SignalError, YakusuError
 
-common: Any = pytest.importorskip("common", reason="benchmarks are in a checkout alone")
-layers: Any = pytest.importorskip("layers")
-parsing_f1: Any = pytest.importorskip("parsing_f1")
-runs: Any = pytest.importorskip("runs")
-table1: Any = pytest.importorskip("table1")
-table3: Any = pytest.importorskip("table3")
+common: Any = pytest.importorskip("benchmarks.common", reason="only a checkout has benchmarks")
+layers: Any = pytest.importorskip("benchmarks.paper.layers")
+pages: Any = pytest.importorskip("benchmarks.pages")
+parsing_f1: Any = pytest.importorskip("benchmarks.paper.parsing_f1")
+records: Any = pytest.importorskip("benchmarks.records")
+runs: Any = pytest.importorskip("benchmarks.runs")
+table1: Any = pytest.importorskip("benchmarks.paper.table1")
+table3_rows: Any = pytest.importorskip("benchmarks.paper.table3_rows")
+trade_off: Any = pytest.importorskip("benchmarks.compression.trade_off")
+workers: Any = pytest.importorskip("benchmarks.workers")
+
+ROOT = Path(common.__file__).parents[1]
+SCRIPTS = [
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+    for folder in pages.FOLDERS
+    for path in sorted((ROOT / "benchmarks" / folder).glob("*.py"))
+    if "benchmark.run(main)" in path.read_text()
+]
+
+
+# ---- measurements --------------------------------------------------------------------------------
 
 
 def test_an_exponent_is_the_slope_of_the_largest_sizes() -> None:
@@ -28,17 +44,17 @@ def test_an_exponent_is_the_slope_of_the_largest_sizes() -> None:
     [
         ("self-attention", 1),
         ("recurrent", 1),
-        ("convolution", 8),  # k = 3, looking back: two positions a layer
+        ("convolution", 8),  # k = 3, looking back: two positions per layer
         ("convolution, dilated", 3),  # 2 (1 + 3 + 9) positions
         ("convolution, separable", 16),  # k = 3, to both sides: one
         ("self-attention, restricted", 8),  # r = 5, to both sides: two
     ],
 )
-def test_ends_are_related_after_as_many_layers_as_the_kernel_says(kind: str, n_layers: int) -> None:
+def test_the_kernel_decides_how_many_layers_connect_the_ends(kind: str, n_layers: int) -> None:
     assert table1.dependence(layers.LAYERS[kind], n=17)["layers"] == n_layers
 
 
-def test_a_recurrent_layer_has_the_longest_chain_and_it_grows_with_n() -> None:
+def test_only_the_chain_of_a_recurrent_layer_grows_with_n() -> None:
     chains = {
         kind: [table1.dependence(layers.LAYERS[kind], n=n)["chain"] for n in (8, 16)]
         for kind in ("recurrent", "self-attention")
@@ -48,56 +64,206 @@ def test_a_recurrent_layer_has_the_longest_chain_and_it_grows_with_n() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "value", "told"),
+    ("row", "value", "expected"),
     [
-        ("C, N = 2", 12.0, "as the paper"),  # its perplexity is higher there too
+        ("C, N = 2", 12.0, "as in the paper"),  # its perplexity is higher there too
         ("C, N = 2", 10.6, "within the noise"),
-        ("big", 12.0, "the other way"),
-        ("E, learned positions", 10.4, "no effect, as the paper"),
-        ("E, learned positions", 9.0, "an effect, the paper has none"),
+        ("big", 12.0, "opposite to the paper"),
+        ("E, learned positions", 10.4, "none, as in the paper"),
+        ("E, learned positions", 9.0, "one, the paper has none"),
     ],
 )
-def test_an_effect_within_the_spread_of_seeds_is_none(row: str, value: float, told: str) -> None:
+def test_an_effect_within_the_spread_of_seeds_is_noise(
+    row: str, value: float, expected: str
+) -> None:
     seeds = {"base": {"perplexity": 10.4}, "base, seed 2": {"perplexity": 10.6}}
-    base = table3.Base.of(seeds, "perplexity")
+    base = table3_rows.Base.of(seeds, "perplexity")
     assert (base.mean, base.noise) == (pytest.approx(10.5), pytest.approx(0.2))
-    assert table3.verdict(row, "perplexity", value, base) == told
+    assert table3_rows.verdict(row, "perplexity", value, base) == expected
 
 
-def test_right_branching_trees_open_at_each_word_but_the_last_and_at_no_punctuation() -> None:
+def test_right_branching_trees_open_at_words_but_not_at_punctuation() -> None:
     tree = tree_of("(S (NP (DT the) (NN cat)) (, ,) (VP (VBZ sees) (NP (PRP it))) (. .))")
     assert parsing_f1.right_branching(tree, "VP") == (
         "(S (XX the) (VP (XX cat) (XX ,) (VP (XX sees) (XX it) (XX .))))"
     )
 
 
-def test_folders_are_named_after_what_is_in_them() -> None:
+def test_the_largest_ratio_without_loss_is_chosen() -> None:
+    points = [
+        {"system": "Numbers", "kind": "Real", "ratio": ratio, "scores": {"analogy": score}}
+        for ratio, score in ((4, 65.0), (8, 64.6), (16, 64.4))
+    ]
+    best = trade_off.without_loss(points, "Integers (Real)", {"analogy": 65.0})
+    assert best["analogy"]["ratio"] == 8  # it loses 0.4 points, the next one 0.6
+
+
+def test_a_speedup_compares_medians_and_rounds() -> None:
+    gain = workers.speedup([4.0, 6.0, 10.0], [2.0, 2.0, 4.0])
+    assert (gain.value, gain.low, gain.high) == (3.0, 2.0, 3.0)
+
+
+def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
     assert runs.slug("A, h = 1") == "a-h-1"
     assert runs.slug("multi30k 2e+13 1") == "multi30k-2e13-1"
 
 
+# ---- scripts -------------------------------------------------------------------------------------
+
+
+def test_all_scripts_are_found() -> None:
+    assert len(SCRIPTS) == 19
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_each_script_has_quick_and_record(name: str) -> None:
+    benchmark = importlib.import_module(name).benchmark
+    assert {"--quick", "--record", "--threads"} <= set(benchmark.parser._option_string_actions)
+    assert benchmark.parser.get_default("record") is False
+    assert f"python -m {name}" in benchmark.parser.epilog
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_each_script_is_on_a_page(name: str) -> None:
+    sections = importlib.import_module(f"{name.rpartition('.')[0]}.sections").SECTIONS
+    results = importlib.import_module(name).benchmark.name
+    (section,) = (section for section in sections if section.results == results)
+    assert section.command.startswith(f"python -m {name}")
+
+
+@pytest.fixture
+def benchmark_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A benchmark that writes its records to an empty folder."""
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    monkeypatch.setattr(common.pages, "write", lambda: None)
+    monkeypatch.setenv("YAKUSU_DATA", "")
+    return lambda **more: common.Benchmark("made", "", example="", **more)
+
+
+def test_nothing_is_recorded_without_record(benchmark_of: Any, tmp_path: Path) -> None:
+    benchmark = benchmark_of()
+    benchmark.arguments(tmp_path, [])
+    assert not benchmark.record({"name": "a"}) and records.read("made") == []
+
+
+def test_records_keep_what_they_depend_on(benchmark_of: Any, tmp_path: Path) -> None:
+    benchmark = benchmark_of()
+    benchmark.arguments(tmp_path, ["--record"])
+    for value in (1, 2):
+        assert benchmark.record({"name": "a", "value": value}, seed=7)
+    (record,) = records.read("made")  # the newest of its name
+    assert (record["value"], record.seed, record.machine.threads) == (2, 7, 1)
+
+
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("needs", "words", "message"),
     [
-        (DataError("x is empty: give another"), 2, "error: x is empty: give another\n"),
+        ([], ["--quick", "--record"], "leave out --quick or --record"),
+        (["data"], [], "--data is missing: .* set YAKUSU_DATA"),
+        (["model"], [], "--model is missing: give the model folder"),
+    ],
+)
+def test_missing_inputs_are_refused_in_a_sentence(
+    needs: list[str], words: list[str], message: str, benchmark_of: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=message):
+        benchmark_of(needs=needs).arguments(tmp_path, words)
+
+
+def test_quick_generates_its_inputs(benchmark_of: Any, tmp_path: Path) -> None:
+    benchmark = benchmark_of(needs=["data", "vectors"], quick={"rounds": 1})
+    benchmark.option("--rounds", type=int, default=5)
+    args = benchmark.arguments(tmp_path, ["--quick"])
+    assert args.rounds == 1 and args.vectors.is_file()
+    sources, references = (
+        (args.data / "multi30k" / f"test2016.{side}").read_text().splitlines()
+        for side in ("en", "de")
+    )
+    assert references[0] == " ".join(sources[0].split()[::-1])
+
+
+def test_a_missing_peer_is_left_out_but_never_recorded(
+    benchmark_of: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    peers = {"torch": "torch", "Absent": "no_such_module"}
+    benchmark = benchmark_of()
+    benchmark.arguments(tmp_path, [])
+    assert benchmark.installed(peers) == ["torch"]
+    assert capsys.readouterr().err.startswith("Absent is left out: not installed (pip install")
+    benchmark.arguments(tmp_path, ["--record"])
+    with pytest.raises(DataError, match="Absent: not installed"):
+        benchmark.installed(peers)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (RunError("x is empty: give another"), 2, "error: x is empty: give another\n"),
         (SignalError("SIGTERM: stopped", 15), 143, "SIGTERM: stopped\n"),
     ],
 )
-def test_a_script_says_an_error_in_a_sentence(
-    error: Exception, code: int, told: str, capsys: pytest.CaptureFixture[str]
+def test_an_error_ends_a_script_with_one_sentence(
+    error: YakusuError,
+    code: int,
+    message: str,
+    benchmark_of: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail() -> None:
+    def fail(args: object) -> None:
         raise error
 
-    start: Callable[[Callable[[], None]], None] = common.start
+    monkeypatch.setattr("sys.argv", ["script"])
     with pytest.raises(SystemExit) as exited:
-        start(fail)
-    assert exited.value.code == code and capsys.readouterr().err == told
+        benchmark_of().run(fail)
+    assert exited.value.code == code and capsys.readouterr().err == message
 
 
-def test_every_file_that_the_paper_map_names_is_there() -> None:
-    root = Path(common.__file__).parents[1]
-    named = re.findall(r"`([\w/.-]+\.(?:py|toml|json))`", (root / "docs/paper-map.md").read_text())
+# ---- pages ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", pages.FOLDERS)
+def test_pages_on_disk_match_the_records(folder: str) -> None:
+    page = (ROOT / "benchmarks" / folder / "README.md").read_text(encoding="utf-8")
+    assert page == pages.page(folder), "run python -m benchmarks.pages"
+
+
+def sections() -> list[Any]:
+    return [
+        section
+        for folder in pages.FOLDERS
+        for section in importlib.import_module(f"benchmarks.{folder}.sections").SECTIONS
+    ]
+
+
+@pytest.mark.parametrize("section", sections(), ids=lambda section: section.results)
+def test_conclusions_quote_only_numbers_of_their_section(section: Any) -> None:
+    rest = pages.markdown(section).replace(section.conclusion, "")
+    quoted = re.findall(r"\d[\d,.]*\d", section.conclusion)
+    assert quoted and [number for number in quoted if number not in rest] == []
+
+
+@pytest.mark.parametrize("section", sections(), ids=lambda section: section.results)
+def test_cells_hold_no_dictionaries_and_no_signatures(section: Any) -> None:
+    for table in section.tables(records.read(section.results)):
+        assert table.rows and {len(row) for row in table.rows} == {len(table.head)}
+        cells = [cell for row in table.rows for cell in row]
+        assert [cell for cell in cells if re.search(r"[{}|]|version:", cell)] == []
+
+
+def test_every_record_is_on_a_page() -> None:
+    shown = {section.results for section in sections()}
+    assert shown == {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.json")}
+
+
+def test_the_index_links_every_page_and_is_short() -> None:
+    index = (ROOT / "benchmarks" / "README.md").read_text()
+    assert all(f"({folder}/README.md)" in index for folder in pages.FOLDERS)
+    assert len(index.splitlines()) <= 40
+
+
+def test_every_file_named_in_the_paper_map_exists() -> None:
+    named = re.findall(r"`([\w/.-]+\.(?:py|toml|json))`", (ROOT / "docs/paper-map.md").read_text())
     assert len(named) > 40
-    places = (root, root / "src" / "yakusu")
+    places = (ROOT, ROOT / "src" / "yakusu")
     assert [name for name in named if not any((place / name).exists() for place in places)] == []

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from peers.gumbel import Gumbel, learn, nearly_one, ratio
+from benchmarks.peers.gumbel import Gumbel, learn, nearly_one, ratio
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import yakusu
 from tests.system.runs import (
     MAX_STEPS,
     Job,
@@ -30,8 +32,6 @@ from tests.system.runs import (
     wait_for,
     write_corpus,
 )
-
-import yakusu
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import sha256
 from yakusu.training.checkpoint import checkpoints

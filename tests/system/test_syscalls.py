@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.system.runs import child, finished, recipe_for, result, write_corpus
 
+from tests.system.runs import child, finished, recipe_for, result, write_corpus
 from yakusu.recipe import Recipe
 
 CALLS = (

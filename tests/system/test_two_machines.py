@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.system.runs import Job, recipe_for, result, settings, wait_for, write_corpus
 
 # Enough steps that a process can be killed after the third one.

@@ -1,0 +1,1 @@
+"""Benchmarks: each script measures one thing and runs as `python -m benchmarks.FOLDER.SCRIPT`."""

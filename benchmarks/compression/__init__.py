@@ -1,0 +1,1 @@
+"""The tables of the paper on compression of word embeddings."""

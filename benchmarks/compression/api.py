@@ -1,0 +1,132 @@
+"""All calls of the benchmarks into `yakusu.compress`, so that they follow it in one place.
+
+V words, H dimensions, M components, K codes.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from yakusu.compress import Budget, CodebookCompressor, LatticeCompressor
+from yakusu.compress.blocks import Loss
+from yakusu.compress.codebook import Codebook, codes_ratio, fit_by_least_squares
+from yakusu.compress.codes import PrincipalAxes, code
+from yakusu.compress.compressor import Compressor
+from yakusu.compress.lattice import Rounding
+from yakusu.compress.storage import EntropyCodes
+from yakusu.model.table import Table
+from yakusu.pipeline.tables import ratio_of, share_lost, table_of
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Vectors compressed by the paper's method.
+
+    codes: (V, M).
+    book: Rebuilds vectors of codes.
+    ratio: Bits of the float32 vectors over those of codes and codebook.
+    """
+
+    codes: np.ndarray
+    book: Codebook
+    ratio: float
+
+    def rebuilt(self) -> np.ndarray:
+        """Return the rebuilt vectors (V, H), float32."""
+        return self.book.rebuild(self.codes).astype(np.float32)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of everything that is kept."""
+        kept = (self.codes, self.book.mean, self.book.basis, self.book.weights)
+        return hashlib.sha256(b"".join(part.tobytes() for part in kept)).hexdigest()
+
+
+def by_codes(vectors: np.ndarray, n_components: int, n_codes: int, *, threads: int = 1) -> Codes:
+    """Compress vectors (V, H) to codes (V, M) and a codebook."""
+    coded = code(vectors, n_components=n_components, n_codes=n_codes, threads=threads)
+    book = fit_by_least_squares(Codebook.closed(coded), vectors, coded.codes, threads=threads)
+    return Codes(coded.codes, book, codes_ratio(vectors.shape, n_components, n_codes))
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Vectors rounded to integers by one step for all components, and entropy-coded.
+
+    codes: (V, H).
+    rebuilt: (V, H), float32.
+    ratio: Bits of the float32 vectors over those of integers and basis.
+    """
+
+    codes: np.ndarray
+    rebuilt: np.ndarray
+    ratio: float
+
+
+def by_integers(vectors: np.ndarray, steps: Sequence[float]) -> Iterator[Integers]:
+    """Yield vectors (V, H) rounded by each step, in units of a whitened component."""
+    rounding = Rounding(vectors, n_components=vectors.shape[1])
+    for step in steps:
+        integers = rounding.integers(step)
+        coded, lattice = EntropyCodes.of(integers, rounding.tiers), rounding.lattice(integers)
+        bits = 8 * coded.n_bytes + 32 * lattice.basis.size
+        rebuilt = lattice.rebuild(integers).astype(np.float32)
+        yield Integers(integers, rebuilt, 32 * vectors.size / bits)
+
+
+def half_whitened(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors (V, H) whitened halfway, which is what integers round."""
+    rounding = Rounding(vectors, n_components=vectors.shape[1])
+    return ((vectors - rounding.mean) @ rounding.axes).astype(np.float32)
+
+
+def component_scores(vectors: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the scores (M, V) of vectors (V, H) on their first principal axes."""
+    return np.asarray(PrincipalAxes.of(vectors, n_components).scores(vectors, slice(None)))
+
+
+def variance_lost(vectors: np.ndarray, rebuilt: np.ndarray) -> float:
+    """Return the squared error of rebuilt vectors (V, H) as a share of their variance."""
+    return float(Loss.of(vectors, rebuilt.__getitem__).share)
+
+
+@dataclass(frozen=True)
+class CompressedTable:
+    """A compressed table of a translator, with its ratio and the share of the variance lost."""
+
+    table: Table
+    ratio: float
+    lost: float
+
+
+def codes_table(
+    weight: torch.Tensor, n_components: int, n_codes: int, n_exact: int = 0
+) -> CompressedTable:
+    """Compress a table (V, H) to codes; the first `n_exact` rows remain floats."""
+    return _table(CodebookCompressor(n_components, n_codes), weight, n_exact)
+
+
+def integers_table(
+    weight: torch.Tensor,
+    *,
+    step: float | None = None,
+    bits: float | None = None,
+    n_exact: int = 0,
+) -> CompressedTable:
+    """Compress a table (V, H) to integers, by a step or to so many bits per row."""
+    budget = Budget(bits=bits) if step is None else None
+    return _table(LatticeCompressor(step, budget=budget), weight, n_exact)
+
+
+def _table(compressor: Compressor, weight: torch.Tensor, n_exact: int) -> CompressedTable:
+    made = compressor.fit(weight.numpy()).compressed_
+    table = table_of(weight[:n_exact], made)
+    return CompressedTable(table, ratio_of(table, made), share_lost(weight, made, n_exact))
+
+
+def table_digest(table: Table) -> str:
+    """Return the SHA-256 of everything that a table keeps."""
+    parts = (part.numpy().tobytes() for part in table.state_dict().values())
+    return hashlib.sha256(b"".join(parts)).hexdigest()

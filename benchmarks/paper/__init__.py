@@ -1,0 +1,1 @@
+"""The tables of "Attention Is All You Need"."""

@@ -1,0 +1,151 @@
+"""BLEU against sentence length, with attention and with a fixed vector: the lecture notes' graph.
+
+Captions are short, so neighbouring lines are joined: each caption is trained on as it is, with one
+neighbour and with two; the test has captions as they are and up to four joined. This tests length
+and not language: joined captions have nothing to do with each other, and four were never seen
+together. Every system has the same budget of counted FLOPs, as in table2.py.
+"""
+
+import argparse
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import yakusu
+from benchmarks import runs
+from benchmarks.common import Benchmark
+from benchmarks.paper.table2 import SYSTEMS, recipe_of, within
+from benchmarks.quick import SETTINGS as QUICK
+from benchmarks.records import RESULTS, Record, read
+from benchmarks.runs import prepare, slug
+from yakusu.data.text import read_lines
+from yakusu.recipe import Recipe
+
+NAMES = ("Transformer", "LSTM with attention", "LSTM with a fixed vector")
+TRAINED, TESTED = (1, 2, 3), (1, 2, 3, 4)  # captions joined
+BOUNDS = (0, 8, 12, 16, 20, 25, 30, 36, 44, 1000)  # in source words
+Lines = list[str]
+
+benchmark = Benchmark(
+    "length",
+    __doc__,
+    example="python -m benchmarks.paper.length --runs runs/length",
+    needs=["data", "runs"],
+    quick={"flops": 8e9, "step_tokens": 60, "systems": ["LSTM with attention"], "set": QUICK},
+)
+benchmark.option("--systems", nargs="+", default=list(NAMES), choices=SYSTEMS, help="in quotes")
+benchmark.option("--flops", type=float, default=4e13, help="budget per model (%(default)g)")
+benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def joined(lines: Sequence[str], size: int) -> Lines:
+    """Join each `size` lines; a remainder is left out."""
+    end = len(lines) - len(lines) % size
+    return [" ".join(lines[i : i + size]) for i in range(0, end, size)]
+
+
+def joined_recipe(recipe: Recipe, folder: Path) -> Recipe:
+    """Return the recipe with joined training text, which is written to a folder."""
+    corpus = recipe.data.train
+    paths = {}
+    for side in ("src", "tgt"):
+        lines = list(read_lines(getattr(corpus, side)))
+        text = [line for size in TRAINED for line in joined(lines, size)]
+        paths[side] = str(folder / f"train.{side}")
+        Path(paths[side]).write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+    data = recipe.data.model_copy(update={"train": corpus.model_copy(update=paths)})
+    return recipe.model_copy(update={"data": data})
+
+
+def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
+    """Return the BLEU of the sentences between each two bounds."""
+    made = yakusu.Translator.load(model).translate(src)
+    points = []
+    for low, high in pairwise(BOUNDS):
+        chosen = [i for i, line in enumerate(src) if low < len(line.split()) <= high]
+        if not chosen:
+            continue
+        score = yakusu.evaluate(
+            [made[i] for i in chosen],
+            [ref[i] for i in chosen],
+            lowercase=True,
+            target_language="de",
+        )[0]
+        words = sum(len(src[i].split()) for i in chosen) / len(chosen)
+        produced = sum(len(made[i].split()) for i in chosen)
+        points.append(
+            {
+                "words": round(words, 1),
+                "sentences": len(chosen),
+                "bleu": round(score.value, 2),
+                "length_ratio": round(produced / sum(len(ref[i].split()) for i in chosen), 3),
+                "signature": str(score),
+            }
+        )
+    return points
+
+
+def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Train a system and test it."""
+    recipe = joined_recipe(recipe_of(SYSTEMS[name], args), args.runs)
+    folder = args.runs / slug(f"{name} {args.flops:g}")
+    facts = runs.train(within(args.flops, recipe, data), folder, data=data)
+    src, ref = (
+        [line for size in TESTED for line in joined(list(read_lines(path)), size)]
+        for path in (args.data / "multi30k" / f"test2016.{side}" for side in ("en", "de"))
+    )
+    points = bleu_by_length(folder / "model", src, ref)
+    shown = ", ".join(f"{point['words']:.0f} words {point['bleu']:.1f}" for point in points)
+    return {
+        "name": name,
+        "score": f"BLEU at {shown}",
+        "points": points,
+        "budget": args.flops,
+        "minutes": round(facts["wall_seconds"] / 60, 1),
+        "parameters": facts["parameters"],
+        "steps": facts["steps"],
+        "dev": facts["scores"][0],
+    }
+
+
+def show(results: dict[str, dict[str, Any]]) -> None:
+    """Print BLEU by length, one column per system."""
+    print(f"\n{'words':>6}{'sentences':>11}  " + "  ".join(f"{name:>26}" for name in results))
+    for points in zip(*(result["points"] for result in results.values()), strict=True):
+        row = f"{points[0]['words']:6.1f}{points[0]['sentences']:11,}  "
+        print(row + "  ".join(f"{point['bleu']:26.2f}" for point in points))
+
+
+def draw(path: Path, results: Sequence[Record]) -> None:
+    """Draw the lecture notes' graph, with all budgets."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for result in results:
+        points, label = result["points"], f"{result['name']}, {result['budget']:g} FLOPs"
+        axes.plot([p["words"] for p in points], [p["bleu"] for p in points], "o-", label=label)
+    axes.set(xlabel="source words", ylabel="BLEU", ylim=(0, None))
+    axes.set_title("test2016, captions alone and up to four joined")
+    axes.legend()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def main(args: argparse.Namespace) -> None:
+    """Train and test each system, print, draw."""
+    args.runs.mkdir(parents=True, exist_ok=True)
+    recipe = joined_recipe(recipe_of(SYSTEMS[NAMES[0]], args), args.runs)
+    data = prepare(recipe, args.runs / "data")
+    results, recorded = {}, False
+    for name in args.systems:
+        results[name] = measure(name, data, args)
+        recorded = benchmark.record(results[name])
+    show(results)
+    if recorded:
+        draw(RESULTS / "length.png", read("length"))
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

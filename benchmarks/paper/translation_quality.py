@@ -1,0 +1,119 @@
+"""BLEU, chrF and TER of small translators on the test sets of Multi30k and small_parallel_enja.
+
+Each recipe is trained (up to an hour on two cores) and its model scored; a finished run is only
+scored.
+"""
+
+import argparse
+from dataclasses import dataclass
+
+import yakusu
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import RECIPES, Remarks, validations
+
+QUICK = (
+    *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
+    *("model.n_layers=1", *SETTINGS),
+)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a recipe is scored on.
+
+    test: Source and reference of the test set, below the folder with the corpora.
+    name: Name of the record.
+    lowercase: Ignore case.
+    tokenize: sacreBLEU's tokenizer; None: its default.
+    paper: Published score.
+    """
+
+    test: tuple[str, str]
+    name: str
+    lowercase: bool = False
+    tokenize: str | None = None
+    paper: str = "no published score"
+
+
+CORPORA = {
+    "multi30k": Corpus(
+        ("multi30k/test2016.en", "multi30k/test2016.de"),
+        "Multi30k en-de, test2016, lower-cased",
+        lowercase=True,
+        paper="41.02 tokenised, lower-cased (Transformer-Tiny, text only)",
+    ),
+    "enja-ja-en": Corpus(
+        ("enja/test.ja", "enja/test.en"),
+        "small_parallel_enja ja-en, test, tokenised text",
+        tokenize="none",
+    ),
+    "enja-en-ja": Corpus(
+        ("enja/test.en", "enja/test.ja"),
+        "small_parallel_enja en-ja, test, tokenised text",
+        tokenize="none",
+    ),
+}
+
+benchmark = Benchmark(
+    "translation_quality",
+    __doc__,
+    example="python -m benchmarks.paper.translation_quality --runs runs --recipes multi30k",
+    needs=["data", "runs"],
+    threads=2,
+    quick={"set": QUICK, "recipes": ["multi30k"]},
+)
+benchmark.option("--recipes", nargs="+", default=list(CORPORA), choices=CORPORA, help="all")
+benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
+
+
+def curve_of(events: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return the dev scores of a run over time."""
+    return [
+        {
+            "step": event["step"],
+            "minutes": round(event["seconds"] / 60, 1),
+            "dev_perplexity": round(event["dev_perplexity"], 2),
+            "dev_bleu": round(event["dev_bleu"], 2),
+        }
+        for event in events
+    ]
+
+
+def show(curve: list[dict[str, float]]) -> None:
+    """Print a curve."""
+    print(f"{'step':>7}{'minutes':>9}{'dev perplexity':>16}{'dev BLEU':>10}")
+    for point in curve:
+        print(
+            f"{point['step']:7,}{point['minutes']:9.1f}{point['dev_perplexity']:16.2f}"
+            f"{point['dev_bleu']:10.2f}"
+        )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Train and score each recipe."""
+    for name in args.recipes:
+        corpus, run = CORPORA[name], args.runs / name
+        recipe = yakusu.load_recipe(RECIPES / f"{name}.toml", [f'run="{run}"', *args.set])
+        model = yakusu.train(recipe, progress=Remarks(name)).model
+        curve = curve_of(validations(run))
+        show(curve)
+        src, ref = (args.data / path for path in corpus.test)
+        scores = yakusu.evaluate(
+            model, ref, src=src, lowercase=corpus.lowercase, tokenize=corpus.tokenize
+        )
+        for score in scores:
+            print(score)
+        result = {
+            "name": corpus.name,
+            "score": str(scores[0]),
+            "paper": corpus.paper,
+            "scores": [str(score) for score in scores],
+            "curve": curve,
+            "recipe": recipe.model_dump(exclude={"run", "data"}),
+        }
+        benchmark.record(result, seed=recipe.seed)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

@@ -1,0 +1,116 @@
+"""The records of the benchmarks: one JSON file per benchmark in results/, which only grows."""
+
+import datetime
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+RESULTS = Path(__file__).parent / "results"
+LOAD_BEFORE = round(os.getloadavg()[0], 2)  # before this script adds its own load
+
+
+class Machine(BaseModel):
+    """The processor, its cores, and the threads that were used."""
+
+    cpu: str
+    cores: int
+    threads: int
+
+
+class Record(BaseModel):
+    """One measurement. What was measured is in further fields, different for each benchmark."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    commit: str  # ends in + if src/ had uncommitted changes
+    date: datetime.datetime
+    machine: Machine
+    load_before: float | None = None
+    torch: str
+    python: str
+    seed: int
+    command: str
+
+    def __getitem__(self, field: str) -> Any:
+        """A measured field."""
+        return (self.model_extra or {})[field]
+
+    def get(self, field: str, default: Any = None) -> Any:
+        """A measured field, or `default` if the record has none of this name."""
+        return (self.model_extra or {}).get(field, default)
+
+
+def read(name: str) -> list[Record]:
+    """Return the newest record of each thing that results/NAME.json holds, in the file's order."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    keys = ("size", "pairs", "overrides", "name", "budget")
+    found = map(Record.model_validate, json.loads(path.read_text(encoding="utf-8")))
+    return list({str([record.get(key) for key in keys]): record for record in found}.values())
+
+
+def append(name: str, measured: Mapping[str, Any], *, seed: int, threads: int) -> Path:
+    """Append a measurement to results/NAME.json, with the circumstances it depends on."""
+    path = RESULTS / f"{name}.json"
+    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    records.append({**_circumstances(seed, threads), **measured})
+    text = json.dumps(records, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _circumstances(seed: int, threads: int) -> dict[str, Any]:
+    import torch
+
+    return {
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "threads": threads},
+        "load_before": LOAD_BEFORE,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "seed": seed,
+        "command": shlex.join(["python", "-m", _module(), *map(_portable, sys.argv[1:])]),
+    }
+
+
+@cache
+def commit() -> str:
+    """Return the commit at the first call, with a + if src/ differs from it."""
+    folder = Path(__file__).parent.parent
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(folder), *words]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "-s", "src") else "")
+
+
+def _module() -> str:
+    spec = sys.modules["__main__"].__spec__
+    return spec.name if spec else Path(sys.argv[0]).name
+
+
+def _portable(word: str) -> str:
+    """A word of the command line without paths of this machine."""
+    data = os.environ.get("YAKUSU_DATA", "")
+    if data and word.startswith(data):
+        return f"$YAKUSU_DATA{word.removeprefix(data)}"
+    return Path(word).name if word.startswith("/") else word
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
