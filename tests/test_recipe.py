@@ -178,10 +178,11 @@ def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
 
 def test_what_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, "seed = 1\nrun = [\n")
-    assert fault(path) == f"{path} is not TOML: Invalid value (at end of document)"
+    assert fault(path) == f"{path} is not valid TOML: Invalid value (at end of document)"
     path = recipe_file(tmp_path, "seed = 1\nrun: x\n")
     assert fault(path) == (
-        f"{path} is not TOML: Expected '=' after a key in a key/value pair (at line 2, column 4)"
+        f"{path} is not valid TOML: Expected '=' after a key in a key/value pair (at line 2, "
+        "column 4)"
     )
 
 
@@ -418,7 +419,7 @@ def test_learned_positions_must_reach_the_longest_sentence() -> None:
 
 def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
     trees, text = ("data.train.trees=a.mrg",), ("data.train.src=a.en", "data.train.tgt=a.de")
-    assert "only a parser is trained on trees: begin with the recipe 'parse' or" in fault(
+    assert "only a parser is trained on trees: start from the recipe 'parse' or" in fault(
         "tiny", *trees
     )
     told = "a parser is trained on trees, not on text: name them as data.train.trees"
@@ -428,8 +429,8 @@ def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
 
 
 def test_a_parser_says_tokens_and_a_translator_text() -> None:
-    assert "begin with the recipe 'parse'" in fault("tiny", "task=parsing")
-    assert "begin with the recipe 'parse'" in fault("parse", "tokenizer.target=text")
+    assert "start from the recipe 'parse'" in fault("tiny", "task=parsing")
+    assert "start from the recipe 'parse'" in fault("parse", "tokenizer.target=text")
 
 
 def test_a_weight_needs_a_corpus() -> None:
@@ -452,8 +453,8 @@ def test_trees_stand_alone() -> None:
 
 def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
     assert fault("tiny", "model.name=recurrent").endswith(
-        "model.d_ff belongs to model.name = 'transformer': leave it out, or begin with a recipe of "
-        "the other, as 'base', 'lstm' or 'conv'"
+        "model.d_ff exists only with model.name = 'transformer': remove it, or start from a recipe "
+        "of the architecture that you want, such as 'base', 'lstm' or 'conv'"
     )
 
 
