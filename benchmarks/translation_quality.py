@@ -54,10 +54,10 @@ def main() -> None:
     args = parser.parse_args()
     curve = curve_of(args.run)
     show(curve)
-    scores = yakusu.evaluate(
+    scores = yakusu.evaluate_model(
         args.run / "model",
+        Path(args.src),
         Path(args.ref),
-        src=Path(args.src),
         lowercase=args.lowercase,
         tokenize=args.tokenize,
     )

@@ -173,7 +173,7 @@ def test_whole_numbers_translate_as_the_vectors_that_they_stand_for(saved: Path)
     again = Translator.load(saved.parent / "small")
     assert torch.equal(again.model.output_table.logits(hidden), table.logits(hidden))
     assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))
-    assert f"{made.tables[0].plan.n_components} whole numbers" in str(made.tables[0])
+    assert f"{made.tables[0].plan.n_components} integers" in str(made.tables[0])
 
 
 def test_one_by_one_or_together_the_same_translations(saved: Path) -> None:
@@ -232,7 +232,7 @@ def test_bleu_is_that_of_evaluate_and_of_the_language_of_the_file(
     references = tmp_path / "truth.ja"
     references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
     _, made = compressed(saved, method=ByCodes(n_codes=4), src=SENTENCES[:5], references=references)
-    expected = yakusu.evaluate(saved, references, src=SENTENCES[:5])[0]
+    expected = yakusu.evaluate_model(saved, SENTENCES[:5], references)[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
 
@@ -260,7 +260,7 @@ def test_card_and_receipt_tell_of_it(saved: Path) -> None:
     assert facts["compressed"]["from"] == manifest["files"]["model.safetensors"]["sha256"]
     card = (saved.parent / "small" / "README.md").read_text()
     assert "src_table = tgt_table = output_table: 47 x 16 numbers as 16 codes of 4" in card
-    assert "all other matrices: 8 bits a number" in card
+    assert "all other matrices: 8 bits per number" in card
     assert card.index("## Compressed") < card.index("## How to use it")
 
 

@@ -259,8 +259,8 @@ def test_a_changed_recipe_is_refused_with_the_value_that_the_folder_has(
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
     assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
-        f"{run} holds another run, of which tokenizer.vocab_size = 80, not 70: choose another "
-        "folder with --run, or delete this one"
+        f"{run} holds a run with another recipe (tokenizer.vocab_size = 80, not 70): choose "
+        "another folder with --run, or delete this one"
     )
 
 
@@ -269,7 +269,7 @@ def test_a_changed_recipe_is_refused_with_its_key(files: list[str], tmp_path: Pa
     yakusu.prepare(recipe_for(files, run))
     for override in ("tokenizer.vocab_size=70", "seed=9", "model.dropout=0.5"):
         told = fault(recipe_for(files, run, override), RunError)
-        assert told.startswith(f"{run} holds another run, ") and override.split("=")[0] in told
+        assert told.startswith(f"{run} holds a run with another recipe ({override.split('=')[0]}")
         assert told.endswith(": choose another folder with --run, or delete this one")
 
 
@@ -297,7 +297,7 @@ def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
     run.mkdir()
     (run / "letter.txt").write_text("dear")
     assert fault(recipe_for(files, run), RunError) == (
-        f"{run} is not empty and holds no run: choose another folder with --run"
+        f"{run} is not empty and not a run: choose another folder with --run"
     )
     assert [path.name for path in run.iterdir()] == ["letter.txt"]
 

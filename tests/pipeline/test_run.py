@@ -30,9 +30,7 @@ def test_how_to_train_may_change_until_the_first_checkpoint(begun: Path) -> None
         pass
     (begun / "checkpoints").mkdir()
     with (
-        pytest.raises(
-            RunError, match=r"another run, of which training\.device = 'cpu', not 'cuda'"
-        ),
+        pytest.raises(RunError, match=r"another recipe \(training\.device = 'cpu', not 'cuda'\)"),
         opened(recipe(begun, "training.device=cuda")),
     ):
         pass
@@ -40,7 +38,7 @@ def test_how_to_train_may_change_until_the_first_checkpoint(begun: Path) -> None
 
 def test_what_was_prepared_may_not_change(begun: Path) -> None:
     with (
-        pytest.raises(RunError, match=r"another run, of which tokenizer\.vocab_size"),
+        pytest.raises(RunError, match=r"another recipe \(tokenizer\.vocab_size"),
         opened(recipe(begun, "training.device=cuda", "tokenizer.vocab_size=99")),
     ):
         pass

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 import yakusu
-from yakusu.cli.console import Shown, escape
+from yakusu.cli.console import ConsoleProgress, escape
 from yakusu.cli.methods import CodeOptions, NumberOptions, method_of
 from yakusu.cli.options import Model
 
@@ -117,7 +117,7 @@ def compress(
         src=Path(src) if src else None,
         references=Path(ref) if ref else None,
         lowercase=lowercase,
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_translator(model, made)
 
@@ -186,7 +186,7 @@ def compress_vectors(
         words=words or None,
         weights=weights or None,
         precision="float16" if half else "float32",
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_report(out, report)
 
@@ -241,7 +241,7 @@ def evaluate(
         original=original or None,
         words=words or None,
         candidates=candidates,
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_scores(systems)
     if original:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
-from yakusu.cli.console import Shown
+from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Device, Model
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.treefiles import holds_trees
@@ -155,7 +155,7 @@ def _statistics(
     translator: "Translator", src: str, tgt: str | None, numbers: Sequence[Path]
 ) -> None:
     pairs = read_pairs(_corpus(translator, src, tgt))
-    found = yakusu.view.head_statistics(translator, pairs, progress=Shown())
+    found = yakusu.view.head_statistics(translator, pairs, progress=ConsoleProgress())
     table = Table("role", "layer", "head", *_MEASURES, box=None, padding=(0, 1, 0, 0))
     for head in found.heads:
         table.add_row(head.role, str(head.layer), str(head.head), *_cells(head))

@@ -28,7 +28,7 @@ from yakusu.model.coded_tables import GREATEST, CodedTable, NumberTable, TableNa
 from yakusu.model.config import ModelConfig
 from yakusu.model.table import DenseTable, Table
 from yakusu.pipeline.evaluate import Text, remark_on_case, translated
-from yakusu.pipeline.receipt import compression_story, table_story
+from yakusu.pipeline.receipt import CompressionFacts, TableFacts
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator, save_translator
 from yakusu.weights import (
@@ -73,7 +73,7 @@ class CompressedTable:
         return self.plan.model_dump() | sizes | {"loss": self.loss, "ratio": self.ratio}
 
     def __str__(self) -> str:
-        return table_story(self.facts)
+        return str(TableFacts(**self.facts))
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def _write(
         "scores": [str(each) for each in scores or ()],
     }
     head, how = (folder / "README.md").read_text(encoding="utf-8").split("## How to use it")
-    lines = "\n".join(f"- {line}" for line in compression_story(facts["compressed"]))
+    lines = "\n".join(f"- {line}" for line in CompressionFacts(**facts["compressed"]).lines())
     card = f"{head}## Compressed\n\nWhat is said above is of the translator before.\n\n{lines}\n\n"
     save_translator(
         out,
