@@ -137,6 +137,9 @@ def average(
 ) -> None:
     """Average the last checkpoints of a run into a model folder.
 
+    Without --last and --best, the best checkpoint is used instead if it scores higher than the
+    average.
+
     Example: `yakusu average runs/en-de --last 5`
     """
     print(yakusu.average(run, out=out, last=last, best=best, progress=ConsoleProgress()))

@@ -36,6 +36,9 @@ def average(
 ) -> Path:
     """Average the last checkpoints of a run into a model folder, section 6.1.
 
+    Without `last` and `best`, the best single checkpoint is used instead if it scores higher on
+    the dev set than the average.
+
     Args:
         run: Run folder.
         out: New model folder to write (default: RUN/model).
@@ -62,6 +65,8 @@ def average(
     folder = run / "model" if out is None else _new_folder(Path(out))
     averager = _Averager(run, progress)
     made, rejected = averager.average(chosen), None
+    if last is None and not best and averager.may_lose(made, newest):
+        made, rejected = averager.better(made, best_checkpoint(run))
     averager.save(folder, made, rejected, newest)
     _report(folder, made, rejected, progress)
     return folder
@@ -100,8 +105,10 @@ def averaged(run: Path, recipe: Recipe) -> Path | None:
     except (ModelError, OSError):
         return None
     steps, mean = receipt.averaged_steps, _steps(last_checkpoints(run))
+    alone = steps == _steps(best_checkpoint(run))
+    lost = alone and receipt.rejected is not None and receipt.rejected.steps == mean
     same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run)["step"]
-    return folder if same and steps == mean else None
+    return folder if same and (steps == mean or lost) else None
 
 
 def _newest(run: Path) -> dict[str, Any]:
