@@ -133,3 +133,14 @@ def test_the_best_checkpoint_chosen_by_the_user_is_averaged_again_by_train(
     dev_scores += [10.48]
     yakusu.average(run, best=True)
     assert averaged(run, load_recipe(run / "recipe.toml")) is None
+
+
+def test_the_card_names_the_averaged_checkpoints_and_the_length_of_the_run(
+    later: Path, dev_scores: list[float]
+) -> None:
+    dev_scores += [10.5]
+    model = yakusu.average(later)
+    card = (model / "README.md").read_text()
+    assert "| weights | mean of the checkpoints of steps 60, 90 |" in card
+    assert "| training run | 97 steps, " in card
+    assert "weights: mean of the checkpoints of steps 60, 90" in yakusu.verify(model)

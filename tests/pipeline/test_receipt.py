@@ -56,6 +56,7 @@ def test_a_receipt_is_printed_with_all_its_facts() -> None:
         "input train.src: 1cb9bf417756ee726e0344e70e977bf4b0ae38836cc4f9d6887046d881017db7",
         "trained with yakusu 0.1.0, torch 2.13.0+cpu, on Intel(R) Xeon(R) Processor",
         "150 steps, 45,826 target tokens, 0.0 minutes; 2.36e+09 FLOPs counted, 1.32e+11 by",
+        "weights: mean of the checkpoints of steps 100, 150",
         "BLEU = 11.75 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0)",
         "compressed from 875c542c174b1f8c58e692d511a15cb9ff51ab37463abc0fa7826370601c3c74",
         "src_table = tgt_table = output_table: 159 x 16 numbers as 8 codes of 4 (16 bits per "

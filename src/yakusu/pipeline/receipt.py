@@ -175,6 +175,7 @@ class Receipt(Facts):
             f"{self.steps:,} steps, {self.target_tokens:,} target tokens, "
             f"{self.wall_seconds / 60:.1f} minutes; {self.flops.counted:.2e} FLOPs counted, "
             f"{self.flops.paper:.2e} by the paper's formula",
+            f"weights: {named_average(self.averaged_steps)}",
             *rejected,
             *self.scores,
             *(self.compressed.lines() if self.compressed else ()),
@@ -288,6 +289,7 @@ def card(receipt: Receipt) -> str:
 | training data | {receipt.pairs.train:,} sentence pairs |
 | model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
 | vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
+| weights | {named_average(receipt.averaged_steps)} |
 | training run | {length}, seed {receipt.seed} |
 
 Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
