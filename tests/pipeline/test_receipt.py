@@ -89,6 +89,12 @@ def test_a_receipt_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         read_receipt(tmp_path)
 
 
+def test_the_card_says_how_to_install_from_the_repository() -> None:
+    card = documents(read_receipt(FILES / "codes"))["README.md"]
+    assert "pip install yakusu" not in card
+    assert "in a clone of its source repository with `pip install .`" in card
+
+
 def test_the_card_of_a_compressed_model_says_how_it_was_compressed() -> None:
     card = documents(read_receipt(FILES / "codes"))["README.md"]
     assert "## Compressed\n\nThe facts above describe the original model.\n" in card

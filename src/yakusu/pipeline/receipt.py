@@ -299,7 +299,8 @@ checkpoints):
 
 {_compressed_section(receipt.compressed)}## How to use it
 
-    pip install yakusu
+Install yakusu in a clone of its source repository with `pip install .`, then:
+
     echo '{task.example}' | yakusu translate THIS_FOLDER
 
 `yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
