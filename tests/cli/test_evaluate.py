@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from yakusu.folder import sha256
 
 Yakusu = Callable[..., Any]
@@ -131,3 +133,17 @@ def test_evaluate_decides_between_trees_and_text_by_the_reference(
     assert "line 1" in run_yakusu("evaluate", text, text, "--trees").error
     refused = run_yakusu("evaluate", trees, trees, "--lowercase").error
     assert refused.startswith(f"{trees} holds trees, which are scored in one way only: omit the")
+
+
+@pytest.mark.parametrize("code", ["xx", "german", "d", "", "12"])
+def test_evaluate_refuses_an_unknown_language(run_yakusu: Yakusu, work: Path, code: str) -> None:
+    said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code)
+    assert said.error == (
+        f"there is no language '{code}': give a two- or three-letter code of ISO 639, such as de, "
+        "ja or pt-BR"
+    )
+
+
+@pytest.mark.parametrize("code", ["de", "pt-BR", "zh_CN", "gsw", "DE"])
+def test_evaluate_accepts_codes_of_iso_639(run_yakusu: Yakusu, work: Path, code: str) -> None:
+    assert run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code).code == 0

@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 Text = str | Path | Iterable[str]  # the path of a file, or its lines
 Scores = list[Score | BootstrapResult]
 
+# Two-letter codes. Codes of three letters (ISO 639-3 has 7,900) are accepted unseen.
+_ISO_639_1 = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy "
+    "da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht "
+    "hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky "
+    "la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny "
+    "oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr "
+    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
+    "yo za zh zu"
+)
+
 
 def evaluate(
     hypotheses: Text,
@@ -59,9 +70,9 @@ def evaluate(
         The scores; the comparison with `baseline` comes last.
 
     Raises:
-        DataError: A file cannot be read, the texts differ in length.
+        DataError: A file cannot be read, the texts differ in length, or the language is unknown.
     """
-    language = target_language
+    language = _checked_language(target_language)
     made, truth = _Lines.of(hypotheses, "hypotheses"), _Lines.of(references, "references")
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
@@ -94,7 +105,7 @@ def evaluate_model(
         DataError: As in `evaluate`.
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
-    language, progress = target_language, progress or Silent()
+    language, progress = _checked_language(target_language), progress or Silent()
     translator = Translator.load(model)
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
@@ -191,6 +202,19 @@ def _score(
         compared = paired_bootstrap(other.lines, made.lines, truth.lines, **asdict(options))
         results.append(compared)
     return results
+
+
+def _checked_language(code: str | None) -> str | None:
+    """Return a language code such as "de", "pt-BR" or "gsw" if it can be one."""
+    if code is None:
+        return None
+    language = code.replace("_", "-").partition("-")[0].lower()
+    if language in _ISO_639_1.split() or (len(language) == 3 and language.isalpha()):
+        return code
+    raise DataError(
+        f"there is no language '{code}': give a two- or three-letter code of ISO 639, such as de, "
+        "ja or pt-BR"
+    )
 
 
 def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:
