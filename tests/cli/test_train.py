@@ -280,3 +280,13 @@ def test_file_names_may_contain_quotes_and_backslashes(
 ) -> None:
     told = run_yakusu("prepare", "tiny", "--run", "r", "--src", name, "--tgt", "x.de").error
     assert told.startswith(f"{name} does not exist: ")
+
+
+def test_a_run_folder_that_cannot_be_written_is_refused(
+    run_yakusu: Yakusu, train_options: TrainOptions, own: Path
+) -> None:
+    run = "/proc/none/run"  # nobody may create folders there
+    assert run_yakusu("train", *train_options(own), "--run", run).error == (
+        f"{run} cannot be written (No such file or directory): choose a run folder that you can "
+        "write to with --run"
+    )

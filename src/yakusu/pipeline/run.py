@@ -37,7 +37,7 @@ def opened(recipe: Recipe) -> Iterator[Path]:
 
     Raises:
         RecipeError: The recipe names no run folder or no corpus.
-        RunError: The folder holds another run or other files, or is in use.
+        RunError: The folder holds another run or other files, is in use, or cannot be written.
         DataError: A corpus cannot be read.
     """
     if not recipe.run:
@@ -45,6 +45,7 @@ def opened(recipe: Recipe) -> Iterator[Path]:
     run = Path(recipe.run)
     _refuse_other_run(run, recipe)
     _check_corpora(recipe)
+    _make_writable(run)
     with locked(run):
         save_recipe(recipe, run / "recipe.toml")
         yield run
@@ -83,3 +84,14 @@ def _check_corpora(recipe: Recipe) -> None:
     for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
         if corpus:
             next(read_pairs(corpus), None)
+
+
+def _make_writable(run: Path) -> None:
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        (run / ".lock").touch()
+    except OSError as error:
+        raise RunError(
+            f"{run} cannot be written ({error.strerror}): choose a run folder that you can write "
+            "to with --run"
+        ) from error
