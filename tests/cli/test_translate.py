@@ -14,6 +14,7 @@ import pytest
 
 import yakusu
 
+TrainOptions = Callable[..., list[str]]
 Yakusu = Callable[..., Any]
 SOURCES = ["the old ferry", "", "a baker paints the bridge", "through the window", ""]
 
@@ -194,3 +195,15 @@ def test_a_translator_refuses_trees(run_yakusu: Yakusu, model: Path, tmp_path: P
     for place in (tmp_path / "a.mrg", tmp_path):
         told = run_yakusu("translate", model, place).error
         assert told == f"{place} holds trees and {model} is not a parser: name a parser"
+
+
+def test_n_best_is_the_models_setting_unless_it_is_given(
+    run_yakusu: Yakusu, train_options: TrainOptions, own: Path
+) -> None:
+    assert run_yakusu("train", *train_options(own, "run", "search.n_best=2")).code == 0
+    model = own / "run" / "model"
+    said = run_yakusu("translate", model, stdin=b"the old ferry\n")
+    assert [len(line.split("\t")) for line in said.out.splitlines()] == [3, 3]
+    assert [len(best) for best in yakusu.translate(model, ["the old ferry"])] == [2]
+    said = run_yakusu("translate", model, "--n-best", 1, stdin=b"the old ferry\n")
+    assert said.out.count("\n") == 1 and "\t" not in said.out

@@ -71,7 +71,7 @@ def open_translator(
     """Load a model folder and override its search settings; arguments as in `translate`."""
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
-    given = {"beam": beam, "alpha": alpha, "n_best": n_best or 1}
+    given = {"beam": beam, "alpha": alpha, "n_best": n_best}
     changes = {key: value for key, value in given.items() if value is not None}
     try:
         search = SearchConfig.model_validate(translator.search.model_dump() | changes)
