@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+import yakusu
+from yakusu.recipe import load_recipe
+
 Yakusu = Callable[..., Any]
 TrainOptions = Callable[..., list[str]]
 
@@ -290,3 +293,22 @@ def test_a_run_folder_that_cannot_be_written_is_refused(
         f"{run} cannot be written (No such file or directory): choose a run folder that you can "
         "write to with --run"
     )
+
+
+def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
+    files = {"src": own / "a.en", "tgt": own / "a.de", "run": own / "run"}
+    settings = load_recipe(own / "run" / "recipe.toml")
+    names = ("tokenizer", "batches", "model", "training", "search")
+    overrides = [
+        f"{name}.{key}={json.dumps(value)}"
+        for name in names
+        for key, value in getattr(settings, name).model_dump().items()
+    ]
+    made = yakusu.train("tiny", [*overrides, "data.hold_out=8"], **files)
+    assert (made.model, made.steps) == (own / "run" / "model", 6)
+    with pytest.raises(yakusu.RecipeError, match="the recipe names no run folder"):
+        yakusu.train("tiny", src=own / "a.en", tgt=own / "a.de")
+    with pytest.raises(yakusu.RecipeError, match="takes no overrides: pass them to load_recipe"):
+        yakusu.train(settings, src=own / "a.en")
+    with pytest.raises(yakusu.RecipeError, match="unknown argument 'max_steps': pass keys of the"):
+        yakusu.train("tiny", max_steps=5)  # type: ignore[call-arg]

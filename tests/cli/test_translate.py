@@ -207,3 +207,12 @@ def test_n_best_is_the_models_setting_unless_it_is_given(
     assert [len(best) for best in yakusu.translate(model, ["the old ferry"])] == [2]
     said = run_yakusu("translate", model, "--n-best", 1, stdin=b"the old ferry\n")
     assert said.out.count("\n") == 1 and "\t" not in said.out
+
+
+def test_a_sentence_passed_as_a_string_from_python_is_refused_with_the_fix(model: Path) -> None:
+    with pytest.raises(yakusu.DataError) as error:
+        yakusu.translate(model, "the old ferry")
+    assert str(error.value) == (
+        "'the old ferry' is not an existing file: pass sentences as a list, as in "
+        "['the old ferry'], or the path of a text file"
+    )

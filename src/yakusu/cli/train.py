@@ -110,8 +110,7 @@ def train(
         trees=trees,
         dev_trees=dev_trees,
     )
-    loaded = yakusu.load_recipe(recipe, set_ or (), **files)
-    made = yakusu.train(loaded, progress=ConsoleProgress())
+    made = yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files)
     if made.rank:
         return  # rank 0 reports for all processes
     print(

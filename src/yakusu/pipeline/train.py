@@ -1,14 +1,17 @@
 """Trains a translator from text: prepare, train, average."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import torch
 
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
+from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
@@ -17,7 +20,7 @@ from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe
+from yakusu.recipe import Files, Recipe, load_recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, processes
 from yakusu.training.log import RunLog
@@ -50,19 +53,30 @@ class Trained:
 
 
 def train(
-    recipe: Recipe,
+    recipe: Recipe | str | Path,
+    overrides: Sequence[str] = (),
     *,
     progress: Progress | None = None,
+    **files: Unpack[Files],
 ) -> Trained:
     """Train a translator, or resume its training; prepare the data first if necessary.
 
     Args:
-        recipe: Recipe.
+        recipe: A recipe, or the name or path of one.
+        overrides: With a name or path: keys to override, such as "training.max_steps=500".
         progress: Progress reporter.
+        files: With a name or path: `run`, `src`, `tgt` and the other arguments of `load_recipe`.
 
     Raises:
         YakusuError: As in `prepare`; or a checkpoint is corrupted, or the training failed.
+
+    Example:
+        `yakusu.train("tiny", src="train.en", tgt="train.de", run="runs/en-de")`
     """
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe, overrides, **files)
+    elif overrides or files:
+        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
     return _train(recipe, progress or Silent())
 
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from yakusu.data.corpus import read_sources
 from yakusu.data.treefiles import holds_trees
 from yakusu.device import keep_freed_memory
-from yakusu.errors import ModelError, RecipeError
+from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.pipeline.evaluate import Text
 from yakusu.search import SearchConfig
 from yakusu.translator import Translation, Translator
@@ -95,6 +95,11 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
     """
     if not isinstance(sentences, str | Path):
         return sentences
+    if isinstance(sentences, str) and not Path(sentences).exists():
+        raise DataError(
+            f"{sentences!r} is not an existing file: pass sentences as a list, as in "
+            f"[{sentences!r}], or the path of a text file"
+        )
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} holds trees and {name} is not a parser: name a parser")
     return read_sources(sentences)
