@@ -12,6 +12,36 @@ from yakusu.cli.options import Lowercase, Model
 from yakusu.data.treefiles import holds_trees
 from yakusu.errors import DataError
 
+System = Annotated[
+    str,
+    typer.Argument(metavar="SYSTEM", help="Translations, one per line; trees; or a model folder."),
+]
+Reference = Annotated[
+    str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
+]
+Src = Annotated[str | None, typer.Option(help="Source sentences, if SYSTEM is a model folder.")]
+Baseline = Annotated[
+    str | None, typer.Option(help="Translations or model to compare with, by paired bootstrap.")
+]
+Trees = Annotated[
+    bool | None,
+    typer.Option(
+        "--trees/--text",
+        help="Whether REFERENCE holds trees (default: yes if it is named *.mrg, is a folder with "
+        "such files, or starts like a tree).",
+    ),
+]
+Tokenize = Annotated[
+    str | None, typer.Option(help="sacreBLEU's tokenizer (default: by the language).")
+]
+Language = Annotated[
+    str | None,
+    typer.Option(help="Target language, as de (default: the ending of REFERENCE, as test.de)."),
+]
+Paper = Annotated[
+    bool, typer.Option("--paper", help="Add the paper's BLEU: tokenised, compounds split.")
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
@@ -20,42 +50,15 @@ def add_to(app: typer.Typer) -> None:
 
 
 def evaluate(
-    system: Annotated[
-        str,
-        typer.Argument(
-            metavar="SYSTEM", help="Translations, one per line; trees; or a model folder."
-        ),
-    ],
-    reference: Annotated[
-        str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
-    ],
-    src: Annotated[
-        str | None, typer.Option(help="Source sentences, if SYSTEM is a model folder.")
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="Translations or model to compare with, by paired bootstrap."),
-    ] = None,
-    trees: Annotated[
-        bool | None,
-        typer.Option(
-            "--trees/--text",
-            help="Whether REFERENCE holds trees (default: yes if it is named *.mrg, is a folder "
-            "with such files, or starts like a tree).",
-        ),
-    ] = None,
+    system: System,
+    reference: Reference,
+    src: Src = None,
+    baseline: Baseline = None,
+    trees: Trees = None,
     lowercase: Lowercase = False,
-    tokenize: Annotated[
-        str | None, typer.Option(help="sacreBLEU's tokenizer (default: by the language).")
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(help="Target language, as de (default: the ending of REFERENCE, as test.de)."),
-    ] = None,
-    paper: Annotated[
-        bool,
-        typer.Option("--paper", help="Add the paper's BLEU: tokenised, compounds split."),
-    ] = False,
+    tokenize: Tokenize = None,
+    language: Language = None,
+    paper: Paper = False,
 ) -> None:
     """Score translations by BLEU, chrF and TER, or a parser's trees by labelled F1 as EVALB does.
 
@@ -73,7 +76,7 @@ def evaluate(
         score = partial(yakusu.evaluate_model, system, _sources(system, src))
     else:
         score = partial(yakusu.evaluate, Path(system))
-    for result in score(
+    results = score(
         Path(reference),
         baseline=None if baseline is None else _translations(baseline, src),
         lowercase=lowercase,
@@ -81,8 +84,8 @@ def evaluate(
         target_language=language,
         paper=paper,
         progress=ConsoleProgress(),
-    ):
-        print(result)
+    )
+    print("\n".join(map(str, results)))
 
 
 def _evaluate_trees(system: str, reference: str) -> None:
@@ -92,8 +95,7 @@ def _evaluate_trees(system: str, reference: str) -> None:
         if is_model
         else yakusu.evaluate_trees(system, reference)
     )
-    for score in scores:
-        print(score)
+    print("\n".join(map(str, scores)))
 
 
 def _sources(model: str, src: str | None) -> Path:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,34 @@ if TYPE_CHECKING:
     from yakusu.translator import Translation
 
 
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Text file, or - for standard input.")
+]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODEL", help="Further model to average with. Repeatable."),
+]
+Beam = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Beam width (default: the model's setting).")
+]
+Alpha = Annotated[
+    float | None, typer.Option(min=0, help="Length penalty (default: the model's setting).")
+]
+NBest = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of translations per sentence, tab-separated with their scores "
+        "(default: the model's setting).",
+    ),
+]
+Batch = Annotated[int, typer.Option(min=1, help="Sentences translated together.")]
+Window = Annotated[
+    int | None,
+    typer.Option(min=1, help="Sentences read ahead and sorted by length (default: 32 batches)."),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command()(translate)
@@ -25,36 +53,13 @@ def add_to(app: typer.Typer) -> None:
 
 def translate(
     model: Model,
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="Text file, or - for standard input.")
-    ] = "-",
-    ensemble: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODEL", help="Further model to average with. Repeatable."),
-    ] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(min=1, max=256, help="Beam width (default: the model's setting)."),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(min=0, help="Length penalty (default: the model's setting)."),
-    ] = None,
-    n_best: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of translations per sentence, tab-separated with their scores "
-            "(default: the model's setting).",
-        ),
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Sentences translated together.")] = 64,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Sentences read ahead and sorted by length (default: 32 batches)."
-        ),
-    ] = None,
+    source: Source = "-",
+    ensemble: Ensemble = None,
+    beam: Beam = None,
+    alpha: Alpha = None,
+    n_best: NBest = None,
+    batch: Batch = 64,
+    window: Window = None,
     device: Device = "cpu",
 ) -> None:
     """Translate a file or standard input, one sentence per line.
@@ -72,24 +77,22 @@ def translate(
     place = arriving if source == "-" else Path(source)
     sentences = sentences_for(translator, place, name=model)
     found = translator.stream(sentences, batch=batch, window=window or 0)
-    start, n_sentences, n_tokens = time.monotonic(), 0, 0  # the model is loaded
     seekable = Path(source).is_file() and not holds_trees(source)  # a pipe can be read only once
     total = count_lines(source) if seekable else None
+    _print_all(found, total, plain=translator.search.n_best == 1)
+
+
+def _print_all(found: "Iterable[list[Translation]]", total: int | None, *, plain: bool) -> None:
+    """Print translations as they are found, then the speed."""
+    start, n_sentences, n_tokens = time.monotonic(), 0, 0
     progress = ConsoleProgress(bars=not sys.stdout.isatty())
     with progress.track("translating", "sentences", total) as tracker:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
-            _print_best(number, best, plain=translator.search.n_best == 1)
+            lines = [t.text if plain else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
+            print("\n".join(lines), flush=True)
             tracker.advance()
-    _print_speed(n_sentences, n_tokens, time.monotonic() - start)
-
-
-def _print_best(number: int, best: "list[Translation]", *, plain: bool) -> None:
-    lines = [t.text if plain else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
-    print("\n".join(lines), flush=True)
-
-
-def _print_speed(n_sentences: int, n_tokens: int, seconds: float) -> None:
+    seconds = time.monotonic() - start
     err.print(
         f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
         f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"

@@ -10,10 +10,10 @@ from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json, verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
+from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import DevScore
 from yakusu.pipeline.receipt import (
     RejectedAverage,
-    documents,
     make_receipt,
     named_average,
     read_receipt,
