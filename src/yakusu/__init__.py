@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.receipt import verify
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
-    from yakusu.recipe import Files, Recipe, load_recipe, save_recipe
+    from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
@@ -32,7 +32,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
-    **dict.fromkeys(("Files", "Recipe", "load_recipe", "save_recipe"), "recipe"),
+    **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     "Translator": "translator",
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",
@@ -48,10 +48,10 @@ _MODULES = {  # public name -> the module that defines it
 _PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
 __all__ = [
     "DataError",
-    "Files",
     "ModelError",
     "Recipe",
     "RecipeError",
+    "RecipeFiles",
     "RunError",
     "Translator",
     "YakusuError",

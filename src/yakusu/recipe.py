@@ -100,7 +100,7 @@ class Recipe(Config):
         )
 
 
-class Files(TypedDict, total=False):
+class RecipeFiles(TypedDict, total=False):
     """Files and folders of a recipe, by the names of the command line's options.
 
     Attributes:
@@ -122,7 +122,7 @@ class Files(TypedDict, total=False):
     dev_trees: str | Path | None
 
 
-_KEYS = {  # name in `Files` -> key of the recipe
+_KEYS = {  # name in `RecipeFiles` -> key of the recipe
     "run": "run",
     "src": "data.train.src",
     "tgt": "data.train.tgt",
@@ -133,7 +133,9 @@ _KEYS = {  # name in `Files` -> key of the recipe
 }
 
 
-def load_recipe(name: str | Path, overrides: Sequence[str] = (), **files: Unpack[Files]) -> Recipe:
+def load_recipe(
+    name: str | Path, overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]
+) -> Recipe:
     """Load a recipe and override some of its keys.
 
     Args:

@@ -70,7 +70,7 @@ def prepare(
 
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    files = yakusu.Files(
+    files = yakusu.RecipeFiles(
         run=run,
         src=src,
         tgt=tgt,
@@ -101,7 +101,7 @@ def train(
 
     Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
     """
-    files = yakusu.Files(
+    files = yakusu.RecipeFiles(
         run=run,
         src=src,
         tgt=tgt,

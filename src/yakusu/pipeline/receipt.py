@@ -304,7 +304,7 @@ def verify(folder: str | Path) -> list[str]:
     """
     folder = Path(folder)
     if (folder / "model" / "manifest.json").exists():
-        raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+        raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
     verify_folder(folder)
     files = read_json(folder / "manifest.json")["files"]
     lines = [f"{file['sha256']}  {name}" for name, file in files.items()]

@@ -20,7 +20,7 @@ from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Files, Recipe, load_recipe
+from yakusu.recipe import Recipe, RecipeFiles, load_recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, processes
 from yakusu.training.log import RunLog
@@ -57,7 +57,7 @@ def train(
     overrides: Sequence[str] = (),
     *,
     progress: Progress | None = None,
-    **files: Unpack[Files],
+    **files: Unpack[RecipeFiles],
 ) -> Trained:
     """Train a translator, or resume its training; prepare the data first if necessary.
 
