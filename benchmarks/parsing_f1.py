@@ -16,8 +16,8 @@ import torch
 
 import yakusu
 from common import record, start
-from yakusu.data.brackets import UNTAGGED, bracketed
-from yakusu.data.treefiles import tree_files
+from yakusu.data.brackets import UNTAGGED, delinearise
+from yakusu.data.corpus import tree_files
 from yakusu.data.trees import read_trees, tags_of, words_of
 from yakusu.metrics import Score
 from yakusu.tasks.evalb import DELETED
@@ -54,7 +54,7 @@ def right_branching(tree: Any, label: str) -> str:
             labels.append(label if labels else "S")
             tokens.append(f"({labels[-1]}")
         tokens.append(UNTAGGED)
-    return bracketed([*tokens, *(f"){name}" for name in labels[::-1])], words_of(tree))
+    return delinearise([*tokens, *(f"){name}" for name in labels[::-1])], words_of(tree))
 
 
 def scored_row(name: str, scores: list[Score], paper: float | None) -> dict[str, Any]:

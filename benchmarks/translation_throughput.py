@@ -26,8 +26,9 @@ from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
 from yakusu.model.base import DecoderState
 from yakusu.model.config import TransformerConfig
+from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.model.transformer import Transformer, TransformerState
-from yakusu.search import SOURCE_MULTIPLE, SearchConfig, beam_search
+from yakusu.search import SearchConfig, beam_search
 
 TARGET = 1.4
 OURS, THEIRS = "yakusu", "generate (Hugging Face)"

@@ -1,6 +1,5 @@
 """What many tests need: small models, binarised pairs, and a model that learnt to copy."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.data.batches import BatchConfig
-from yakusu.data.pairs import Pairs
+from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
@@ -52,7 +51,8 @@ def _tiny(
 
 def _write_pairs(folder: Path, src: Sentences, tgt: Sentences, split: str = "train") -> Pairs:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "data.json").write_text(json.dumps({"dtype": "<u2"}))
+    facts = DataFacts(dtype="<u2", n_train=len(src), n_dev=0, report={}, inputs={}, fullness=1)
+    facts.write(folder)
     for side, sentences in (("src", src), ("tgt", tgt)):
         ids = np.concatenate([np.asarray(s, dtype="<u2") for s in sentences])
         ends = np.cumsum([0, *map(len, sentences)]).astype("<u8")

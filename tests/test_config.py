@@ -1,4 +1,4 @@
-"""Names lead to factories; an unknown name is answered with the nearest one."""
+"""A registry finds factories by name and suggests the most similar name for an unknown one."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from yakusu.config import Registry, nearest
 from yakusu.errors import RecipeError
 
 
-def test_what_is_registered_is_found_under_its_name_and_stays_what_it_was() -> None:
+def test_a_registered_class_is_found_by_its_name_and_unchanged() -> None:
     kinds: Registry[type] = Registry("kind")
 
     @kinds.register("circle")
@@ -17,7 +17,7 @@ def test_what_is_registered_is_found_under_its_name_and_stays_what_it_was() -> N
     assert list(kinds) == ["circle"]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+def test_an_unknown_name_suggests_the_most_similar_one() -> None:
     kinds: Registry[str] = Registry("shape")
     kinds.register("circle")("c")
     kinds.register("square")("s")
@@ -29,7 +29,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     assert str(error.value) == "there is no shape 'zzz': known: circle, square"
 
 
-def test_a_name_is_given_once() -> None:
+def test_a_name_cannot_be_registered_twice() -> None:
     kinds: Registry[str] = Registry("shape")
     kinds.register("circle")("c")
     with pytest.raises(AssertionError, match="shape 'circle' is registered twice"):
@@ -37,7 +37,7 @@ def test_a_name_is_given_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"),
+    ("name", "hint"),
     [
         ("beem", "did you mean 'beam'?"),
         ("beam", "did you mean 'beam'?"),
@@ -45,5 +45,5 @@ def test_a_name_is_given_once() -> None:
         ("", "known: alpha, beam"),
     ],
 )
-def test_nearest_proposes_one_name_or_lists_all(name: str, remedy: str) -> None:
-    assert nearest(name, ["beam", "alpha"]) == remedy
+def test_nearest_suggests_one_name_or_lists_all_names(name: str, hint: str) -> None:
+    assert nearest(name, ["beam", "alpha"]) == hint

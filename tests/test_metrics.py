@@ -1,4 +1,4 @@
-"""Scores against sacreBLEU itself, against arithmetic by hand, and the bootstrap's promises."""
+"""Scores equal sacreBLEU's and manual calculations; the bootstrap is reproducible."""
 
 import os
 
@@ -43,7 +43,7 @@ def no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
 
 
-def test_scores_equal_sacrebleus_own() -> None:
+def test_scores_equal_those_of_sacrebleu() -> None:
     bleu, chrf, ter = score(GOOD, REFERENCES)
     assert bleu.value == sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score
     assert chrf.value == sacrebleu.corpus_chrf(GOOD, [REFERENCES]).score
@@ -51,7 +51,7 @@ def test_scores_equal_sacrebleus_own() -> None:
     assert 0 < bleu.value < 100 and 0 < chrf.value < 100 and 0 < ter.value < 100
 
 
-def test_signatures_say_how_the_scores_were_made() -> None:
+def test_signatures_describe_how_scores_were_computed() -> None:
     version = sacrebleu.__version__
     assert [(s.name, s.signature) for s in score(GOOD, REFERENCES)] == [
         ("BLEU", f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"),
@@ -60,21 +60,21 @@ def test_signatures_say_how_the_scores_were_made() -> None:
     ]
 
 
-def test_a_score_prints_its_signature() -> None:
+def test_a_score_is_printed_with_its_signature() -> None:
     assert str(Score("BLEU", 34.5178, "nrefs:1|tok:13a")) == "BLEU = 34.52 (nrefs:1|tok:13a)"
 
 
-def test_perfect_translations_score_100_and_need_no_edits() -> None:
+def test_perfect_translations_have_100_bleu_and_0_ter() -> None:
     values = [s.value for s in score(REFERENCES, REFERENCES)]
     assert values == pytest.approx([100, 100, 0])
 
 
-def test_scores_come_in_the_order_asked_for() -> None:
+def test_scores_are_in_the_requested_order() -> None:
     assert [s.name for s in score(GOOD, REFERENCES, metrics=["ter", "bleu"])] == ["TER", "BLEU"]
     assert list(METRICS) == ["bleu", "chrf", "ter"]
 
 
-def test_lowercase_ignores_case_everywhere_and_ter_always_does() -> None:
+def test_lowercase_ignores_case_and_ter_always_does() -> None:
     shouted = [line.upper() for line in REFERENCES]
     bleu, chrf, ter = score(shouted, REFERENCES)
     assert bleu.value < 50 and chrf.value < 50 and ter.value == 0
@@ -87,14 +87,14 @@ def test_lowercase_ignores_case_everywhere_and_ter_always_does() -> None:
     ("language", "tokenizer"),
     [("ja", "ja-mecab"), ("ko", "ko-mecab"), ("zh", "zh"), ("zh_CN", "zh"), ("pt-BR", "13a")],
 )
-def test_the_target_language_chooses_the_tokenizer(language: str, tokenizer: str) -> None:
+def test_the_target_language_selects_the_tokenizer(language: str, tokenizer: str) -> None:
     [bleu] = score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)
     oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize=tokenizer)
     assert bleu.value == oracle.score
     assert f"|tok:{tokenizer}" in bleu.signature
 
 
-def test_mecab_finds_the_words_that_13a_cannot() -> None:
+def test_mecab_finds_words_that_13a_does_not() -> None:
     def bleu(language: str | None) -> float:
         return score(JAPANESE, JAPANESE_REFERENCES, metrics=["bleu"], target_language=language)[
             0
@@ -103,28 +103,28 @@ def test_mecab_finds_the_words_that_13a_cannot() -> None:
     assert bleu("ja") > 30 > bleu(None)
 
 
-def test_a_tokenizer_given_outranks_the_languages_own() -> None:
+def test_an_explicit_tokenizer_overrides_that_of_the_language() -> None:
     bleu, *_ = score(JAPANESE, JAPANESE_REFERENCES, tokenize="char", target_language="ja")
     oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize="char")
     assert bleu.value == oracle.score and "|tok:char|" in bleu.signature
 
 
-def test_splitting_a_compound_changes_bleu_by_the_amount_computed_by_hand() -> None:
+def test_bleu_of_split_compounds_equals_a_manual_calculation() -> None:
     hypothesis = ["wir lesen den kurzen Online-Text heute"]
     reference = ["wir lesen den kurzen Online-Brief heute"]
-    # Whole, 6 tokens with 1 wrong: 5/6 * 3/5 * 2/4 * 1/3 = 1/12.
-    whole = BLEU(tokenize="none", smooth_method="none").corpus_score(hypothesis, [reference])
-    assert whole.score == pytest.approx(100 * (1 / 12) ** (1 / 4))
+    # Unsplit, 6 tokens with 1 wrong: 5/6 * 3/5 * 2/4 * 1/3 = 1/12.
+    unsplit = BLEU(tokenize="none", smooth_method="none").corpus_score(hypothesis, [reference])
+    assert unsplit.score == pytest.approx(100 * (1 / 12) ** (1 / 4))
     # Split into "Online ##AT##-##AT## Text", 8 tokens with 1 wrong: 7/8 * 5/7 * 4/6 * 3/5 = 1/4.
     split = tokenized_compound_bleu(hypothesis, reference, "de")
     assert split.value == pytest.approx(100 * (1 / 4) ** (1 / 4))
 
 
-def test_compound_bleu_sees_moses_tokens() -> None:
+def test_compound_bleu_uses_moses_tokens() -> None:
     attached, detached = ["Das Wasser ist klar."], ["Das Wasser ist klar ."]
     assert tokenized_compound_bleu(attached, detached, "de").value == pytest.approx(100)
-    # In French the apostrophe stays with its article, "l' eau": 6 tokens with the last one wrong,
-    # 5/6 * 4/5 * 3/4 * 2/3 = 1/3. In German it stands alone, "l ' eau", and 6 of 7 are right:
+    # In French the apostrophe belongs to the article, "l' eau": 6 tokens with the last one wrong,
+    # 5/6 * 4/5 * 3/4 * 2/3 = 1/3. In German it is a token, "l ' eau", and 6 of 7 are right:
     # 6/7 * 5/6 * 4/5 * 3/4 = 3/7.
     hypothesis, reference = ["ici nous buvons toujours l'eau"], ["ici nous buvons toujours l'air"]
     french = tokenized_compound_bleu(hypothesis, reference, "fr")
@@ -134,13 +134,13 @@ def test_compound_bleu_sees_moses_tokens() -> None:
 
 
 def test_compound_bleu_is_not_smoothed() -> None:
-    # No four tokens in a row are right; sacreBLEU's default smoothing would lend it some points.
+    # No 4-gram matches; with sacreBLEU's default smoothing the score would be positive.
     hypothesis, reference = ["wir lesen den Brief"], ["wir lesen den Text"]
     assert tokenized_compound_bleu(hypothesis, reference, "de").value == pytest.approx(0)
     assert score(hypothesis, reference, metrics=["bleu"])[0].value > 50
 
 
-def test_compound_bleu_carries_its_own_label_and_signature() -> None:
+def test_compound_bleu_has_its_own_name_and_signature() -> None:
     import sacremoses
 
     result = tokenized_compound_bleu(GOOD, REFERENCES, "en")
@@ -152,19 +152,19 @@ def test_compound_bleu_carries_its_own_label_and_signature() -> None:
 
 
 @pytest.mark.parametrize("language", ["ja", "zh", "german"])
-def test_compound_bleu_refuses_a_language_that_moses_cannot_split(language: str) -> None:
+def test_compound_bleu_rejects_languages_unknown_to_moses(language: str) -> None:
     with pytest.raises(DataError, match=f"'{language}'.*leave out --paper"):
         tokenized_compound_bleu(JAPANESE, JAPANESE_REFERENCES, language)
 
 
-def test_a_system_does_not_differ_from_itself() -> None:
+def test_a_system_does_not_differ_significantly_from_itself() -> None:
     result = paired_bootstrap(GOOD, GOOD, REFERENCES)
     assert result.p_value == 1.0
     assert result.baseline == result.system
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
-def test_a_far_better_system_is_significant(metric: str) -> None:
+def test_a_much_better_system_differs_significantly(metric: str) -> None:
     result = paired_bootstrap(BAD, GOOD, REFERENCES, metric=metric)
     assert result.p_value < 0.05
     [bad], [good] = (score(lines, REFERENCES, metrics=[metric]) for lines in (BAD, GOOD))
@@ -172,13 +172,13 @@ def test_a_far_better_system_is_significant(metric: str) -> None:
     assert result.system.score.name == good.name
 
 
-def test_one_better_line_in_six_is_not_significant() -> None:
+def test_one_better_line_of_six_is_not_significant() -> None:
     nearly = [*BAD[:-1], GOOD[-1]]
     assert paired_bootstrap(BAD, nearly, REFERENCES).p_value > 0.05
 
 
 @pytest.mark.usefixtures("no_seed")
-def test_mean_and_half_width_equal_sacrebleus_confidence() -> None:
+def test_confidence_intervals_equal_those_of_sacrebleu() -> None:
     result = paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=300, seed=12345)
     for estimate, lines in ((result.baseline, BAD), (result.system, GOOD)):
         oracle = BLEU().corpus_score(lines, [REFERENCES], n_bootstrap=300)
@@ -186,7 +186,7 @@ def test_mean_and_half_width_equal_sacrebleus_confidence() -> None:
         assert estimate.half_width == pytest.approx(oracle._ci)
 
 
-def test_bootstrap_is_a_function_of_its_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bootstrap_depends_only_on_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     first = paired_bootstrap(BAD, GOOD, REFERENCES, seed=7)
     monkeypatch.setenv("SACREBLEU_SEED", "99")
     assert paired_bootstrap(BAD, GOOD, REFERENCES, seed=7) == first
@@ -197,7 +197,7 @@ def test_bootstrap_is_a_function_of_its_seed_alone(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("no_seed")
-def test_bootstrap_leaves_the_environment_as_it_was_even_when_it_fails(
+def test_bootstrap_restores_the_environment_even_on_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = dict(os.environ)
@@ -214,7 +214,7 @@ def test_bootstrap_leaves_the_environment_as_it_was_even_when_it_fails(
     assert dict(os.environ) == before
 
 
-def test_bootstrap_prints_both_systems_and_how_they_were_compared() -> None:
+def test_bootstrap_prints_both_systems_and_the_signature() -> None:
     result = paired_bootstrap(GOOD, GOOD, REFERENCES, n_samples=50, seed=3)
     value, mean, half = result.system.score.value, result.system.mean, result.system.half_width
     system = f"BLEU = {value:.2f} (mean {mean:.2f} ± {half:.2f})"
@@ -234,7 +234,7 @@ def test_bootstrap_passes_its_options_to_the_metric() -> None:
     assert "tok:ja-mecab" in result.system.score.signature
 
 
-def test_texts_that_do_not_line_up_are_refused_with_their_lengths() -> None:
+def test_texts_of_unequal_length_are_rejected_with_their_lengths() -> None:
     message = "the hypotheses have 5 lines and the references 6: align them line by line"
     with pytest.raises(DataError, match=message):
         score(GOOD[:5], REFERENCES)
@@ -246,22 +246,22 @@ def test_texts_that_do_not_line_up_are_refused_with_their_lengths() -> None:
         paired_bootstrap(BAD, GOOD[:5], REFERENCES)
 
 
-def test_empty_texts_are_refused() -> None:
+def test_empty_texts_are_rejected() -> None:
     with pytest.raises(DataError, match="are empty: give at least one line of each"):
         score([], [])
 
 
-def test_unknown_names_are_answered_with_the_nearest() -> None:
+def test_unknown_names_are_reported_with_the_nearest_name() -> None:
     with pytest.raises(RecipeError, match="no metric 'belu': did you mean 'bleu'"):
         score(GOOD, REFERENCES, metrics=["belu"])
     with pytest.raises(RecipeError, match="no BLEU tokenizer 'ja-meca': did you mean 'ja-mecab'"):
         score(GOOD, REFERENCES, tokenize="ja-meca")
 
 
-def test_a_bootstrap_that_would_tell_nothing_is_refused() -> None:
-    with pytest.raises(DataError, match="of 1 line tells nothing: give two or more"):
+def test_a_bootstrap_without_enough_lines_or_samples_is_rejected() -> None:
+    with pytest.raises(DataError, match="has 1 line to resample: give two or more"):
         paired_bootstrap(BAD[:1], GOOD[:1], REFERENCES[:1])
     with pytest.raises(RecipeError, match="n_samples is 0"):
         paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=0)
-    with pytest.raises(RecipeError, match="seed is 0: choose one from 1 up"):
+    with pytest.raises(RecipeError, match="seed of the bootstrap is 0: set it to 1 or more"):
         paired_bootstrap(BAD, GOOD, REFERENCES, seed=0)

@@ -247,7 +247,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: P
         ),
         (
             "[model]\nd_model = 100\nn_heads = 8\n",
-            "line 1: model.d_model = 100 does not divide into model.n_heads = 8: set model.d_k and "
+            "line 1: model.d_model = 100 is not divisible by model.n_heads = 8: set model.d_k and "
             "model.d_v",
         ),
         (
@@ -438,7 +438,8 @@ def test_the_target_of_the_tokenizer_must_match_the_task() -> None:
 
 def test_a_weight_without_an_extra_corpus_is_refused() -> None:
     assert fault("tiny", "data.extra.weight=3") == (
-        "--set: extra.weight = 3.0 is of no corpus: name its files beside it"
+        "--set: extra.weight = 3.0 has no effect without files: add extra.src and extra.tgt, "
+        "extra.tsv or extra.trees"
     )
 
 
@@ -451,7 +452,7 @@ def test_an_unknown_row_of_table_3_is_refused_with_the_closest_name() -> None:
 
 def test_trees_and_text_in_one_corpus_are_refused() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
-    assert "a corpus of trees is nothing else: a.mrg stands alone" in message
+    assert "a corpus of trees has no other files: remove src, tgt and tsv, or a.mrg" in message
 
 
 def test_a_key_of_another_architecture_is_refused_with_its_name() -> None:
@@ -466,12 +467,15 @@ def test_a_key_of_another_architecture_is_refused_with_its_name() -> None:
     [
         ("neighbourhood=4", "mixing = 'restricted'"),
         ("kernel=5", "mixing = 'convolution'"),
-        ("top_k=3", "n_experts above 0"),
-        ("balance=0.5", "n_experts above 0"),
+        ("top_k=3", "n_experts is above 0"),
+        ("balance=0.5", "n_experts is above 0"),
         ("max_positions=2048", "positions = 'learned'"),
     ],
 )
 def test_a_key_without_effect_is_refused(override: str, choice: str) -> None:
     key, value = override.split("=")
-    told = f"--set: model.{key} = {value} is of use with model.{choice} alone: set that too"
+    told = (
+        f"--set: model.{key} = {value} has no effect unless model.{choice}: set that too, or "
+        f"remove model.{key}"
+    )
     assert fault("tiny", f"model.{override}") == told

@@ -15,8 +15,8 @@ from yakusu import search as search_module
 from yakusu.data.batches import pad
 from yakusu.data.tokenizer import EOS
 from yakusu.model.base import Seq2Seq
+from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.search import (
-    SOURCE_MULTIPLE,
     LengthPenalty,
     SearchConfig,
     beam_search,

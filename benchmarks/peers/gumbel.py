@@ -172,7 +172,13 @@ def nearly_one(a: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _train(
-    network: _Network, words: Tensor, tracker: Tracker, *, steps: int, batch: int, learning_rate: float
+    network: _Network,
+    words: Tensor,
+    tracker: Tracker,
+    *,
+    steps: int,
+    batch: int,
+    learning_rate: float,
 ) -> None:
     adam = torch.optim.Adam(network.weights, lr=learning_rate, fused=True)
     sample = words[:: -(-len(words) // _SAMPLE)]
@@ -183,7 +189,9 @@ def _train(
         adam.step()
         if step % _EVERY == 0 or step == steps:
             now = network.encode(sample)
-            tracker.advance((step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}")
+            tracker.advance(
+                (step - 1) % _EVERY + 1, f"loss {now.lost(vectors, now.codes).a_word:.5f}"
+            )
 
 
 def _batches(words: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""`python -m yakusu` is `yakusu`."""
+"""Entry point of `python -m yakusu`."""
 
 from yakusu.cli import main
 

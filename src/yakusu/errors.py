@@ -1,24 +1,24 @@
-"""The error tree. Each message is one sentence that names the place, the value and the remedy.
+"""The error tree. Each message is one sentence that states the place, the value and the fix.
 
 YakusuError
-├── DataError      a corpus or a file of text
-├── RecipeError    a recipe: an unknown key, a value out of range
+├── DataError      a corpus or text file
+├── RecipeError    a recipe: an unknown key, an invalid value
 ├── ModelError     a model or checkpoint folder: incomplete, corrupt, of another version
-├── RunError       a run folder: it holds another run, or nothing to go on from
+├── RunError       a run folder: it belongs to another run, or has no checkpoint to resume from
 └── SignalError    SIGTERM or SIGINT ended a run, after a checkpoint
 """
 
 
 class YakusuError(Exception):
-    """An error whose message is meant for the user; the command line exits with code 2."""
+    """Base class of errors with a message for the user; the command line exits with code 2."""
 
 
 class DataError(YakusuError):
-    """A corpus or text file cannot be used as it is."""
+    """A corpus or text file is missing or invalid."""
 
 
 class RecipeError(YakusuError):
-    """A recipe has an unknown key or a value that cannot be."""
+    """A recipe has an unknown key or an invalid value."""
 
 
 class ModelError(YakusuError):
@@ -26,7 +26,7 @@ class ModelError(YakusuError):
 
 
 class RunError(YakusuError):
-    """A run folder cannot be used for what was asked."""
+    """A run folder belongs to another run or process, or has no checkpoint to resume from."""
 
 
 class SignalError(YakusuError):

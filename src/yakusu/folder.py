@@ -1,7 +1,7 @@
-"""Folders that are whole or absent, of one owner at a time: save, verify, lock, sweep.
+"""Folders that are written completely or not at all and used by one process at a time.
 
-A folder is written under a temporary name, synced and put in its place by one system call;
-`manifest.json` lists each file with its size and SHA-256. See docs/decisions/0005.
+A folder is written under a temporary name, synced to disk and moved into place with one system
+call. Its `manifest.json` lists the size and SHA-256 of each file. See docs/decisions/0005.
 """
 
 import ctypes
@@ -9,47 +9,60 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel
 
 from yakusu.errors import ModelError, RunError
 
-FORMAT = 1  # of model and checkpoint folders; CHANGELOG.md says what reads what
+FORMAT = 1  # version of model and checkpoint folders; CHANGELOG.md lists which version reads which
 _TEMPORARY = ".saving-"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
+class FileEntry(BaseModel):
+    """Size in bytes and SHA-256 of one file."""
+
+    size: int
+    sha256: str
+
+
+class Manifest(BaseModel):
+    """Contents of manifest.json: the format of a folder and its files."""
+
+    format: int
+    files: dict[str, FileEntry]
+
+
 def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Make a folder that is there whole or not at all, replacing an older one of its kind.
+    """Create a folder completely or not at all, replacing an existing folder of its kind.
 
     Args:
-        folder: Its final name.
-        fill: Writes the files into the folder that it is given.
+        folder: Path of the folder.
+        fill: Writes the files into the temporary folder that it receives.
 
     Raises:
-        ModelError: Something else has that name.
-        OSError: The disk is full, or the place cannot be written to; an older folder stays whole.
+        ModelError: The path exists but is not a model folder.
+        OSError: The disk is full or the path is not writable; an existing folder stays unchanged.
     """
     if folder.exists() and not (folder / "manifest.json").exists():
-        raise ModelError(f"{folder} exists and is no model folder: choose another name")
+        raise ModelError(f"{folder} exists but is not a model folder: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{folder.name}-", dir=folder.parent))
+    temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
+    temporary.mkdir()
     try:
         fill(temporary)
-        files = sorted(path for path in temporary.iterdir())
-        manifest = {
-            "format": FORMAT,
-            "files": {p.name: {"size": p.stat().st_size, "sha256": sha256(p)} for p in files},
-        }
-        write_json(temporary / "manifest.json", manifest)
-        temporary.chmod(0o755)
-        for path in (*files, temporary / "manifest.json", temporary):
+        files = sorted(temporary.iterdir())
+        entries = {p.name: FileEntry(size=p.stat().st_size, sha256=sha256(p)) for p in files}
+        manifest = temporary / "manifest.json"
+        write_json(manifest, Manifest(format=FORMAT, files=entries).model_dump())
+        for path in (*files, manifest, temporary):
             _sync(path)
         if folder.exists():
             _exchange(temporary, folder)
@@ -64,70 +77,70 @@ def verify_folder(folder: Path) -> None:
     """Check every file of a folder against its manifest.
 
     Raises:
-        ModelError: The folder or a file of it is missing, altered or of a newer format.
+        ModelError: The folder or one of its files is missing, corrupt or of a newer format.
     """
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a model folder: check the path")
     try:
-        manifest = read_json(folder / "manifest.json")
-        version = manifest["format"]
-        files = [(name, f["size"], f["sha256"]) for name, f in manifest["files"].items()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError) as error:
         raise ModelError(
-            f"{folder} has no whole manifest.json, so it is no model folder or an incomplete one: "
-            "name the folder that 'yakusu train' or 'yakusu average' wrote"
+            f"{folder} has no valid manifest.json, so it is not a complete model folder: use a "
+            "folder that 'yakusu train' or 'yakusu average' wrote"
         ) from error
-    if version != FORMAT:
+    if manifest.format != FORMAT:
         raise ModelError(
-            f"{folder} has format {version}, this yakusu reads {FORMAT}: update yakusu"
+            f"{folder} has format {manifest.format}, but this version of yakusu reads format "
+            f"{FORMAT}: update yakusu"
         )
-    for name, size, digest in files:
+    for name, expected in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            raise ModelError(f"{path} is missing: the folder is incomplete, copy it again")
+            raise ModelError(f"{path} is missing, so the folder is incomplete: copy it again")
         try:
-            whole = path.stat().st_size == size and sha256(path) == digest
+            size = path.stat().st_size
+            intact = size == expected.size and sha256(path) == expected.sha256
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-        if not whole:
+        if not intact:
             raise ModelError(
-                f"{path} is corrupt ({path.stat().st_size} bytes, {size} when it was written, "
-                "another SHA-256): copy the folder again"
+                f"{path} is corrupt ({size} bytes, {expected.size} expected; the SHA-256 differs): "
+                "copy the folder again"
             )
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process alone; what a killed owner left half made is swept away.
+    """Reserve a folder for this process and delete what interrupted processes left in it.
 
-    The lock lives in the kernel and dies with its process.
+    The operating system releases the lock when the process ends, even if it is killed.
 
     Raises:
-        RunError: Another process holds it.
+        RunError: Another process holds the lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=0, is_singleton=True)  # a holder may ask again
+    lock = FileLock(folder / ".lock", timeout=0, is_singleton=True)  # re-entrant in this process
     try:
         with lock:
             if lock.lock_counter == 1:
-                for litter in folder.glob(f"**/{_TEMPORARY}*"):
-                    shutil.rmtree(litter, ignore_errors=True)
+                for leftover in folder.glob(f"**/{_TEMPORARY}*"):
+                    shutil.rmtree(leftover, ignore_errors=True)
             yield
     except Timeout as error:
         raise RunError(
-            f"{folder} is in use by another yakusu: wait for it to end, or choose another folder "
-            "with --run"
+            f"{folder} is in use by another yakusu process: wait until it ends, or choose another "
+            "folder with --run"
         ) from error
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Write a file that holds all that `fill` writes, or what it held before."""
+    """Write a file completely, or leave the existing file unchanged if `fill` fails."""
     temporary = path.with_name(f".{path.name}.new")
     try:
         with temporary.open("wb") as file:
@@ -140,40 +153,42 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that holds all of the text or what it held before."""
+    """Write UTF-8 text as `write_file` does: completely, or not at all."""
     write_file(path, lambda file: file.write(text.encode()))
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON for people: indented, UTF-8, keys in their own order."""
+def write_json(path: Path, value: object) -> None:
+    """Write `json_text(value)`, for files inside a folder that `save_folder` creates."""
     path.write_text(json_text(value), encoding="utf-8")
 
 
-def json_text(value: Any) -> str:
-    """JSON as `write_json` writes it."""
+def json_text(value: object) -> str:
+    """Return indented JSON that ends in a newline; keys keep their order."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON.
+    """Read a JSON file.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is not JSON.
+        ValueError: The file does not contain valid JSON.
     """
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Let two folders swap names in one system call: at no moment is either name missing."""
-    swap = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux alone has it
+    """Exchange the names of two folders in one system call, so that neither name is ever missing.
+
+    On a file system without this operation, such as NFS, `other` is missing for a moment.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux only
     names = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
-    if swap and not swap(*names, _RENAME_EXCHANGE):
+    if renameat2 and renameat2(*names, _RENAME_EXCHANGE) == 0:
         return
-    fault = ctypes.get_errno() if swap else errno.ENOSYS
-    if fault not in (errno.EINVAL, errno.ENOSYS):
-        raise OSError(fault, os.strerror(fault), str(other))
-    # A file system that cannot swap, such as NFS: the old folder has no name for a moment.
+    code = ctypes.get_errno() if renameat2 else errno.ENOSYS
+    if code not in (errno.EINVAL, errno.ENOSYS):
+        raise OSError(code, os.strerror(code), str(other))
     aside = one.with_name(f"{one.name}-old")
     other.rename(aside)
     one.rename(other)
@@ -181,6 +196,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Force a file or folder to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""How good a translation is: BLEU (section 6.1, Table 2), chrF and TER, each with its signature.
+"""Translation metrics: BLEU (section 6.1, Table 2), chrF and TER with signatures.
 
-sacreBLEU computes every number. This module picks the tokenizer, refuses texts that do not line
-up, and keeps value and signature together.
+sacreBLEU computes all scores. This module selects its tokenizer, checks that the texts are aligned
+and keeps each value with its signature.
 """
 
 import os
@@ -23,7 +23,7 @@ from yakusu.errors import DataError, RecipeError
 
 @dataclass(frozen=True)
 class Score:
-    """A number and how it was made: `BLEU = 34.52 (nrefs:1|case:mixed|...)`."""
+    """A metric value with the signature of its computation: `BLEU = 34.52 (nrefs:1|...)`."""
 
     name: str
     value: float
@@ -35,7 +35,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One system under the bootstrap: its score, and `mean` ± `half_width` with 95% confidence."""
+    """Score of a system and its 95% confidence interval, `mean` ± `half_width`."""
 
     score: Score
     mean: float
@@ -48,7 +48,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class BootstrapResult:
-    """Two systems on the same lines; `p_value` is two-sided."""
+    """Comparison of two systems on the same lines; `p_value` is two-sided."""
 
     baseline: Estimate
     system: Estimate
@@ -61,11 +61,11 @@ class BootstrapResult:
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """What every metric is built from; a metric ignores what has no meaning for it.
+    """Options of all metrics; a metric ignores those that do not apply to it.
 
     Attributes:
-        tokenize: sacreBLEU's name of a tokenizer for BLEU; None takes the target language's own.
-        lowercase: Ignore case in BLEU and chrF. TER always does: that is its published form.
+        tokenize: sacreBLEU's name of a BLEU tokenizer; None: the default of the target language.
+        lowercase: Ignore case in BLEU and chrF. TER always ignores case, as in its publication.
         target_language: A language code such as "ja", "pt-BR" or "zh_CN".
     """
 
@@ -80,9 +80,9 @@ METRICS: Registry[Callable[[MetricOptions], Metric]] = Registry("metric")
 @METRICS.register("bleu")
 def _bleu(options: MetricOptions) -> Metric:
     if options.tokenize is not None and options.tokenize not in BLEU.TOKENIZERS:
-        remedy = nearest(options.tokenize, list(BLEU.TOKENIZERS))
-        raise RecipeError(f"there is no BLEU tokenizer '{options.tokenize}': {remedy}")
-    # sacreBLEU knows bare codes: with "zh-CN" it would quietly fall back to 13a.
+        fix = nearest(options.tokenize, list(BLEU.TOKENIZERS))
+        raise RecipeError(f"there is no BLEU tokenizer '{options.tokenize}': {fix}")
+    # sacreBLEU knows codes without region; for "zh-CN" it would silently use 13a.
     language = re.split("[-_]", options.target_language or "")[0].lower()
     return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, trg_lang=language)
 
@@ -106,23 +106,24 @@ def score(
     lowercase: bool = False,
     target_language: str | None = None,
 ) -> list[Score]:
-    """Score detokenised translations against one reference each, as sacreBLEU's command does.
+    """Score detokenised translations against one reference each, like the `sacrebleu` command.
 
-    BLEU's tokenizer is ja-mecab for Japanese, ko-mecab for Korean, zh for Chinese, else 13a. TER
-    counts words between spaces: in Japanese and Chinese a whole sentence is one, so read chrF.
+    The default BLEU tokenizer is ja-mecab for Japanese, ko-mecab for Korean, zh for Chinese and 13a
+    for all other languages. TER splits words at spaces only, so that a Japanese or Chinese sentence
+    is one word: prefer chrF for these.
 
     Args:
-        hypotheses: The translations, one a line.
-        references: What they should be, line by line.
-        metrics: Names in `METRICS`; the scores come in this order.
-        tokenize, lowercase, target_language: As in `MetricOptions`.
+        hypotheses: Translations, one per line.
+        references: Reference translations, line by line.
+        metrics: Names in `METRICS`.
+        tokenize, lowercase, target_language: See `MetricOptions`.
 
     Returns:
-        One score a metric, in per cent. Of TER less is better.
+        One score per metric, in the same order, in percent. Lower TER is better.
 
     Raises:
-        DataError: The two texts differ in length, or are empty.
-        RecipeError: There is no such metric or tokenizer.
+        DataError: The texts have different numbers of lines, or are empty.
+        RecipeError: A metric or the tokenizer is unknown.
     """
     _check_aligned("hypotheses", hypotheses, references)
     options = MetricOptions(tokenize, lowercase, target_language)
@@ -130,26 +131,23 @@ def score(
 
 
 def tokenized_compound_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    language: str,
-    *,
-    lowercase: bool = False,
+    hypotheses: Sequence[str], references: Sequence[str], language: str, *, lowercase: bool = False
 ) -> Score:
-    """The paper's own BLEU (Table 2): of Moses tokens, with hyphenated compounds split.
+    """Compute BLEU as in the paper (Table 2): on Moses tokens, with hyphenated compounds split.
 
-    These are the steps of tensor2tensor's get_ende_bleu.sh: tokenizer.perl, "rich-text" to
-    "rich ##AT##-##AT## text", multi-bleu.perl. It is usually higher than the BLEU of
-    `score`: compare it only with numbers made in the same way.
+    The steps are those of tensor2tensor's get_ende_bleu.sh: tokenizer.perl, "rich-text" to
+    "rich ##AT##-##AT## text", multi-bleu.perl. The result is usually higher than that of `score`;
+    compare it only with scores computed in the same way.
 
     Args:
-        hypotheses: The translations, one a line, detokenised.
-        references: What they should be, line by line, detokenised too.
-        language: The target language's code as Moses writes it: "de", "fr".
+        hypotheses: Detokenised translations, one per line.
+        references: Detokenised reference translations, line by line.
+        language: Code of the target language in Moses, such as "de" or "fr".
         lowercase: Ignore case.
 
     Raises:
-        DataError: The texts do not line up, or Moses has no rules for the language.
+        DataError: The texts have different numbers of lines or are empty, or Moses has no rules
+            for the language.
     """
     import sacremoses
 
@@ -161,7 +159,7 @@ def tokenized_compound_bleu(
         tokens: str = moses.tokenize(line, return_str=True)
         return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", tokens)
 
-    # `force` says that tokenised text is no accident here.
+    # `force` turns off the warning about tokenised text.
     metric = BLEU(tokenize="none", smooth_method="none", force=True, lowercase=lowercase)
     value = metric.corpus_score(
         [prepare(line) for line in hypotheses], [[prepare(line) for line in references]]
@@ -184,21 +182,23 @@ def paired_bootstrap(
     lowercase: bool = False,
     target_language: str | None = None,
 ) -> BootstrapResult:
-    """Do two systems differ by more than chance? Paired bootstrap resampling (Koehn 2004).
+    """Test whether two systems differ significantly: paired bootstrap resampling (Koehn 2004).
 
-    The same lines and seed give the same p-value. Call it from one thread at a time: sacreBLEU
-    reads its seed from the environment of the process.
+    The same lines and seed give the same p-value. Not thread-safe: sacreBLEU reads its seed from an
+    environment variable of the process.
 
     Args:
-        baseline, system, references: Translations by either system and the truth, line by line.
-        n_samples: How many times the lines are drawn anew.
-        seed: From 1 up.
+        baseline: Translations of the first system, one per line.
+        system: Translations of the second system, line by line.
+        references: Reference translations, line by line.
+        n_samples: Number of resamples.
+        seed: Seed of the resampling, 1 or more.
         metric: A name in `METRICS`.
-        tokenize, lowercase, target_language: As in `MetricOptions`.
+        tokenize, lowercase, target_language: See `MetricOptions`.
 
     Raises:
-        DataError: The three texts differ in length, or hold fewer than two lines.
-        RecipeError: `seed` or `n_samples` is below 1, or there is no such metric or tokenizer.
+        DataError: The texts have different numbers of lines, or fewer than two.
+        RecipeError: `seed` or `n_samples` is below 1, or the metric or tokenizer is unknown.
     """
     _check_aligned("baseline's translations", baseline, references)
     _check_aligned("system's translations", system, references)
@@ -225,24 +225,24 @@ def _bootstrap_result(
         return Estimate(value, float(cast(float, result.mean)), float(cast(float, result.ci)))
 
     before, after = cast(list[Result], table[name])
-    # sacreBLEU counts only the resamples strictly above the difference found, so two systems
-    # without any difference would come out as significant; by definition their p is 1.
+    # sacreBLEU counts only resamples strictly above the observed difference, so that two equal
+    # systems would differ significantly; by definition their p-value is 1.
     p_value = 1.0 if before.score == after.score else cast(float, after.p_value)
     return BootstrapResult(estimate(before), estimate(after), p_value)
 
 
 @contextmanager
 def _sacrebleu_seed(seed: int) -> Iterator[None]:
-    """The one way to hand sacreBLEU a seed is SACREBLEU_SEED; leave it as it was found."""
-    found = os.environ.get("SACREBLEU_SEED")
+    """Set SACREBLEU_SEED, the only way to pass sacreBLEU a seed, and restore it afterwards."""
+    previous = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(seed)
     try:
         yield
     finally:
-        if found is None:
+        if previous is None:
             del os.environ["SACREBLEU_SEED"]
         else:
-            os.environ["SACREBLEU_SEED"] = found
+            os.environ["SACREBLEU_SEED"] = previous
 
 
 def _check_aligned(name: str, lines: Sequence[str], references: Sequence[str]) -> None:
@@ -256,18 +256,18 @@ def _check_aligned(name: str, lines: Sequence[str], references: Sequence[str]) -
 
 
 def _check_moses(language: str, known: set[str]) -> None:
-    # Moses leaves Chinese unsplit, and sacremoses takes English rules for what it does not know.
+    # Moses does not split Chinese, and sacremoses uses English rules for unknown languages.
     if language not in known - {"zh", "yue"}:
         raise DataError(
-            f"Moses has no rules to tokenise '{language}', so there is no paper's BLEU: "
+            f"the paper's BLEU needs Moses, which has no tokenisation rules for '{language}': "
             "leave out --paper"
         )
 
 
 def _check_sampling(n_lines: int, n_samples: int, seed: int) -> None:
     if n_lines < 2:
-        raise DataError(f"a bootstrap of {n_lines} line tells nothing: give two or more")
+        raise DataError(f"the bootstrap has {n_lines} line to resample: give two or more")
     if n_samples < 1:
-        raise RecipeError(f"n_samples is {n_samples}: draw at least one sample (1000 is usual)")
-    if seed < 1:  # PairedTest takes 0 for "no seed", and the p-value would vary
-        raise RecipeError(f"the bootstrap's seed is {seed}: choose one from 1 up")
+        raise RecipeError(f"n_samples is {n_samples}: set it to 1 or more (usually 1000)")
+    if seed < 1:  # PairedTest treats 0 as "no seed"
+        raise RecipeError(f"the seed of the bootstrap is {seed}: set it to 1 or more")

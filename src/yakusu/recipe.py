@@ -16,7 +16,8 @@ from pydantic_core import ErrorDetails
 from yakusu.config import Config, nearest
 from yakusu.data.batches import BatchConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
-from yakusu.data.text import FilterConfig, language_of
+from yakusu.data.filters import FilterConfig
+from yakusu.data.text import language_of
 from yakusu.data.tokenizer import TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text

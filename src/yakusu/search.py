@@ -1,11 +1,11 @@
-"""Greedy and beam search, section 6.1; knows no architecture.
+"""Beam search with the length penalty of section 6.1; it knows no architecture.
 
-B sentences, K hypotheses a sentence (the beam), V vocabulary.
+B sentences, K hypotheses per sentence (the beam), V vocabulary.
 
-A beam has K places. Each step fills them with the best extensions of the open hypotheses; one that
-ends in eos keeps its place for good, so a sentence yields at most K translations and a beam of one
-is greedy search. A sentence leaves the batch when no place is open, or when nothing open can still
-beat what has ended.
+A beam has K slots. Each step fills them with the best extensions of the open hypotheses; one that
+ends with eos keeps its slot, so a sentence yields at most K translations, and a beam of one is
+greedy search. A sentence is finished when no slot is open, or when no open hypothesis can still
+beat those that have ended.
 """
 
 import math
@@ -21,67 +21,53 @@ from yakusu.data.tokenizer import EOS
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_ROWS
 
-# Attention over a multiple of 16 keys is the same whatever the padding. See docs/search.md.
-SOURCE_MULTIPLE = 16
-
 
 class SearchConfig(Config):
-    """How translations are searched for; the defaults are the paper's."""
+    """The section [search] of a recipe; the defaults are the paper's."""
 
     beam: int = Field(4, ge=1, le=256)
-    alpha: float = Field(0.6, ge=0)  # of the length penalty
-    max_extra: int = Field(50, ge=0)  # tokens that a translation may be longer than its source
+    alpha: float = Field(0.6, ge=0)  # exponent of the length penalty
+    max_extra: int = Field(50, ge=0)  # a translation may exceed its source by this many tokens
     n_best: int = Field(1, ge=1)
 
     @model_validator(mode="after")
-    def _best_are_in_the_beam(self) -> "SearchConfig":
+    def _beam_holds_n_best(self) -> "SearchConfig":
         if self.n_best > self.beam:
             raise ValueError(
-                f"n_best = {self.n_best} is more than beam = {self.beam} can give: widen the beam"
+                f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
             )
         return self
 
 
-@dataclass(frozen=True)
-class LengthPenalty:
-    """lp(Y) = ((5 + |Y|) / 6)^alpha, Wu et al. 2016; |Y| counts eos."""
-
-    alpha: float
-
-    def __call__(self, length: int) -> float:
-        return float(((5 + length) / 6) ** self.alpha)
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^alpha, Wu et al. 2016; |Y| includes eos."""
+    return float(((5 + length) / 6) ** alpha)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation in ids, without eos."""
+    """A translation as ids, without eos."""
 
     tokens: tuple[int, ...]
-    log_prob: float  # log P(Y | X) in nats, of eos too
+    log_prob: float  # log P(Y | X) in nats, including eos
     score: float  # log_prob / lp(Y)
 
 
 class Constraint(Protocol):
-    """What hypotheses may say next; it moves with them as a `DecoderState` does, batch first."""
+    """Which tokens may follow each hypothesis; it is reordered like a `DecoderState`."""
 
     def allowed(self, left: Tensor) -> Tensor:
-        """True for each token that a hypothesis may say next (B, K, V - 1).
+        """True for each token that may follow a hypothesis (B, K, V - 1).
 
         Args:
-            left: How many tokens may still be said, that one and eos counted (B,).
+            left: The number of tokens that may still follow, including eos (B,).
         """
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k] with ids[b, k] added (B, K)."""
+        """Let hypothesis k of sentence b be hypothesis beams[b, k] extended by ids[b, k] (B, K)."""
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these (B',); one may be kept more than once."""
-
-
-def greedy_search(model: SearchModel, src: Tensor, *, max_extra: int = 50) -> list[Hypothesis]:
-    """The likeliest token at each position: a beam of one."""
-    config = SearchConfig(beam=1, alpha=0, max_extra=max_extra)
-    return [hypotheses[0] for hypotheses in beam_search(model, src, config)]
+        """Keep only these sentences (B',); one may occur more than once."""
 
 
 def beam_search(
@@ -91,34 +77,37 @@ def beam_search(
 
     Args:
         model: In evaluation mode.
-        src: Source ids (B, S), each sentence ending in eos, padded by `model.src_pad`.
-        config: Beam, length penalty, greatest length.
-        constraint: What translations may be, at their beginning; it is used up. Probabilities stay
-            the model's own: what is not allowed is left out, what is allowed gains nothing.
+        src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
+        config: Beam, length penalty, maximum length.
+        constraint: Restricts the tokens; it is modified. Tokens that are not allowed are excluded;
+            the probabilities of the others do not change.
 
     Returns:
-        For each sentence its hypotheses, best first: `n_best` of them, or all that there are. Where
-        the model's logits are NaN or nothing is allowed, an empty one of log-probability -inf.
+        The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
+        or no token is allowed, an empty hypothesis with log-probability -inf.
     """
     with torch.inference_mode():
-        return _Search(model, src, config, constraint).run()
+        search = _Search(model, src, config, constraint)
+        while any(sentence >= 0 for sentence in search.sentences):
+            search.extend()
+            search.close_finished()
+            search.drop_closed_rows()
+        return search.best()
 
 
 class _Search:
-    """One batch under way. Rows are the sentences still open, in the order of `self.sentences`."""
+    """The state of one batch. A row is a sentence; `self.sentences` maps open rows to sentences."""
 
     def __init__(
         self, model: SearchModel, src: Tensor, config: SearchConfig, constraint: Constraint | None
     ) -> None:
         self.model, self.config, self.constraint = model, config, constraint
-        self.penalty = LengthPenalty(config.alpha)
         n_sentences, k = len(src), config.beam
         self.finished: list[list[Hypothesis]] = [[] for _ in range(n_sentences)]
-        # Rows beyond the sentences repeat the first one, see MIN_ROWS; their results are dropped.
-        spare = max(0, -(-MIN_ROWS // k) - n_sentences)
-        rows = torch.cat([torch.arange(n_sentences), torch.zeros(spare, dtype=torch.long)])
-        self.sentences = [*range(n_sentences), *[-1] * spare]
-        rows = rows.to(src.device)
+        # Spare rows, which repeat the first sentence, fill a small batch up to MIN_ROWS.
+        n_spare = max(0, -(-MIN_ROWS // k) - n_sentences)
+        self.sentences = [*range(n_sentences), *[-1] * n_spare]  # -1: closed, or spare
+        rows = torch.tensor([*range(n_sentences), *[0] * n_spare], device=src.device)
         src = src[rows]
         if constraint:
             constraint.keep(rows)
@@ -126,43 +115,28 @@ class _Search:
         self.limits = [
             min(int(n) + config.max_extra, model.max_length - 1) + 1 for n in lengths.tolist()
         ]
+        self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.full((len(src), k), -torch.inf, device=src.device)
-        self.log_probs[:, 0] = 0.0  # all hypotheses are equal at first: go on from one
+        self.log_probs[:, 0] = 0.0  # all hypotheses start equal, so only the first is extended
         self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
-        self.room = torch.full((len(src), 1), k, device=src.device)  # places not taken by an end
+        self.open_slots = torch.full((len(src), 1), k, device=src.device)
 
-    def run(self) -> list[list[Hypothesis]]:
-        """Step until every sentence is closed."""
-        length = 0
-        while any(sentence >= 0 for sentence in self.sentences):
-            length += 1
-            self._step(length)
-            self._close(length)
-        silence = [Hypothesis((), -math.inf, -math.inf)]
-        return [
-            sorted(found or silence, key=lambda h: -h.score)[: self.config.n_best]
-            for found in self.finished
-        ]
-
-    def _step(self, length: int) -> None:
-        """Extend each open hypothesis by its best tokens and keep the K best of a sentence."""
+    def extend(self) -> None:
+        """Extend each open hypothesis by its best tokens, and keep the K best of each sentence."""
         k = self.config.beam
+        self.length += 1
         logits, self.state = self.model.step(self.prev_ids, self.state)  # (B, K, V - 1)
         logits = logits.float()
+        # log sum exp, from the softmax, whose sum does not depend on the batch
         log_norm = logits.amax(-1, keepdim=True) - logits.softmax(-1).amax(-1, keepdim=True).log()
-        for row, limit in enumerate(self.limits):
-            if length == limit:  # nothing but eos is left to say
-                logits[row, :, EOS + 1 :] = -torch.inf
-        if self.constraint:
-            left = torch.tensor(self.limits, device=logits.device) + 1 - length
-            logits = logits.masked_fill(~self.constraint.allowed(left), -torch.inf)
+        logits = self._allowed(logits)
         best, ids = top_k(logits, min(k, logits.shape[-1]))  # (B, K, k)
-        extended = self.log_probs[:, :, None] + (best - log_norm)
+        extended = self.log_probs[:, :, None] + (best - log_norm)  # (B, K, k)
         self.log_probs, places = extended.flatten(1).topk(k, dim=1)  # (B, K), best first
         rank = torch.arange(k, device=self.log_probs.device)
-        self.log_probs = self.log_probs.masked_fill(rank >= self.room, -torch.inf)
+        self.log_probs = self.log_probs.masked_fill(rank >= self.open_slots, -torch.inf)
         beams = places.div(best.shape[-1], rounding_mode="floor")  # (B, K)
         self.prev_ids = ids.flatten(1).gather(1, places)  # (B, K)
         self.state.reorder(beams)
@@ -171,44 +145,51 @@ class _Search:
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
 
-    def _close(self, length: int) -> None:
-        """Collect the hypotheses that ended; let go of sentences with nothing left to find."""
+    def _allowed(self, logits: Tensor) -> Tensor:
+        """Logits (B, K, V - 1), -inf for tokens that exceed the limit or the constraint."""
+        for row, limit in enumerate(self.limits):
+            if self.length == limit:  # only eos may follow
+                logits[row, :, EOS + 1 :] = -torch.inf
+        if not self.constraint:
+            return logits
+        left = torch.tensor(self.limits, device=logits.device) + 1 - self.length
+        return logits.masked_fill(~self.constraint.allowed(left), -torch.inf)
+
+    def close_finished(self) -> None:
+        """Collect hypotheses that ended; close sentences that no open hypothesis can improve."""
         ended = (self.prev_ids == EOS) & (self.log_probs > -torch.inf)  # (B, K)
         log_probs, is_end = self.log_probs.tolist(), ended.tolist()
         self.log_probs = self.log_probs.masked_fill(ended, -torch.inf)
-        self.room = self.room - ended.sum(dim=1, keepdim=True)
+        self.open_slots = self.open_slots - ended.sum(dim=1, keepdim=True)
         best_open = self.log_probs.amax(dim=1).tolist()
+        penalty = length_penalty(self.length, self.config.alpha)
         for row, sentence in enumerate(self.sentences):
             if sentence < 0:
                 continue
             for beam, log_prob in enumerate(log_probs[row]):
                 if is_end[row][beam]:
-                    self._finish(row, beam, log_prob, length)
+                    tokens = tuple(self.tokens[row, beam, :-1].tolist())
+                    hypothesis = Hypothesis(tokens, log_prob, log_prob / penalty)
+                    self.finished[sentence].append(hypothesis)
             if not self._can_improve(row, best_open[row]):
                 self.sentences[row] = -1
-        self._compact()
-
-    def _finish(self, row: int, beam: int, log_prob: float, length: int) -> None:
-        tokens = tuple(self.tokens[row, beam, :-1].tolist())
-        hypothesis = Hypothesis(tokens, log_prob, log_prob / self.penalty(length))
-        self.finished[self.sentences[row]].append(hypothesis)
 
     def _can_improve(self, row: int, best_open: float) -> bool:
-        """Whether an open hypothesis could still enter the n best.
+        """Whether an open hypothesis can still enter the n best.
 
-        Its log-probability can only fall and the penalty only grow up to the greatest length, so
-        `best_open / lp(limit)` bounds every score to come: stopping by it changes no result.
+        Its log-probability can only fall, and the penalty grows at most to that of the maximum
+        length, so `best_open / lp(limit)` bounds all later scores: stopping here is exact.
         """
         found = self.finished[self.sentences[row]]
         scores = sorted((hypothesis.score for hypothesis in found), reverse=True)
-        wanted = self.config.n_best
-        if best_open == -math.inf or len(scores) < wanted:
+        n_best = self.config.n_best
+        if best_open == -math.inf or len(scores) < n_best:
             return best_open > -math.inf
-        bound = best_open / self.penalty(self.limits[row])
-        return bool(bound > scores[wanted - 1])
+        bound = best_open / length_penalty(self.limits[row], self.config.alpha)
+        return bool(bound > scores[n_best - 1])
 
-    def _compact(self) -> None:
-        """Drop closed rows once an eighth of the batch is closed, down to MIN_ROWS."""
+    def drop_closed_rows(self) -> None:
+        """Drop closed rows once an eighth of the batch is closed, but keep MIN_ROWS rows."""
         n_rows, k = self.log_probs.shape
         open_rows = [row for row, sentence in enumerate(self.sentences) if sentence >= 0]
         closed = [row for row, sentence in enumerate(self.sentences) if sentence < 0]
@@ -221,16 +202,24 @@ class _Search:
         if self.constraint:
             self.constraint.keep(index)
         self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
-        self.tokens, self.room = self.tokens[index], self.room[index]
+        self.tokens, self.open_slots = self.tokens[index], self.open_slots[index]
         self.sentences = [self.sentences[row] for row in rows]
         self.limits = [self.limits[row] for row in rows]
 
+    def best(self) -> list[list[Hypothesis]]:
+        """The n best hypotheses of each sentence."""
+        none = [Hypothesis((), -math.inf, -math.inf)]
+        return [
+            sorted(found or none, key=lambda h: -h.score)[: self.config.n_best]
+            for found in self.finished
+        ]
+
 
 def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:
-    """The k largest of the last axis and where they are, like `Tensor.topk` but in two stages.
+    """The k largest values of the last axis and their indices, in two stages.
 
-    The k largest lie in the k blocks with the largest maxima, so only those are sorted: several
-    times faster on a CPU for a whole vocabulary. Among equal values it prefers the first block.
+    The k largest values lie in the k blocks with the largest maxima, so only those are sorted: on a
+    CPU several times faster than `Tensor.topk` over a whole vocabulary. Ties go to the first block.
     """
     n = values.shape[-1]
     if n < 8 * block or values.device.type != "cpu":

@@ -1,10 +1,10 @@
-"""Text -> tokens -> search -> text: a translator and the folder it lives in.
+"""Text -> tokens -> search -> text: the translator and its folder.
 
-config.json         the task, the model's sizes, the languages, how to search
-model.safetensors   its weights
+config.json         task, sizes of the model, languages, search settings
+model.safetensors   weights
 tokenizer.model     or source.model and target.model
-receipt.json        what it was made from and what it cost; README.md says it to people
-manifest.json       sizes and SHA-256 of these
+receipt.json        provenance and cost of training; README.md is the model card
+manifest.json       sizes and SHA-256 of these files
 """
 
 import logging
@@ -29,13 +29,14 @@ from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.coded_tables import TableCodes, TableNumbers, TablePlan
 from yakusu.model.config import ModelConfig, config_of
 from yakusu.model.ensemble import Ensemble
-from yakusu.search import SOURCE_MULTIPLE, Hypothesis, SearchConfig, beam_search
+from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.search import Hypothesis, SearchConfig, beam_search
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 _plans: TypeAdapter[list[TableCodes | TableNumbers]] = TypeAdapter(list[TableCodes | TableNumbers])
 _log = logging.getLogger(__name__)
-_WINDOW_BATCHES = 32  # batches that are read ahead and sorted by length
+_WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
 @dataclass(frozen=True)
@@ -43,22 +44,22 @@ class Translation:
     """One of the best translations of a sentence."""
 
     text: str
-    score: float  # log-probability over length penalty; -inf: the model did not say this
-    n_tokens: int  # eos counted
+    score: float  # log-probability / length penalty; -inf: not produced by the model
+    n_tokens: int  # including eos
 
 
 class Translator:
-    """A model, its tokenizer and how to search.
+    """Translates text with a model and its tokenizer.
 
     Args:
-        model: Moved to `device` and set to evaluation.
-        tokenizer: The one the model was trained with.
-        languages: Codes of source and target, "" where not known.
-        search: Beam, length penalty, greatest length.
-        task: What the model was taught, by its name in `tasks`.
-        device: Where to translate.
-        max_source_tokens: Longer sentences are cut, with a warning; where the task has an answer
-            to silence, a parser's flat tree, they are answered by that.
+        model: Moved to `device` and set to evaluation mode.
+        tokenizer: The tokenizer that the model was trained with.
+        languages: Codes of the source and target languages, "" if unknown.
+        search: Beam, length penalty, maximum length.
+        task: The task of the model, by its name in `tasks`.
+        device: Device to translate on.
+        max_source_tokens: Longer sentences are cut, with a warning. A parser answers them with a
+            flat tree instead.
     """
 
     def __init__(
@@ -86,23 +87,23 @@ class Translator:
         ensemble: Sequence[str | Path] = (),
         device: torch.device | str = "cpu",
     ) -> "Translator":
-        """Open a model folder after checking it.
+        """Open a model folder and verify its files.
 
         Args:
-            folder: A model; its languages and its way to search hold.
-            ensemble: More models of the same vocabulary, to decide together with it (Table 2).
-            device: Where to translate.
+            folder: A model folder; its languages and search settings are used.
+            ensemble: Further model folders with the same vocabulary, to decode together (Table 2).
+            device: Device to translate on.
 
         Raises:
-            ModelError: A folder is incomplete or corrupt, or holds another vocabulary.
+            ModelError: A folder is incomplete or corrupt, or has a different vocabulary.
         """
         place = pick_device(str(device))
         first, *others = (_Opened.of(Path(each)) for each in (folder, *ensemble))
         for other in others:
             if other.tokenizer != first.tokenizer:
                 raise ModelError(
-                    f"{other.folder} has another vocabulary than {folder}: models of an ensemble "
-                    "are trained on the same text with the same tokenizer settings"
+                    f"the vocabulary of {other.folder} differs from that of {folder}: train the "
+                    "models of an ensemble on the same text with the same tokenizer settings"
                 )
         model = Ensemble([first.model, *(o.model for o in others)]) if others else first.model
         return cls(
@@ -121,29 +122,29 @@ class Translator:
     def stream(
         self, sentences: Iterable[str], *, batch: int = 64, window: int = 0
     ) -> Iterator[list[Translation]]:
-        """Translate sentences in order, as they come.
+        """Translate sentences in order, as they arrive.
 
-        The result does not depend on `batch`, `window` or the neighbours of a sentence.
+        The result does not depend on `batch`, `window` or the other sentences.
 
         Args:
-            sentences: One a line; an empty one has an empty translation of score 0, others that
-                the vocabulary cannot say get what the task answers to silence.
-            batch: Sentences that are translated together.
-            window: Sentences read ahead, to translate those of like length together; 0: 32 batches.
+            sentences: One sentence per item. The translation of an empty sentence is empty, with
+                score 0.
+            batch: Number of sentences translated together.
+            window: Number of sentences read ahead and grouped by length; 0: 32 batches.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
 
         Raises:
-            DataError: A sentence is none that the task knows: a tree, to a parser.
+            DataError: A sentence is not valid for the task, such as a tree given to a parser.
         """
         if isinstance(sentences, str):
-            raise TypeError("one sentence is given where several are read: put it into a list")
+            raise TypeError("expected several sentences, not one string: pass [sentence]")
         n_read = 0
         for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
             ids = [self._cut(*sentence) for sentence in self._read(lines, n_read + 1)]
             n_read += len(lines)
-            results = [[self._unsaid(line)] for line in lines]
+            results = [[self._without_model(line)] for line in lines]
             order = sorted(
                 (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
             )
@@ -158,34 +159,34 @@ class Translator:
         sources = []
         for number, line in enumerate(lines, start=first):
             try:
-                sources.append(self.task.source(line))
+                sources.append(self.task.preprocess_source(line))
             except DataError as error:
                 raise DataError(f"sentence {number}: {error}") from error
         return zip(count(first), lines, self.tokenizer.encode_source(sources))
 
-    def _unsaid(self, line: str) -> Translation:
-        """What is answered to a sentence that the model does not read."""
-        text = self.task.answer("", line)
+    def _without_model(self, line: str) -> Translation:
+        """The output for a sentence that is not passed to the model."""
+        text = self.task.postprocess("", line)
         return Translation(text, -math.inf if text else 0.0, 0)
 
     def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
-        """The ids of a sentence, if need be without its end; eos alone is not read."""
+        """The ids of a sentence, cut to `max_source_tokens`; only eos if the model skips it."""
         most = self.max_source_tokens
         if len(ids) <= most:
             return ids
-        # Half a sentence can be translated; an answer over all its words would be made up.
-        unread = bool(self._unsaid(line).text)
-        fate = f"longer than {most} and has a flat answer" if unread else f"cut to {most}"
-        said = "sentence %d of %d tokens is %s: '%s...': split it"
-        _log.warning(said, number, len(ids), fate, line[:40])
-        return [*([] if unread else ids[: most - 1]), ids[-1]]
+        # Part of a sentence can be translated, but a tree must cover all words.
+        skipped = bool(self._without_model(line).text)
+        result = "gets a flat tree" if skipped else "is cut"
+        message = "sentence %d ('%s...') has %d tokens, more than %d, and %s: split it"
+        _log.warning(message, number, line[:40], len(ids), most, result)
+        return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
     def hypotheses(self, lines: list[str], ids: list[list[int]]) -> list[list[Hypothesis]]:
-        """The best translations of sentences, in ids; what `stream` makes text of.
+        """The best translations of sentences, as ids.
 
         Args:
             lines: The sentences.
-            ids: Source ids of each, eos last, at most `max_source_tokens`.
+            ids: The source ids of each, ending with eos, at most `max_source_tokens`.
         """
         src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
         src = src[:, : self.model.max_length].to(self.device)  # (B, S)
@@ -197,8 +198,8 @@ class Translator:
     def _batch(self, lines: list[str], ids: list[list[int]]) -> list[list[Translation]]:
         return [
             [
-                Translation(self.task.answer(said, line), h.score, len(h.tokens) + 1)
-                for said, h in zip(
+                Translation(self.task.postprocess(output, line), h.score, len(h.tokens) + 1)
+                for output, h in zip(
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )
             ]
@@ -208,7 +209,7 @@ class Translator:
 
 @dataclass(frozen=True)
 class _Opened:
-    """What a model folder holds."""
+    """The contents of a model folder."""
 
     folder: Path
     model: Seq2Seq
@@ -220,7 +221,7 @@ class _Opened:
     @classmethod
     def of(cls, folder: Path) -> "_Opened":
         if (folder / "model" / "manifest.json").exists():
-            raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+            raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
         verify_folder(folder)
         try:
             config = read_json(folder / "config.json")
@@ -230,17 +231,17 @@ class _Opened:
                 tgt_vocab_size=config["tgt_vocab_size"],
             )
             search = SearchConfig(**config["search"])
-            task = config.get("task", "translation")  # older folders know no other
+            task = config.get("task", "translation")  # absent in older folders
             languages = (config["source_language"], config["target_language"])
             for plan in _plans.validate_json(json_text(config.get("compressed", []))):
                 plan.put(model, plan.empty(model))
             weights = load_tensors(folder / "model.safetensors")
             model.load_weights(from_streams(from_int8(weights)))
         except ValidationError as error:
-            said = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise ModelError(f"{folder} does not fit together: {said}") from error
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ModelError(f"{folder} is inconsistent: {message}") from error
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise ModelError(f"{folder} does not fit together: {error}") from error
+            raise ModelError(f"{folder} is inconsistent: {error}") from error
         return cls(folder, model, Tokenizer.load(folder), languages, search, task)
 
 
@@ -256,18 +257,18 @@ def save_translator(
     compressed: Sequence[TablePlan] = (),
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a model folder, whole or not at all.
+    """Write a model folder atomically.
 
     Args:
-        folder: Its name.
-        weights: Of the model; matrices may be int8 rows.
-        tokenizer: The one the model was trained with.
-        model: Its sizes.
-        languages: Codes of source and target.
-        search: How to search.
-        task: What the model was taught.
-        compressed: Which tables are coded.
-        documents: Texts by file name.
+        folder: Path of the new folder.
+        weights: The weights of the model; matrices may be int8 rows.
+        tokenizer: The tokenizer that the model was trained with.
+        model: The sizes of the model.
+        languages: Codes of the source and target languages.
+        search: Search settings.
+        task: The task of the model.
+        compressed: Its compressed tables.
+        documents: Further text files, by name.
     """
     config = {
         "task": task,

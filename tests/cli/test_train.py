@@ -148,7 +148,7 @@ def test_an_empty_corpus_is_refused(
     for name in ("a.en", "a.de"):
         (tmp_path / name).touch()
     assert run_yakusu("prepare", *train_options(tmp_path)).error == (
-        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: no sentence pair is there: check the files"
+        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: there are no sentence pairs: check the files"
     )
 
 
@@ -173,7 +173,7 @@ def test_a_vocabulary_too_large_for_the_corpus_is_refused(
         tmp_path / "run",
     )
     assert re.fullmatch(
-        r"the joint corpus allows no vocabulary of 9,999 tokens: add --set "
+        r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
         r"tokenizer.vocab_size=\d+, or less",
         said.error,
     )

@@ -148,7 +148,7 @@ def test_invalid_utf8_on_standard_input_is_refused_with_its_place(
     said = run_yakusu("translate", model, stdin=b"the ferry\nsch\xf6n\n")
     assert said.error == (
         "standard input, line 2, byte 4: 0xf6 is not UTF-8: convert the file (iconv -t UTF-8) or "
-        "mend the line"
+        "correct the line"
     )
 
 
@@ -175,7 +175,7 @@ def test_an_incomplete_or_corrupted_model_folder_is_refused(
     assert told.startswith(f"{path} is corrupt (") and told.endswith(": copy the folder again")
     path.unlink()
     told = run_yakusu("translate", path.parent, stdin=b"the\n").error
-    assert told == f"{path} is missing: the folder is incomplete, copy it again"
+    assert told == f"{path} is missing, so the folder is incomplete: copy it again"
 
 
 def test_a_folder_that_is_not_a_model_is_refused(
@@ -185,9 +185,9 @@ def test_a_folder_that_is_not_a_model_is_refused(
         f"{tmp_path / 'none'} is not a model folder: check the path"
     )
     assert run_yakusu("translate", work / "run").error == (
-        f"{work / 'run'} is a run folder: its translator is {work / 'run' / 'model'}"
+        f"{work / 'run'} is a run folder: use its model, {work / 'run' / 'model'}"
     )
-    assert run_yakusu("translate", tmp_path).error.startswith(f"{tmp_path} has no whole manifest")
+    assert run_yakusu("translate", tmp_path).error.startswith(f"{tmp_path} has no valid manifest")
 
 
 def test_a_translator_refuses_trees(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:

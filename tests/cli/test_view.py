@@ -31,7 +31,7 @@ def test_view_of_a_file_as_a_sentence_is_refused(
 ) -> None:
     (tmp_path / "t.en").write_text("a\n")
     said = run_yakusu("view", model, "--src", tmp_path / "t.en").error
-    assert said.endswith("is a file: give a sentence, or the file by --src-file")
+    assert said.endswith("is a file: pass a sentence, or the file as --src-file")
 
 
 def test_view_writes_the_one_file_that_is_named(
@@ -89,30 +89,36 @@ def test_view_of_a_corpus_prints_a_row_for_each_head(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and"),
+        ([], "view needs one sentence or a corpus: use --src SENTENCE, --src-file with"),
         (["--src-file", "a.en"], "--src-file a.en has no translations: add --tgt-file"),
-        (["--src-file", "a.mrg"], "--src-file a.mrg is trees: give sentences, or a parser as the"),
-        (["--src-file", "a.mrg", "--tgt-file", "b"], "--src-file a.mrg is trees: give sentences"),
-        (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view shows one sentence or"),
+        (
+            ["--src-file", "a.mrg"],
+            "--src-file a.mrg contains trees: pass sentences, or use a parser",
+        ),
+        (["--src-file", "a.mrg", "--tgt-file", "b"], "--src-file a.mrg contains trees: pass"),
+        (["--src", "the", "--src-file", "a", "--tgt-file", "b"], "view needs one sentence or"),
         (["--src", " "], "the source sentence is empty"),
         (["--src", "the", "--layer", "7"], "there is no layer 7 of cross attention: choose from"),
         (["--src", "the", "--heads", "1,5"], "there is no head 5: choose from 1 to 2"),
-        (["--src", "the", "--heads", "x"], "--heads x: give numbers with commas between, as 1,4"),
-        (["--src", "a \udcff man"], r"the source sentence, character 3: '\udcff' is no text: "),
-        (["--src", "a", "--tgt", "\udcff"], r"the target sentence, character 1: '\udcff' is no"),
+        (["--src", "the", "--heads", "x"], "--heads x is not a list of numbers: separate them by"),
+        (
+            ["--src", "a \udcff man"],
+            r"the source sentence, character 3: '\udcff' is not valid text: ",
+        ),
+        (["--src", "a", "--tgt", "\udcff"], r"the target sentence, character 1: '\udcff' is not"),
         (["--src-file", "/no.en", "--tgt-file", "/no.de"], "/no.en does not exist"),
-        (["--src", "the", "--out", "a.png"], "--out a.png is neither .svg nor .html: name such a"),
-        (["--src", "the", "--out", "a.svg", "--json", "a.svg"], "a.svg is named twice: give what"),
-        (["--src", "the", "--json", "./attention.html"], "attention.html is named twice"),
-        (["--src", "the", "--json", "/dev/null/a"], "/dev/null/a cannot be written: name a file"),
-        (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is named twice"),
+        (["--src", "the", "--out", "a.png"], "--out a.png does not end in .svg or .html: choose"),
+        (["--src", "the", "--out", "a.svg", "--json", "a.svg"], "a.svg is used twice: choose a"),
+        (["--src", "the", "--json", "./attention.html"], "attention.html is used twice"),
+        (["--src", "the", "--json", "/dev/null/a"], "/dev/null/a cannot be written: choose a"),
+        (["--src-file", "a", "--tgt-file", "b", "--json", "b"], "b is used twice"),
         (
             ["--src-file", "a", "--tgt-file", "b", "--out", "c"],
-            "only pictures of one sentence take --out: leave",
+            "statistics over a corpus do not use --out: omit --out, or use --src",
         ),
         (
             ["--src-file", "a", "--tgt-file", "b", "--role", "cross", "--layer", 1, "--heads", 1],
-            "only pictures of one sentence take --role, --layer, --heads: leave that out, or give",
+            "statistics over a corpus do not use --role, --layer, --heads: omit --role,",
         ),
     ],
     ids=ascii,

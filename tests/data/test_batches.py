@@ -1,4 +1,4 @@
-"""Every pair once an epoch, batches within their bounds and nearly full, order by (seed, epoch)."""
+"""Every epoch shows every pair once, in full batches; the order depends on seed and epoch only."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -23,7 +23,7 @@ from yakusu.data.pairs import Pairs, Part
 
 
 class Lengths:
-    """A side of a corpus of which the lengths alone are known; sentence i repeats the id i."""
+    """A side of a corpus with given lengths; sentence i repeats the id i."""
 
     def __init__(self, lengths: list[int]) -> None:
         self.lengths = np.array(lengths, dtype=np.int64)
@@ -56,7 +56,7 @@ CAPTIONS, NEWS = (2.6, 0.3), (3.0, 0.6)  # mean and deviation of the logarithm o
 
 
 def generated(n: int, shape: tuple[float, float] = CAPTIONS) -> Pairs:
-    """Log-normal source lengths, and targets that are longer or shorter by a sixth or so."""
+    """Log-normal source lengths, and target lengths that differ from these by about a sixth."""
     rng = np.random.default_rng(0)
     src = np.clip(rng.lognormal(*shape, n).round(), 1, 250)
     tgt = np.clip((src * rng.lognormal(0.05, 0.17, n)).round(), 1, 250)
@@ -72,7 +72,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1
 
 @settings(deadline=None)
 @given(LENGTHS, st.integers(1, 500), st.integers(1, 200), st.integers(0, 9), st.integers(0, 9))
-def test_every_pair_occurs_once_an_epoch(
+def test_every_pair_occurs_once_per_epoch(
     lengths: list[tuple[int, int]], step: int, batch: int, seed: int, epoch: int
 ) -> None:
     steps = epoch_steps(
@@ -84,7 +84,7 @@ def test_every_pair_occurs_once_an_epoch(
 
 @settings(deadline=None)
 @given(LENGTHS, st.integers(1, 200))
-def test_no_batch_is_above_its_budget_unless_it_is_a_single_pair(
+def test_only_a_batch_of_a_single_pair_exceeds_its_budget(
     lengths: list[tuple[int, int]], budget: int
 ) -> None:
     for batch in cut_by_length(np.arange(len(lengths)), corpus(lengths), budget):
@@ -92,23 +92,23 @@ def test_no_batch_is_above_its_budget_unless_it_is_a_single_pair(
         assert len(batch) == 1 or len(batch) * longest <= budget
 
 
-def test_a_pair_longer_than_the_budget_is_a_batch_by_itself() -> None:
+def test_a_pair_longer_than_the_budget_is_a_batch_of_its_own() -> None:
     batches = cut_by_length(np.arange(3), corpus([(50, 2), (3, 3), (3, 2)]), 8)
     assert [sorted(batch.tolist()) for batch in batches] == [[1, 2], [0]]
 
 
-def test_pairs_of_one_length_fill_their_batches_to_the_last_token() -> None:
+def test_pairs_of_one_length_fill_their_batches_exactly() -> None:
     batches = cut_by_length(np.arange(100), corpus([(8, 8)] * 100), 80)
     assert [len(batch) for batch in batches] == [10] * 10
 
 
-def test_pairs_of_equal_lengths_stay_in_the_order_given() -> None:
+def test_pairs_of_equal_lengths_keep_their_order() -> None:
     order = np.array([4, 1, 3, 0, 2])
     (batch,) = cut_by_length(order, corpus([(5, 5)] * 5), 100)
     assert batch.tolist() == order.tolist()
 
 
-def test_the_same_seed_and_epoch_give_the_same_order_and_others_another() -> None:
+def test_the_order_is_a_function_of_seed_and_epoch() -> None:
     pairs = generated(500)
 
     def order(seed: int, epoch: int) -> list[int]:
@@ -119,7 +119,7 @@ def test_the_same_seed_and_epoch_give_the_same_order_and_others_another() -> Non
     assert len({tuple(each) for each in orders}) == 9
 
 
-def test_pairs_meet_other_neighbours_in_another_epoch() -> None:
+def test_batches_of_two_epochs_contain_different_pairs() -> None:
     pairs = corpus([(8, 8)] * 64)
     one, other = (
         {
@@ -132,7 +132,7 @@ def test_pairs_meet_other_neighbours_in_another_epoch() -> None:
     assert not one & other
 
 
-def test_a_step_is_not_made_of_one_length() -> None:
+def test_the_batches_of_a_step_have_different_lengths() -> None:
     pairs = generated(5000)
     steps = epoch_steps(pairs, step_tokens=10_000, batch_tokens=1000, seed=1, epoch=0)
     means = [pairs.src.lengths[np.concatenate(step)].mean() for step in steps]
@@ -140,7 +140,7 @@ def test_a_step_is_not_made_of_one_length() -> None:
     assert np.std(means) < np.std(per_batch) / 2
 
 
-def test_steps_are_near_their_budget_and_none_is_a_remainder() -> None:
+def test_all_steps_are_close_to_their_budget() -> None:
     pairs = generated(20_000)
     steps = epoch_steps(pairs, step_tokens=25_000, batch_tokens=2500, seed=1, epoch=0)
     tokens = [
@@ -162,14 +162,14 @@ def test_a_step_smaller_than_a_batch_is_a_batch() -> None:
 
 
 @pytest.mark.parametrize(("shape", "least"), [(CAPTIONS, 0.98), (NEWS, 0.97)])
-def test_batches_of_a_large_corpus_are_nearly_full(
+def test_batches_of_a_large_corpus_have_little_padding(
     shape: tuple[float, float], least: float
 ) -> None:
     pairs = generated(100_000, shape)
     assert fullness(pairs, cut_by_length(np.arange(len(pairs)), pairs, 4096)) >= least
 
 
-def test_grouping_by_both_lengths_pads_less_than_by_one_and_far_less_than_none() -> None:
+def test_sorting_by_both_lengths_pads_less_than_by_source_length() -> None:
     pairs = generated(20_000, NEWS)
 
     def share(order: Indices) -> float:
@@ -180,50 +180,50 @@ def test_grouping_by_both_lengths_pads_less_than_by_one_and_far_less_than_none()
     assert unsorted < 0.4 < by_source < ours - 0.05
 
 
-def test_fullness_is_the_share_of_positions_that_hold_tokens() -> None:
+def test_fullness_is_the_share_of_positions_that_are_tokens() -> None:
     pairs = corpus([(2, 3), (4, 3)])
     assert fullness(pairs, [np.array([0, 1])]) == (2 + 4 + 3 + 3) / (2 * 4 + 2 * 3)
     assert fullness(pairs, [np.array([0]), np.array([1])]) == 1
 
 
-def test_padding_stands_at_the_right() -> None:
+def test_padding_is_on_the_right() -> None:
     assert pad([[5, 6, 0], [7, 0]], 9).tolist() == [[5, 6, 0], [7, 0, 9]]
 
 
-def test_padding_goes_up_to_a_multiple() -> None:
+def test_padding_extends_to_a_multiple() -> None:
     padded = pad([[1] * 17, [2]], 9, multiple=16)
     assert padded.shape == (2, 32)
     assert (padded[0] == 9).sum() == 15 and (padded[1] == 9).sum() == 31
     assert pad([[1] * 16], 9, multiple=16).shape == (1, 16)
 
 
-def test_ids_beyond_int16_survive_padding() -> None:
+def test_ids_above_int16_are_padded_unchanged() -> None:
     padded = pad([np.array([65_535], dtype=np.uint16), np.array([70_000], dtype=np.uint32)], 0)
     assert padded.dtype == torch.int64 and padded.tolist() == [[65_535], [70_000]]
 
 
-def test_collate_reads_the_pairs_named_and_pads_each_side_with_its_own() -> None:
+def test_collate_pads_each_side_with_its_own_pad_id() -> None:
     batch = collate(corpus([(1, 1), (2, 1), (1, 3)]), np.array([1, 2]), src_pad=98, tgt_pad=99)
     assert batch.src.tolist() == [[1, 1], [2, 98]]
     assert batch.tgt.tolist() == [[1, 99, 99], [2, 2, 2]]
 
 
-def test_a_batch_moves_as_a_whole() -> None:
+def test_both_sides_of_a_batch_move_to_the_device() -> None:
     batch = Batch(torch.ones(2, 3), torch.zeros(2, 2)).to(torch.device("meta"))
     assert batch.src.is_meta and batch.tgt.is_meta
 
 
-# ---- parts at their weights ----------------------------------------------------------------------
+# ---- weights of parts ----------------------------------------------------------------------------
 
 
-def test_one_part_is_seen_once_an_epoch() -> None:
+def test_a_part_of_weight_one_is_shown_once_per_epoch() -> None:
     for epoch in (0, 7):
         assert seen_in_epoch((Part(5, 1.0),), seed=1, epoch=epoch).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("weight", [0.04, 0.1, 0.5, 1.0, 1.7, 3.0])
 @pytest.mark.parametrize("n", [1, 3, 20])
-def test_a_part_is_seen_by_its_weight_and_all_its_pairs_alike(n: int, weight: float) -> None:
+def test_pairs_are_shown_according_to_the_weight_of_their_part(n: int, weight: float) -> None:
     parts = (Part(30, 1.0), Part(n, weight))
     shown = [seen_in_epoch(parts, seed=3, epoch=epoch) for epoch in range(100)]
     for numbers in shown:
@@ -235,7 +235,7 @@ def test_a_part_is_seen_by_its_weight_and_all_its_pairs_alike(n: int, weight: fl
     assert times[30:].max() - times[30:].min() <= 1
 
 
-def test_what_an_epoch_shows_follows_from_seed_and_epoch() -> None:
+def test_the_pairs_of_an_epoch_are_a_function_of_seed_and_epoch() -> None:
     parts = (Part(4, 1.0), Part(100, 0.5))
 
     def seen(seed: int, epoch: int) -> list[int]:

@@ -1,10 +1,10 @@
-"""Trees as sentences of brackets: the paper's example, round trips, and what is no tree."""
+"""Trees as target tokens: the paper's example, round trips and invalid trees."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.brackets import bracketed, flat, linearised, tree_words
+from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.errors import DataError
 
 # A tree over the words "w", as a line of text.
@@ -19,18 +19,18 @@ TREES = st.recursive(
 ).filter(lambda text: text != "(XX w)")
 
 
-def test_the_example_of_vinyals_et_al_with_its_tags() -> None:
+def test_linearisation_of_the_example_of_vinyals_et_al() -> None:
     # Figure 2 of Grammar as a Foreign Language: "John has a dog ."
     tree = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
     tokens = ["(S", "(NP", "NNP", ")NP", "(VP", "VBZ", "(NP", "DT", "NN", ")NP", ")VP", ".", ")S"]
-    assert linearised(tree) == tokens
-    assert bracketed(tokens, ["John", "has", "a", "dog", "."]) == tree
+    assert linearise(tree) == tokens
+    assert delinearise(tokens, ["John", "has", "a", "dog", "."]) == tree
 
 
 @given(TREES)
-def test_a_tree_comes_back_from_its_tokens(tree: str) -> None:
-    tokens = linearised(tree)
-    assert bracketed(tokens, ["w"] * tokens.count("XX")) == tree
+def test_delinearise_inverts_linearise(tree: str) -> None:
+    tokens = linearise(tree)
+    assert delinearise(tokens, ["w"] * tokens.count("XX")) == tree
 
 
 @pytest.mark.parametrize(
@@ -38,26 +38,26 @@ def test_a_tree_comes_back_from_its_tokens(tree: str) -> None:
     [
         "",
         "XX XX",
-        "(S XX XX",  # without its end
-        "(S XX XX )NP",  # another label
-        "(S XX )S",  # a word too few
-        "(S XX XX XX )S",  # a word too many
+        "(S XX XX",  # no end
+        "(S XX XX )NP",  # different label
+        "(S XX )S",  # one word too few
+        "(S XX XX XX )S",  # one word too many
         "(S (NP )NP XX XX )S",  # an empty constituent
         "(S XX XX )S )S",
         "(S XX )S (S XX )S",  # two trees
     ],
 )
-def test_tokens_that_are_no_tree_are_refused(tokens: str) -> None:
-    with pytest.raises(DataError, match="is no tree over 2 words"):
-        bracketed(tokens.split(), ["a", "b"])
+def test_tokens_that_are_not_a_tree_are_rejected(tokens: str) -> None:
+    with pytest.raises(DataError, match="is not a tree over 2 words"):
+        delinearise(tokens.split(), ["a", "b"])
 
 
-def test_a_flat_tree_holds_all_words() -> None:
-    assert flat(["a", "b"]) == "(TOP (XX a) (XX b))"
-    assert flat([]) == ""
+def test_a_flat_tree_contains_all_words() -> None:
+    assert flat_tree(["a", "b"]) == "(TOP (XX a) (XX b))"
+    assert flat_tree([]) == ""
 
 
-def test_brackets_in_words_are_written_as_in_trees() -> None:
+def test_brackets_in_words_are_escaped_as_in_trees() -> None:
     assert tree_words("  all (or  none) ") == ["all", "-LRB-or", "none-RRB-"]
 
 
@@ -74,10 +74,24 @@ def test_brackets_in_words_are_written_as_in_trees() -> None:
         "foo (S (NN x))",
         "(S (NN x)) bar",
         "(S (NN x)) (S (NN y))",
-        "(NN x)",  # a tag alone
+        "(NN x)",  # a single tag
         "(S )",
     ],
 )
-def test_a_line_that_is_no_tree_is_refused(line: str) -> None:
-    with pytest.raises(DataError, match="is no tree: close each bracket once"):
-        linearised(line)
+def test_a_line_that_is_not_a_tree_is_rejected(line: str) -> None:
+    with pytest.raises(DataError, match="is not a tree: close each bracket once"):
+        linearise(line)
+
+
+@pytest.mark.parametrize(
+    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
+)
+def test_trees_are_recognised_by_their_beginning(tree: str) -> None:
+    assert begins_as_tree(tree)
+
+
+@pytest.mark.parametrize(
+    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
+)
+def test_sentences_in_brackets_are_not_trees(words: str) -> None:
+    assert not begins_as_tree(words)

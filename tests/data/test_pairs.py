@@ -1,5 +1,6 @@
-"""Binarised pairs are the tokenizer's ids, whatever the number of workers; drops are counted."""
+"""Binarised pairs are the ids of the tokenizer for any number of workers; data.json is typed."""
 
+import json
 import random
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 from yakusu.data.corpus import Corpus
-from yakusu.data.pairs import Pairs, binarise, chosen_pairs, dtype_for, sift
-from yakusu.data.text import FilterConfig, FilterReport, Pair
+from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
+from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
+from yakusu.data.text import Pair
 from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
-from yakusu.errors import DataError, RunError
-from yakusu.folder import write_json
+from yakusu.errors import RunError
 from yakusu.progress import Silent
 
 EVERYTHING = FilterConfig(max_tokens=10**6, max_ratio=10**6)
@@ -65,8 +66,7 @@ def binarised(
         progress=Silent(),
         workers=workers,
     )
-    write_json(folder / "data.json", {"dtype": dtype_for(tokenizer.src_vocab_size)})
-    opened = Pairs.open(folder, "train")
+    opened = Pairs.map(folder / "train", dtype_for(tokenizer.src_vocab_size))
     assert n == len(opened) == report.kept
     return opened, report
 
@@ -78,9 +78,7 @@ def corpus(folder: Path, pairs: list[Pair]) -> Corpus:
     return Corpus(src=str(files["src"]), tgt=str(files["tgt"]))
 
 
-def test_pairs_come_back_as_exactly_the_tokenizers_ids(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_binarised_pairs_are_the_ids_of_the_tokenizer(tokenizer: Tokenizer, tmp_path: Path) -> None:
     pairs, _ = binarised(PAIRS, tmp_path, tokenizer)
     src, tgt = zip(*PAIRS, strict=True)
     assert [pairs.src[i].tolist() for i in range(len(pairs))] == tokenizer.encode_source(src)
@@ -89,11 +87,13 @@ def test_pairs_come_back_as_exactly_the_tokenizers_ids(
     assert {int(pairs.tgt[i][-1]) for i in range(len(pairs))} == {EOS}
 
 
-@pytest.mark.slow
-def test_one_worker_and_two_write_the_same_bytes(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    pairs = PAIRS * 90  # 36,000: above 4 windows of 8,192, from where on workers are used
-    pairs[20_000] = ("abc", "")  # the counts come from the workers too
-    pairs[35_000] = ("abc " * 99, "v")
+def test_one_worker_and_two_write_the_same_bytes(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.pairs._WINDOW", 512)
+    pairs = PAIRS * 6  # 2,400: workers are used from 4 windows on
+    pairs[1_300] = ("abc", "")  # workers count what they drop
+    pairs[2_300] = ("abc " * 99, "v")
     filters = FilterConfig(max_tokens=10**6, max_ratio=50)
     reports = []
     for workers in (1, 2):
@@ -106,10 +106,10 @@ def test_one_worker_and_two_write_the_same_bytes(tokenizer: Tokenizer, tmp_path:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
     assert reports[0] == reports[1]
     assert reports[0]["empty"] == reports[0]["ratio"] == 1
-    assert reports[0]["kept"] == 35_998
+    assert reports[0]["kept"] == 2_398
 
 
-def test_ids_take_two_bytes_up_to_65536_tokens_and_four_above() -> None:
+def test_ids_have_two_bytes_up_to_65536_tokens() -> None:
     assert [dtype_for(n) for n in (16, 65_535, 65_536, 65_537)] == ["<u2", "<u2", "<u2", "<u4"]
     assert np.iinfo(dtype_for(65_536)).max == 65_535  # pad, the largest id, fits
 
@@ -128,7 +128,7 @@ class HugeVocabulary(Tokenizer):
     encode_target = encode_source
 
 
-def test_ids_above_65535_survive(tmp_path: Path) -> None:
+def test_ids_above_65535_are_stored_unchanged(tmp_path: Path) -> None:
     pairs, _ = binarised([("a bb", "ccc")], tmp_path, HugeVocabulary())
     assert pairs.src[0].dtype == np.uint32
     assert (pairs.src[0].tolist(), pairs.tgt[0].tolist()) == ([70_001, 70_002, 0], [70_003, 0])
@@ -151,10 +151,10 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
     ]
     filters, report = FilterConfig(max_tokens=6, max_ratio=3), FilterReport()
     text = corpus(tmp_path, lines)
-    keep = sift(text, filters, report, Silent())
-    assert keep.tolist() == [True] + [False] * 6 + [True] * 5
+    selection = filter_corpus(text, filters, report, Silent())
+    assert selection.mask.tolist() == [True] + [False] * 6 + [True] * 5
     binarise(
-        chosen_pairs(text, keep),
+        selection.pairs(),
         tmp_path / "train",
         tokenizer=letters,
         filters=filters,
@@ -171,73 +171,89 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
         "ratio": 1,
         "kept": 4,
     }
-    write_json(tmp_path / "data.json", {"dtype": "<u2"})
-    pairs = Pairs.open(tmp_path, "train")
+    pairs = Pairs.map(tmp_path / "train", "<u2")
     kept = [letters.decode_target([pairs.tgt[i].tolist()])[0] for i in range(len(pairs))]
     assert kept == ["c d", "d c", "a b c d e", "a b c"]
 
 
-def test_duplicates_and_identical_pairs_stay_where_the_filters_allow(tmp_path: Path) -> None:
-    text = corpus(tmp_path, [("a", "a"), ("a", "a"), ("b", "c"), ("b", "c"), ("b", "")])
-    filters, report = FilterConfig(drop_duplicates=False, drop_identical=False), FilterReport()
-    assert sift(text, filters, report, Silent()).tolist() == [True] * 4 + [False]
-    assert (report.read, report.kept) == (5, 4)
-
-
-def test_only_chosen_pairs_come_and_in_order(tmp_path: Path) -> None:
-    text = corpus(tmp_path, PAIRS[:5])
-    keep = np.array([True, False, False, True, True])
-    assert list(chosen_pairs(text, keep)) == [(1, PAIRS[0]), (4, PAIRS[3]), (5, PAIRS[4])]
-
-
-@pytest.mark.parametrize("n", [3, 7])
-def test_a_corpus_that_changed_between_two_readings_is_noticed(n: int, tmp_path: Path) -> None:
-    text = corpus(tmp_path, PAIRS[:5])
-    keep = sift(text, EVERYTHING, FilterReport(), Silent())
-    corpus(tmp_path, PAIRS[:n])
-    with pytest.raises(DataError) as error:
-        list(chosen_pairs(text, keep))
-    assert str(error.value) == (
-        f"{text.src} and {text.tgt} changed while being read: run 'yakusu prepare' again"
-    )
-
-
-def test_tokens_that_are_cut_off_or_missing_are_told(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_truncated_or_missing_tokens_are_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
     binarised(PAIRS[:20], tmp_path, tokenizer)
     path = tmp_path / "train.tgt.tokens"
     path.write_bytes(path.read_bytes()[:-2])
-    remedies = []
+    fixes = []
     for _ in range(2):
         with pytest.raises(RunError) as error:
-            Pairs.open(tmp_path, "train")
-        remedies.append(str(error.value))
+            Pairs.map(tmp_path / "train", "<u2")
+        fixes.append(str(error.value))
         path.unlink(missing_ok=True)
-    assert remedies == [f"{path} is missing or cut off: run 'yakusu prepare' again"] * 2
+    assert fixes == [f"{path} is missing or truncated: run 'yakusu prepare' again"] * 2
 
 
-def test_missing_offsets_and_a_missing_or_broken_data_json_are_told(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_missing_offsets_are_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
     binarised(PAIRS[:20], tmp_path, tokenizer)
     with pytest.raises(RunError) as error:
-        Pairs.open(tmp_path, "dev")
+        Pairs.map(tmp_path / "dev", "<u2")
     offsets = tmp_path / "dev.src.offsets"
     assert str(error.value) == f"{offsets} is missing: run 'yakusu prepare' again"
-    for content in ("{", "{}"):
-        (tmp_path / "data.json").write_text(content)
-        with pytest.raises(
-            RunError, match=r"data\.json is missing or broken: run 'yakusu prepare'"
-        ):
-            Pairs.open(tmp_path, "train")
 
 
-def test_no_pairs_at_all_are_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Path) -> None:
+# ---- data.json
+
+
+FACTS = DataFacts(
+    dtype="<u2",
+    n_train=3,
+    n_dev=1,
+    report={"read": 5, "empty": 1, "kept": 4},
+    inputs={"train.src": "ab12"},
+    parts={"train": (Part(2, 1.0), Part(1, 0.5))},
+    fullness=0.9,
+)
+
+
+def test_facts_are_read_as_written(tmp_path: Path) -> None:
+    FACTS.write(tmp_path)
+    assert DataFacts.read(tmp_path) == FACTS
+    assert list(json.loads((tmp_path / "data.json").read_text()))[:2] == ["version", "dtype"]
+
+
+def test_facts_without_version_and_parts_are_version_1(tmp_path: Path) -> None:
+    old = FACTS.model_dump(mode="json", exclude={"version", "parts", "trees"})
+    (tmp_path / "data.json").write_text(json.dumps(old))
+    facts = DataFacts.read(tmp_path)
+    assert (facts.version, facts.parts, facts.trees) == (1, None, {})
+
+
+def test_facts_of_the_first_release_are_read() -> None:
+    facts = DataFacts.read(Path(__file__).parents[1] / "fixtures/format-1/interrupted/data")
+    assert (facts.version, facts.n_train, facts.n_dev) == (1, 570, 30)
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", '{"dtype": "<u8"}'])
+def test_corrupted_facts_are_reported(content: str, tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text(content)
+    with pytest.raises(RunError, match=r"data\.json is missing or corrupted: run 'yakusu prepare'"):
+        Pairs.open(tmp_path, "train")
+
+
+def test_facts_of_a_later_version_are_reported(tmp_path: Path) -> None:
+    FACTS.model_copy(update={"version": 2}).write(tmp_path)
+    with pytest.raises(RunError, match=r"data\.json has version 2, this yakusu reads 1: update"):
+        DataFacts.read(tmp_path)
+
+
+# ---- streaming
+
+
+def test_binarising_no_pairs_gives_an_empty_corpus(tokenizer: Tokenizer, tmp_path: Path) -> None:
     pairs, _ = binarised([], tmp_path, tokenizer)
     assert len(pairs) == 0 and pairs.src.lengths.tolist() == []
 
 
-def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Memory stays flat: no more than a few windows are read ahead of what is written."""
+def test_memory_is_limited_to_a_few_windows(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.data.pairs._WINDOW", 512)
     ahead = []
 
     class Watch(Silent):
@@ -252,7 +268,7 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
     watch = Watch()
 
     def stream() -> Iterator[Pair]:
-        for n in range(50_000):
+        for n in range(4_000):
             ahead.append(n - watch.written)
             yield PAIRS[n % len(PAIRS)]
 
@@ -265,5 +281,5 @@ def test_pairs_are_taken_as_they_are_needed(tokenizer: Tokenizer, tmp_path: Path
         total=1,  # so that no processes start
         progress=watch,
     )
-    assert watch.written == 50_000
-    assert max(ahead) <= 4 * 8192
+    assert watch.written == 4_000
+    assert max(ahead) <= 4 * 512

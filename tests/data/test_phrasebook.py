@@ -1,5 +1,6 @@
-"""What the phrasebook says, word for word, and what its test part really holds out."""
+"""Phrasebook sentences word for word, and which values its dev and test sets hold out."""
 
+import functools
 import hashlib
 import os
 import re
@@ -17,12 +18,12 @@ import pytest
 pytest.importorskip("babel")
 pytest.importorskip("num2words")
 
-from yakusu import phrasebook as pb
+from yakusu.data import phrasebook as pb
 from yakusu.errors import DataError
 
 TARGETS = ("de", "fr", "ja", "ko")
 
-# Read off the English sentences, so that the oracle shares no code with the generator.
+# Found in the English sentences, so that the tests share no code with the generator.
 DATE = r"\d{1,2} [A-Z][a-z]+ 20\d\d"
 QUANTITIES = {
     "date": DATE,
@@ -41,21 +42,28 @@ def frame(start: str) -> dict[str, str]:
     return found
 
 
-def say(start: str, **values: object) -> dict[str, str]:
-    return {lang: pb._say(frame(start), values, lang) for lang in pb.LOCALES}
+def filled(start: str, **values: object) -> dict[str, str]:
+    return {lang: pb._fill(frame(start), values, lang) for lang in pb.LOCALES}
 
 
-@pytest.fixture(scope="module")
+@functools.cache
+def generated(target: str = "ja", n_pairs: int = 1000, seed: int = 1) -> pb.Phrasebook:
+    """A phrasebook, generated once for all tests."""
+    return pb.phrasebook(target, n_pairs=n_pairs, seed=seed)
+
+
+@pytest.fixture
 def book() -> pb.Phrasebook:
-    return pb.phrasebook()
+    """The phrasebook of the demo."""
+    return generated(n_pairs=12000)
 
 
 @pytest.fixture(scope="module")
 def names() -> list[str]:
-    """The English names of all words, longest first so that no name hides in another."""
+    """English names of all words, longest first, because a name may contain another one."""
     codes = {"country": pb.COUNTRIES, "language": pb.LANGUAGES, "currency": pb.CURRENCIES}
-    said = [pb.SLOTS[kind].say(code, "en_GB") for kind in codes for code in codes[kind].split()]
-    return sorted(said, key=len, reverse=True)
+    found = [pb.SLOTS[kind].format(code, "en_GB") for kind in codes for code in codes[kind].split()]
+    return sorted(found, key=len, reverse=True)
 
 
 def quantities(pairs: list[pb.Pair]) -> set[tuple[str, str]]:
@@ -73,8 +81,8 @@ def word_pairs(pairs: list[pb.Pair], names: list[str]) -> set[frozenset[str]]:
     return {words for words in found if len(words) == 2}
 
 
-def test_a_date_and_a_time_are_said_as_each_language_writes_them() -> None:
-    assert say("The train leaves", date=date(2027, 3, 3), time=time(14, 5)) == {
+def test_dates_and_times_follow_each_language() -> None:
+    assert filled("The train leaves", date=date(2027, 3, 3), time=time(14, 5)) == {
         "en": "The train leaves on 3 March 2027 at 14:05.",
         "ja": "電車は2027年3月3日の14時5分に出発します。",
         "de": "Der Zug fährt am 3. März 2027 um 14:05 Uhr ab.",
@@ -83,8 +91,8 @@ def test_a_date_and_a_time_are_said_as_each_language_writes_them() -> None:
     }
 
 
-def test_a_price_has_the_decimal_sign_of_its_language_and_no_space_in_japanese() -> None:
-    assert say("The ticket", price=(Decimal("45.50"), "CHF")) == {
+def test_prices_use_the_decimal_sign_of_the_language() -> None:
+    assert filled("The ticket", price=(Decimal("45.50"), "CHF")) == {
         "en": "The ticket costs 45.50 Swiss francs.",
         "ja": "切符は45.50スイスフランです。",
         "de": "Die Fahrkarte kostet 45,50 Schweizer Franken.",
@@ -93,8 +101,8 @@ def test_a_price_has_the_decimal_sign_of_its_language_and_no_space_in_japanese()
     }
 
 
-def test_a_number_is_spelled_in_both_languages() -> None:
-    assert say("The answer", spelled=2380) == {
+def test_numbers_are_spelled_out_in_each_language() -> None:
+    assert filled("The answer", spelled=2380) == {
         "en": "The answer is two thousand, three hundred and eighty.",
         "ja": "答えは二千三百八十です。",
         "de": "Die Antwort ist zweitausenddreihundertachtzig.",
@@ -103,24 +111,24 @@ def test_a_number_is_spelled_in_both_languages() -> None:
     }
 
 
-def test_large_numbers_are_grouped_with_plain_spaces_in_french() -> None:
-    said = {lang: pb._say(frame("{count}"), {"count": 4321}, lang) for lang in pb.LOCALES}
-    assert said["en"] == "4,321 people live in this village."
-    assert said["de"] == "In diesem Dorf leben 4.321 Menschen."
-    assert said["fr"] == "Ce village compte 4 321 habitants."
+def test_large_numbers_use_the_separator_of_the_language() -> None:
+    sentences = {lang: pb._fill(frame("{count}"), {"count": 4321}, lang) for lang in pb.LOCALES}
+    assert sentences["en"] == "4,321 people live in this village."
+    assert sentences["de"] == "In diesem Dorf leben 4.321 Menschen."
+    assert sentences["fr"] == "Ce village compte 4 321 habitants."
 
 
-def test_a_measure_has_its_unit_in_words() -> None:
-    said = say("It is", temperature=Decimal("12.1"))
-    assert said["en"] == "It is 12.1 degrees Celsius outside."
-    assert said["ja"] == "外の気温は摂氏12.1度です。"
-    assert said["fr"] == "Dehors, il fait 12,1 degrés Celsius."
+def test_measures_have_their_unit_in_words() -> None:
+    sentences = filled("It is", temperature=Decimal("12.1"))
+    assert sentences["en"] == "It is 12.1 degrees Celsius outside."
+    assert sentences["ja"] == "外の気温は摂氏12.1度です。"
+    assert sentences["fr"] == "Dehors, il fait 12,1 degrés Celsius."
 
 
 @pytest.mark.parametrize("month", range(1, 13))
-def test_the_first_of_every_french_month_is_an_ordinal_and_no_other_day(month: int) -> None:
+def test_french_uses_an_ordinal_only_for_the_first_of_a_month(month: int) -> None:
     def birthday(day: int) -> str:
-        return say("My birthday", day=date(2024, month, day))["fr"]
+        return filled("My birthday", day=date(2024, month, day))["fr"]
 
     assert birthday(1).startswith("Mon anniversaire est le 1er ")
     assert birthday(1).replace("1er", "2") == birthday(2)
@@ -131,29 +139,27 @@ def test_the_first_of_every_french_month_is_an_ordinal_and_no_other_day(month: i
     ("currency", "particle"),
     [("CHF", "프랑을"), ("EUR", "유로를"), ("USD", "달러를"), ("BRL", "레알을")],
 )
-def test_the_korean_object_particle_follows_the_final_consonant(
+def test_korean_object_particle_depends_on_the_final_consonant(
     currency: str, particle: str
 ) -> None:
-    said = say("On {date}", date=date(2027, 3, 3), price=(Decimal("45.50"), currency))
-    assert said["ko"].endswith(f"{particle} 지불했습니다.")
+    sentences = filled("On {date}", date=date(2027, 3, 3), price=(Decimal("45.50"), currency))
+    assert sentences["ko"].endswith(f"{particle} 지불했습니다.")
 
 
 @pytest.mark.parametrize(("country", "particle"), [("JP", '"일본"은 '), ("FR", '"프랑스"는 ')])
-def test_the_korean_topic_particle_looks_through_a_quotation_mark(
-    country: str, particle: str
-) -> None:
-    said = say('How do you say "{country}"', country=country, language="en")["ko"]
-    assert said == f"{particle}영어로 뭐라고 합니까?"
+def test_korean_topic_particle_ignores_a_quotation_mark(country: str, particle: str) -> None:
+    sentence = filled('How do you say "{country}"', country=country, language="en")["ko"]
+    assert sentence == f"{particle}영어로 뭐라고 합니까?"
 
 
-def test_every_korean_language_ends_in_a_vowel_as_the_frames_with_ro_and_na_require() -> None:
-    said = [pb.SLOTS["language"].say(code, "ko") for code in pb.LANGUAGES.split()]
-    assert {name[-1] for name in said} == {"어"}
+def test_all_korean_language_names_end_in_a_vowel() -> None:
+    names = [pb.SLOTS["language"].format(code, "ko") for code in pb.LANGUAGES.split()]
+    assert {name[-1] for name in names} == {"어"}
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_frame_is_filled_and_leaves_no_mark_behind(target: str) -> None:
-    book = pb.phrasebook(target, n_pairs=1000)
+def test_sentences_contain_no_markup_of_frames(target: str) -> None:
+    book = generated(target)
     sentences = [side for pair in book.train + book.dev + book.test for side in pair]
     assert len(pb.FRAMES) == 25
     for sentence in sentences:
@@ -170,18 +176,18 @@ def test_every_frame_has_the_same_slots_in_all_languages() -> None:
 
 @pytest.mark.parametrize("kind", ["country", "language", "currency"])
 @pytest.mark.parametrize("lang", pb.LOCALES)
-def test_no_two_words_of_a_kind_share_a_name(kind: str, lang: str) -> None:
+def test_names_of_a_kind_are_distinct(kind: str, lang: str) -> None:
     codes = {"country": pb.COUNTRIES, "language": pb.LANGUAGES, "currency": pb.CURRENCIES}[kind]
-    said = [pb.SLOTS[kind].say(code, pb.LOCALES[lang]) for code in codes.split()]
-    assert len(set(said)) == len(said) > 15
-    assert not [name for name in said if re.search(r"[()\d]| - ", name)]
+    names = [pb.SLOTS[kind].format(code, pb.LOCALES[lang]) for code in codes.split()]
+    assert len(set(names)) == len(names) > 15
+    assert not [name for name in names if re.search(r"[()\d]| - ", name)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_book_has_the_sizes_asked_for_and_no_pair_twice(target: str) -> None:
-    book = pb.phrasebook(target, n_pairs=2000)
+def test_sets_have_the_requested_sizes_and_no_duplicates(target: str) -> None:
+    book = generated(target)
     pairs = book.train + book.dev + book.test
-    assert (len(book.train), len(book.dev), len(book.test)) == (2000, 200, 200)
+    assert (len(book.train), len(book.dev), len(book.test)) == (1000, 200, 200)
     assert len({source for source, _ in pairs}) == len(set(pairs)) == len(pairs)
 
 
@@ -200,7 +206,7 @@ def test_dev_and_test_share_no_quantity_and_no_pair_of_words(
 
 
 @pytest.mark.parametrize("part", ["dev", "test"])
-def test_no_held_out_pair_of_words_is_in_train_in_either_order(
+def test_no_held_out_pair_of_words_is_in_train(
     book: pb.Phrasebook, names: list[str], part: str
 ) -> None:
     held_out = word_pairs(getattr(book, part), names)
@@ -208,18 +214,18 @@ def test_no_held_out_pair_of_words_is_in_train_in_either_order(
     assert not held_out & word_pairs(book.train, names)
 
 
-def test_a_number_in_digits_and_in_words_belongs_to_one_part() -> None:
+def test_a_number_in_digits_and_in_words_is_in_one_set() -> None:
     for number in range(2, 1000):
-        owners = [pb._owners({slot: number}) for slot in ("number", "count", "spelled")]
-        assert owners[0] == owners[1] == owners[2]
+        sets = [pb._sets_of({slot: number}) for slot in ("number", "count", "spelled")]
+        assert sets[0] == sets[1] == sets[2]
 
 
 @pytest.mark.parametrize("part", ["dev", "test"])
 @pytest.mark.parametrize("n_pairs", [1000, 12000])
-def test_every_digit_word_and_name_of_a_held_out_sentence_is_in_train(
+def test_train_has_all_digits_words_and_names_of_held_out_sentences(
     names: list[str], part: str, n_pairs: int
 ) -> None:
-    book = pb.phrasebook(n_pairs=n_pairs)
+    book = generated(n_pairs=n_pairs)
     train = " ".join(source for source, _ in book.train)
     words = set(re.findall(r"[A-Za-zé]+|\d", train))
     for source, _ in getattr(book, part):
@@ -228,19 +234,19 @@ def test_every_digit_word_and_name_of_a_held_out_sentence_is_in_train(
             assert name not in source or name in train, name
 
 
-def test_the_part_of_a_value_depends_on_neither_seed_nor_target() -> None:
-    first, second = pb.phrasebook("de", n_pairs=3000), pb.phrasebook("ko", n_pairs=3000, seed=2)
+def test_the_set_of_a_value_is_independent_of_seed_and_target() -> None:
+    first, second = generated("de"), generated("ko", seed=7)
     assert first.train != second.train
     assert not quantities(first.train) & quantities(second.test)
     assert not quantities(second.train) & quantities(first.test)
 
 
-def test_the_same_arguments_give_the_same_bytes_in_another_process() -> None:
+def test_another_process_generates_the_same_bytes() -> None:
     program = (
         "import hashlib; from yakusu.data.phrasebook import phrasebook; "
         "print(hashlib.sha256(repr(phrasebook('ko', n_pairs=1000, seed=7)).encode()).hexdigest())"
     )
-    here = hashlib.sha256(repr(pb.phrasebook("ko", n_pairs=1000, seed=7)).encode()).hexdigest()
+    here = hashlib.sha256(repr(generated("ko", seed=7)).encode()).hexdigest()
     for hash_seed in ("1", "2"):
         environment = {
             **os.environ,
@@ -258,25 +264,25 @@ def test_the_same_arguments_give_the_same_bytes_in_another_process() -> None:
         assert run.stdout.strip() == here
 
 
-def test_another_seed_gives_other_sentences() -> None:
-    first, second = (pb.phrasebook(n_pairs=1000, seed=seed) for seed in (1, 2))
+def test_another_seed_generates_other_sentences() -> None:
+    first, second = (generated(seed=seed) for seed in (1, 2))
     assert len(set(first.train) & set(second.train)) < 200
 
 
-def test_all_frames_are_used_equally_while_they_last() -> None:
+def test_frames_are_used_in_turn() -> None:
     pairs = islice(pb._sentences("train", "ja", Random(1)), 10 * len(pb.FRAMES))
     trains = [source for (source, _), _ in pairs if source.startswith("The train leaves")]
     assert len(trains) == 10
 
 
-def test_a_spent_frame_is_left_to_the_others(book: pb.Phrasebook) -> None:
+def test_an_exhausted_frame_is_skipped(book: pb.Phrasebook) -> None:
     birthdays = [source for source, _ in book.train if source.startswith("My birthday")]
     assert 200 < len(birthdays) < 12000 / len(pb.FRAMES)
     assert len(book.train) == 12000
 
 
-def test_written_files_hold_the_pairs_line_by_line(tmp_path: Path) -> None:
-    book = pb.phrasebook("de", n_pairs=1000)
+def test_written_files_contain_the_pairs_line_by_line(tmp_path: Path) -> None:
+    book = generated("de")
     paths = pb.write(book, tmp_path / "new" / "book")
     assert sorted(paths) == ["dev.de", "dev.en", "test.de", "test.en", "train.de", "train.en"]
     for part in ("train", "dev", "test"):
@@ -288,12 +294,12 @@ def test_written_files_hold_the_pairs_line_by_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["xx", "en", ""])
-def test_an_unknown_language_is_named_beside_those_there_are(target: str) -> None:
+def test_an_unknown_language_is_rejected_with_the_known_ones(target: str) -> None:
     with pytest.raises(DataError, match=rf"{target!r}: choose one of de, fr, ja, ko"):
         pb.phrasebook(target)
 
 
 @pytest.mark.parametrize("n_pairs", [0, 999, 100_001])
-def test_a_size_out_of_range_is_named_beside_the_range(n_pairs: int) -> None:
-    with pytest.raises(DataError, match=f"n_pairs is {n_pairs}: ask for 1000 to 100000"):
+def test_a_size_out_of_range_is_rejected_with_the_range(n_pairs: int) -> None:
+    with pytest.raises(DataError, match=f"n_pairs is {n_pairs}: set it to 1000 to 100000"):
         pb.phrasebook(n_pairs=n_pairs)

@@ -1,4 +1,4 @@
-"""Sentences <-> ids: the reserved ids, round trips, and vocabularies that a corpus cannot fill."""
+"""Sentences <-> ids: reserved ids, round trips, and vocabulary sizes that do not fit a corpus."""
 
 import random
 import re
@@ -34,7 +34,7 @@ def sentences(n: int = 300, seed: int = 3) -> tuple[list[str], list[str]]:
 
 SRC, TGT = sentences()
 SIZE = 52
-SIDE_SIZE = 34  # of one of two vocabularies
+SIDE_SIZE = 34  # of each separate vocabulary
 
 
 def trained(**config: object) -> Tokenizer:
@@ -53,7 +53,7 @@ def separate(request: pytest.FixtureRequest) -> Tokenizer:
     return trained(kind=request.param, joint=False, vocab_size=SIDE_SIZE)
 
 
-def test_eos_is_0_and_unk_is_1_and_there_is_no_bos(joint: Tokenizer) -> None:
+def test_eos_is_0_unk_is_1_and_bos_does_not_exist(joint: Tokenizer) -> None:
     assert (EOS, UNK) == (0, 1)
     pieces = joint.target_pieces(range(joint.tgt_vocab_size - 1))
     assert pieces[:2] == ["</s>", "<unk>"]
@@ -61,40 +61,40 @@ def test_eos_is_0_and_unk_is_1_and_there_is_no_bos(joint: Tokenizer) -> None:
     assert len(set(pieces)) == len(pieces) == SIZE - 1
 
 
-def test_the_vocabulary_has_the_size_asked_for_with_pad_as_its_last_id(joint: Tokenizer) -> None:
+def test_the_vocabulary_has_the_requested_size_including_pad(joint: Tokenizer) -> None:
     assert joint.src_vocab_size == joint.tgt_vocab_size == SIZE
     ids = [i for line in joint.encode_source(SRC) + joint.encode_target(TGT) for i in line]
     assert min(ids) == EOS and max(ids) <= SIZE - 2
 
 
-def test_every_sentence_ends_in_eos_and_has_it_nowhere_else(joint: Tokenizer) -> None:
+def test_every_sentence_has_one_eos_at_its_end(joint: Tokenizer) -> None:
     for ids in joint.encode_source([*SRC, "", " "]):
         assert ids[-1] == EOS and EOS not in ids[:-1]
     assert joint.encode_source(["", " "]) == [[EOS], [EOS]]
 
 
-def test_written_reserved_pieces_are_text_and_not_the_reserved_ids(joint: Tokenizer) -> None:
+def test_the_text_of_reserved_pieces_has_no_reserved_ids(joint: Tokenizer) -> None:
     (ids,) = joint.encode_source(["</s> the <pad>"])
     assert EOS not in ids[:-1]
 
 
-def test_clean_sentences_come_back_as_they_were(joint: Tokenizer, separate: Tokenizer) -> None:
+def test_decoding_inverts_encoding(joint: Tokenizer, separate: Tokenizer) -> None:
     assert joint.decode_target(joint.encode_target(TGT)) == TGT
     assert joint.decode_target(joint.encode_source(SRC)) == SRC  # one vocabulary for both
     assert separate.decode_target(separate.encode_target(TGT)) == TGT
 
 
-def test_pieces_spell_the_sentence(joint: Tokenizer) -> None:
+def test_pieces_concatenate_to_the_sentence(joint: Tokenizer) -> None:
     (ids,) = joint.encode_target(TGT[:1])
     assert "".join(joint.target_pieces(ids[:-1])).replace("▁", " ").strip() == TGT[0]
 
 
-def test_a_character_never_seen_is_unk(joint: Tokenizer) -> None:
+def test_an_unknown_character_is_unk(joint: Tokenizer) -> None:
     assert UNK in joint.encode_source(["the 猫"])[0]
     assert not any(UNK in ids for ids in joint.encode_source(SRC))
 
 
-def test_separate_vocabularies_know_their_own_side_only(separate: Tokenizer) -> None:
+def test_separate_vocabularies_know_only_their_own_side(separate: Tokenizer) -> None:
     assert not separate.joint
     assert (separate.src_vocab_size, separate.tgt_vocab_size) == (SIDE_SIZE, SIDE_SIZE)
     assert UNK in separate.encode_source(["Fähre"])[0]
@@ -102,7 +102,7 @@ def test_separate_vocabularies_know_their_own_side_only(separate: Tokenizer) -> 
     assert separate.encode_source(SRC) != separate.encode_target(SRC)
 
 
-def test_text_is_brought_to_nfkc_unless_it_is_to_stay() -> None:
+def test_text_is_normalised_to_nfkc_by_default() -> None:
     wide = "ｔｈｅ ferry"
     folded, kept = trained(), trained(normalization="identity")
     assert folded.encode_source([wide]) == folded.encode_source(
@@ -111,7 +111,7 @@ def test_text_is_brought_to_nfkc_unless_it_is_to_stay() -> None:
     assert UNK in kept.encode_source([wide])[0]
 
 
-def test_case_is_folded_on_request() -> None:
+def test_case_folding_is_optional() -> None:
     lower = trained(normalization="nmt_nfkc_cf")
     assert lower.encode_target(["DIE FÄHRE"]) == lower.encode_target(["die fähre"])
     assert lower.decode_target(lower.encode_target(["Die Fähre"])) == ["die fähre"]
@@ -119,19 +119,19 @@ def test_case_is_folded_on_request() -> None:
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 @pytest.mark.parametrize(("together", "side"), [(True, "joint"), (False, "source")])
-def test_a_vocabulary_too_large_is_told_with_the_largest_and_that_one_works(
+def test_a_vocabulary_too_large_is_reported_with_the_largest_size(
     kind: str, together: bool, side: str
 ) -> None:
     with pytest.raises(DataError) as error:
         trained(kind=kind, joint=together, vocab_size=20_000)
     found = re.fullmatch(
-        rf"the {side} corpus allows no vocabulary of 20,000 tokens: "
+        rf"the {side} corpus is too small for a vocabulary of 20,000 tokens: "
         r"add --set tokenizer.vocab_size=(\d+), or less",
         str(error.value),
     )
     assert found
     largest = int(found[1])
-    # The target side of separate vocabularies may allow less: train on the named side alone.
+    # The target side of separate vocabularies may allow less: train on the named side only.
     config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest})
     text = SRC + TGT if together else SRC
     assert Tokenizer.train(text, [], config, seed=1).src_vocab_size == largest
@@ -141,7 +141,7 @@ def test_a_vocabulary_too_large_is_told_with_the_largest_and_that_one_works(
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_more_characters_than_tokens_is_told_with_a_size_that_works(kind: str) -> None:
+def test_a_vocabulary_too_small_is_reported_with_a_size_that_works(kind: str) -> None:
     with pytest.raises(DataError) as error:
         trained(kind=kind, vocab_size=20)
     found = re.fullmatch(
@@ -162,7 +162,7 @@ def test_two_trainings_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_a_saved_tokenizer_loads_and_encodes_alike(
+def test_a_loaded_tokenizer_encodes_like_the_saved_one(
     joint: Tokenizer, separate: Tokenizer, tmp_path: Path
 ) -> None:
     for tokenizer, names in (
@@ -178,15 +178,15 @@ def test_a_saved_tokenizer_loads_and_encodes_alike(
         assert loaded.encode_target(TGT) == tokenizer.encode_target(TGT)
 
 
-def test_a_corrupt_model_is_told(joint: Tokenizer, tmp_path: Path) -> None:
+def test_a_corrupted_model_is_reported(joint: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.model"
     path.write_bytes(b"not a model")
     with pytest.raises(ModelError) as error:
         Tokenizer.load(tmp_path)
-    assert str(error.value) == f"{path} is no SentencePiece model: copy the folder again"
+    assert str(error.value) == f"{path} is not a valid SentencePiece model: copy the folder again"
 
 
-def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
+def test_a_missing_model_is_reported(separate: Tokenizer, tmp_path: Path) -> None:
     separate.save(tmp_path)
     (tmp_path / "target.model").unlink()
     with pytest.raises(ModelError) as error:
@@ -196,15 +196,15 @@ def test_a_missing_model_is_told(separate: Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [[], [""]], ids=["no line", "an empty line"])
-def test_no_text_to_learn_from_is_a_data_error(line: list[str]) -> None:
-    with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learnt"):
+def test_learning_from_no_text_is_a_data_error(line: list[str]) -> None:
+    with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learned"):
         Tokenizer.train(line, line, TokenizerConfig(vocab_size=64), seed=1)
 
 
-# ---- a side of tokens ----------------------------------------------------------------------------
+# ---- target tokens -------------------------------------------------------------------------------
 
 
-def test_a_side_of_tokens_holds_each_as_it_is() -> None:
+def test_target_tokens_are_never_split() -> None:
     config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
     brackets = ["(S (NP XX )NP (VP XX )VP )S", "(ALONGERLABELTHANMOST XX )ALONGERLABELTHANMOST"]
     tokenizer = Tokenizer.train(SRC, brackets * 2, config, seed=1)
@@ -216,7 +216,7 @@ def test_a_side_of_tokens_holds_each_as_it_is() -> None:
     assert tokenizer.encode_target(["(S (NEW XX )S"])[0][1] == UNK
 
 
-def test_of_tokens_that_are_too_many_the_rarest_are_unknown() -> None:
+def test_the_rarest_of_too_many_target_tokens_are_unknown() -> None:
     config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
     words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
     tokenizer = Tokenizer.train(SRC, words, config, seed=1)
@@ -226,6 +226,6 @@ def test_of_tokens_that_are_too_many_the_rarest_are_unknown() -> None:
     assert sum(ids[0] == UNK for ids in tokenizer.encode_target(words)) == 60 - (SIDE_SIZE - 5)
 
 
-def test_tokens_share_no_vocabulary_with_text() -> None:
+def test_target_tokens_need_a_separate_vocabulary() -> None:
     with pytest.raises(ValueError, match=r"set tokenizer\.joint = false"):
         TokenizerConfig(target="tokens")

@@ -1,4 +1,4 @@
-"""Reading bracketed trees: what is kept, what goes, and which line is named when one is broken."""
+"""Bracketed trees are read and cleaned; a malformed tree is reported with its line."""
 
 import gzip
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nltk.tree import Tree
 
-from yakusu.data.treefiles import begins_as_tree, tree_files
+from yakusu.data.corpus import tree_files
 from yakusu.data.trees import (
     bare_label,
     clean,
@@ -42,37 +42,37 @@ def cleaned(text: str) -> str:
         ("=2", "=2"),
     ],
 )
-def test_labels_lose_functions_and_indices(label: str, bare: str) -> None:
+def test_functions_and_indices_of_labels_are_removed(label: str, bare: str) -> None:
     assert bare_label(label) == bare
 
 
-def test_traces_go_with_the_constituents_that_they_leave_empty() -> None:
+def test_traces_and_constituents_left_empty_are_removed() -> None:
     text = "(S (NP-SBJ-1 (NNS eggs)) (VP (VBD fell) (S (NP-SBJ (-NONE- *-1)) (PP (-NONE- *T*)))))"
     assert cleaned(text) == "(S (NP (NNS eggs)) (VP (VBD fell)))"
 
 
-def test_the_words_of_brackets_and_their_tags_stay() -> None:
+def test_escaped_brackets_and_their_tags_are_kept() -> None:
     text = "(PRN (-LRB- -LRB-) (NP-TMP (NN noon)) (-RRB- -RRB-))"
     assert cleaned(text) == "(PRN (-LRB- -LRB-) (NP (NN noon)) (-RRB- -RRB-))"
 
 
 @pytest.mark.parametrize("outer", ["", "TOP", "ROOT"])
-def test_the_outer_brackets_go(outer: str) -> None:
+def test_outer_brackets_are_removed(outer: str) -> None:
     assert cleaned(f"({outer} (S (VP (VB Go))))") == "(S (VP (VB Go)))"
     assert cleaned(f"({outer} ({outer} (S (VP (VB Go)))))") == "(S (VP (VB Go)))"
 
 
 @pytest.mark.parametrize("outer", ["", "TOP", "ROOT"])
-def test_outer_brackets_around_several_trees_or_one_word_are_top(outer: str) -> None:
+def test_outer_brackets_of_several_trees_or_one_word_become_top(outer: str) -> None:
     assert cleaned(f"({outer} (S (VP (VB Go))) (. .))") == "(TOP (S (VP (VB Go))) (. .))"
     assert cleaned(f"({outer} (UH Yes))") == "(TOP (UH Yes))"
 
 
-def test_a_word_alone_gets_outer_brackets() -> None:
+def test_a_single_word_gets_outer_brackets() -> None:
     assert cleaned("(UH Yes)") == "(TOP (UH Yes))"
 
 
-def test_trees_of_one_line_and_of_several_are_the_same(tmp_path: Path) -> None:
+def test_line_breaks_do_not_change_a_tree(tmp_path: Path) -> None:
     lines = "( (S (NP (PRP We)) (VP (VBD sang))) )\n((NP (NN end)))\n"
     spread = "( (S \n    (NP (PRP We))\n    (VP (VBD sang)))\n)\n\n( (NP (NN end)) )\n"
     side_by_side = lines.replace("\n", " ")
@@ -81,17 +81,17 @@ def test_trees_of_one_line_and_of_several_are_the_same(tmp_path: Path) -> None:
     assert read(tmp_path, spread.replace("\n)\n", "\n )\n")) == expected
 
 
-def test_lines_within_a_tree_may_begin_with_a_bracket(tmp_path: Path) -> None:
+def test_lines_of_a_tree_may_begin_with_a_bracket(tmp_path: Path) -> None:
     text = "(S\n(NP (PRP We))\n(VP (VBD sang))\n)\n(NP\n(NN end)\n)\n"
     expected = ["(S (NP (PRP We)) (VP (VBD sang)))", "(NP (NN end))"]
     assert read(tmp_path, text) == expected
 
 
-def test_a_sentence_of_traces_is_left_out(tmp_path: Path) -> None:
+def test_a_sentence_of_traces_only_is_skipped(tmp_path: Path) -> None:
     assert read(tmp_path, "((S (-NONE- *)))\n((NP (NN end)))\n") == ["(NP (NN end))"]
 
 
-def test_words_and_tags_stand_in_order() -> None:
+def test_words_and_tags_are_in_order() -> None:
     tree = Tree.fromstring("(S (NP (PRP We)) (VP (VBD sang)) (. .))")
     assert words_of(tree) == ["We", "sang", "."]
     assert tags_of(tree) == ["PRP", "VBD", "."]
@@ -100,21 +100,21 @@ def test_words_and_tags_stand_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "fault"),
     [
-        ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "does not end"),
-        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "does not end"),
-        ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "does not end"),
-        ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "closing bracket too many"),
-        ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' stands outside a tree"),
-        ("(S (VP (VB Go))) # fine\n", 1, "'# fine' stands outside a tree"),
-        ("fine (S (VP (VB Go)))\n", 1, "'fine' stands outside a tree"),
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))\n(S (VP (VB Go)))\n", 2, "has no end"),
+        ("(S\n(VP (VB Go)))\n(S\n(VP (VB Go))\n(S (VP (VB Go)))\n", 3, "has no end"),
+        ("(S (VP (VB Go)))\n\n(S\n  (VP (VB Go))\n", 3, "has no end"),
+        ("(S (VP (VB Go)))\n(S (VP (VB Go))))\n", 2, "unmatched closing bracket"),
+        ("(S (VP (VB Go)))\nGo home.\n", 2, "'Go home.' is outside of a tree"),
+        ("(S (VP (VB Go))) # fine\n", 1, "'# fine' is outside of a tree"),
+        ("fine (S (VP (VB Go)))\n", 1, "'fine' is outside of a tree"),
         ("(S (VP (VB Go)))\n(S\n (NP ) (VP (VB Go)))\n", 2, "'(NP )' is neither"),
         ("(S (VP VB Go))\n", 1, "'(VP VB Go)' is neither"),
         ("(S (NP the (NN sea)))\n", 1, "'(NP the (NN sea))' is neither"),
         ("(S ( (NN sea)))\n", 1, "has no label"),
-        (f"{'(A ' * 300}(B b){')' * 300}\n", 1, "201 brackets deep"),
+        (f"{'(A ' * 300}(B b){')' * 300}\n", 1, "201 nested brackets"),
     ],
 )
-def test_a_broken_tree_is_named_by_file_and_line(
+def test_a_malformed_tree_is_reported_with_file_and_line(
     tmp_path: Path, text: str, line: int, fault: str
 ) -> None:
     with pytest.raises(DataError) as error:
@@ -123,29 +123,7 @@ def test_a_broken_tree_is_named_by_file_and_line(
     assert fault in str(error.value)
 
 
-def test_a_path_a_folder_and_a_pattern_name_files(tmp_path: Path) -> None:
-    folder = tmp_path / "wsj" / "00"
-    folder.mkdir(parents=True)
-    names = ["b.mrg", "a.mrg", "notes.txt"]
-    for name in names:
-        (folder / name).write_text("")
-    both = [folder / "a.mrg", folder / "b.mrg"]
-    assert tree_files(folder / "a.mrg") == [folder / "a.mrg"]
-    assert tree_files(tmp_path) == both
-    assert tree_files(f"{tmp_path}/wsj/*/*.mrg") == both
-    assert tree_files(f"{tmp_path}/**/[ab].mrg") == both
-    for nothing in (f"{tmp_path}/*.mrg", f"{tmp_path}/wsj/00/c*"):
-        with pytest.raises(DataError, match="holds no tree"):
-            tree_files(nothing)
-
-
-def test_a_folder_is_read_with_its_packed_files_and_those_in_capitals(tmp_path: Path) -> None:
-    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
-        (tmp_path / name).write_text("")
-    assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}
-
-
-def test_no_text_is_made_of_a_tree_that_is_whole(
+def test_valid_trees_are_not_formatted_for_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.mrg").write_text("((NP (NN end)))\n")
@@ -153,21 +131,7 @@ def test_no_text_is_made_of_a_tree_that_is_whole(
     assert len(list(read_trees([tmp_path / "a.mrg"]))) == 1
 
 
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
+def test_a_compressed_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trees.mrg.gz"
     path.write_bytes(gzip.compress(b"((NP (NN end)))\n"))
     assert [one_line(tree) for tree in read_trees(tree_files(path))] == ["(NP (NN end))"]
-
-
-@pytest.mark.parametrize(
-    "tree", ["(S (NP (DT The) (NN cat)))", "( (S (NP-SBJ-1 (DT the)", "(X (. .))"]
-)
-def test_text_that_begins_as_a_tree_is_one(tree: str) -> None:
-    assert begins_as_tree(tree)
-
-
-@pytest.mark.parametrize(
-    "words", ["((see below) he said", "((MUSIC PLAYING))", "(A (big cat) sat)"]
-)
-def test_sentences_in_brackets_are_words(words: str) -> None:
-    assert not begins_as_tree(words)

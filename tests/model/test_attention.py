@@ -8,15 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from yakusu.model.attention import (
+    CausalSelfAttention,
     CrossAttention,
     MultiHeadAttention,
-    ScaledDotProduct,
+    SelfAttention,
     attention,
     attention_weights,
     causal_mask,
     fused_attention,
 )
-from yakusu.model.self_attention import CausalSelfAttention, SelfAttention
+from yakusu.model.config import TransformerConfig
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
@@ -65,7 +66,7 @@ def test_causal_mask_lets_a_position_see_itself_and_those_before() -> None:
 def beside_torchs(kind: Any) -> tuple[Any, nn.MultiheadAttention]:
     """Ours, and torch's with the same weights."""
     torch.manual_seed(0)
-    ours = kind(d_model=12, n_heads=3, d_k=4, d_v=4, score=ScaledDotProduct())
+    ours = kind(TransformerConfig(d_model=12, n_heads=3))
     oracle = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
     with torch.no_grad():
         oracle.in_proj_weight.copy_(ours.w_qkv)
@@ -103,15 +104,15 @@ def test_cross_attention_equals_torchs_module() -> None:
 
 
 def test_self_attention_is_cross_attention_to_itself() -> None:
-    sizes = {"d_model": 12, "n_heads": 3, "d_k": 5, "d_v": 7, "score": ScaledDotProduct()}
-    ours, cross, x = SelfAttention(**sizes), CrossAttention(**sizes), randn(2, 5, 12)
+    sizes = TransformerConfig(d_model=12, n_heads=3, d_k=5, d_v=7)
+    ours, cross, x = SelfAttention(sizes), CrossAttention(sizes), randn(2, 5, 12)
     cross.load_state_dict(ours.state_dict())
     torch.testing.assert_close(ours(x, None), cross(x, x, None))
 
 
 def test_each_projection_of_all_heads_is_xavier_uniform() -> None:
     torch.manual_seed(0)
-    ours = MultiHeadAttention(d_model=64, n_heads=4, d_k=8, d_v=32, score=ScaledDotProduct())
+    ours = MultiHeadAttention(TransformerConfig(d_model=64, n_heads=4, d_k=8, d_v=32))
     for matrix in (*ours.w_qkv.split(ours.widths), ours.w_o):
         bound = math.sqrt(6 / sum(matrix.shape))
         assert 0.97 * bound < matrix.abs().max() <= bound

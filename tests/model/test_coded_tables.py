@@ -125,5 +125,7 @@ def test_weights_saved_and_loaded_are_the_same_model(tiny: Tiny) -> None:
 
 def test_weights_of_a_dense_model_are_refused(tiny: Tiny) -> None:
     weights = tiny(vocab_size=50).weights()
-    with pytest.raises(ModelError, match=r"the weights are of another model: '..._table\.basis'"):
+    with pytest.raises(
+        ModelError, match=r"the weights belong to another model: '..._table\.basis'"
+    ):
         compressed(tiny(vocab_size=50)).load_weights(weights)

@@ -62,5 +62,5 @@ def test_the_shortest_member_sets_the_length(tiny: Tiny) -> None:
 
 
 def test_other_vocabularies_are_refused(tiny: Tiny) -> None:
-    with pytest.raises(ModelError, match="an ensemble needs one vocabulary, not 2 sizes"):
+    with pytest.raises(ModelError, match="vocabularies of the ensemble have 2 different sizes"):
         Ensemble([tiny(), tiny(vocab_size=13)])

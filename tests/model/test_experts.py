@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from yakusu.model.config import TransformerConfig
 from yakusu.model.experts import Experts
 from yakusu.model.layers import FeedForward
 
@@ -20,8 +21,9 @@ def randn(*shape: int, seed: int = 0) -> Tensor:
 
 def experts(top_k: int = 2, n_experts: int = E, balance: float = 1.0, **sizes: int) -> Experts:
     torch.manual_seed(0)
-    sizes = {"d_model": D, "d_ff": D_FF, **sizes}
-    return Experts(n_experts=n_experts, top_k=top_k, balance=balance, **sizes)
+    sizes = {"d_model": D, "d_ff": D_FF, "n_heads": 1, **sizes}
+    config = TransformerConfig(n_experts=n_experts, top_k=top_k, balance=balance, **sizes)
+    return Experts(config)
 
 
 def imbalance(layer: Experts, x: Tensor, real: Tensor) -> Tensor:

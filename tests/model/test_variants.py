@@ -7,12 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.cache import CarriedCache, Window
+from yakusu.model.cache import CarriedCache
 from yakusu.model.variants import (
     BidirectionalRecurrence,
     CausalConvolution,
     CausalRecurrence,
     SeparableConvolution,
+    Window,
 )
 
 D = 6

@@ -1,4 +1,4 @@
-"""`prepare`: the dev set is held out for good, a run is made once, two runs are the same bytes."""
+"""`prepare`: the dev set is disjoint from train, and equal recipes give equal bytes."""
 
 import json
 import random
@@ -78,12 +78,10 @@ def dev_text(folder: Path) -> list[tuple[str, str]]:
     return list(zip(*sides, strict=True))
 
 
-# ---- what is held out
+# ---- the dev set
 
 
-def test_train_and_held_out_dev_share_the_corpus_and_no_pair(
-    files: list[str], tmp_path: Path
-) -> None:
+def test_train_and_held_out_dev_pairs_are_disjoint(files: list[str], tmp_path: Path) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
     train, dev = texts(made.folder, "train"), texts(made.folder, "dev")
     assert (made.n_train, made.n_dev) == (len(train), len(dev)) == (380, 20)
@@ -91,25 +89,25 @@ def test_train_and_held_out_dev_share_the_corpus_and_no_pair(
     assert sorted(train + dev) == sorted(PAIRS)
 
 
-def test_the_dev_text_is_the_dev_pairs_word_for_word(files: list[str], tmp_path: Path) -> None:
+def test_the_dev_text_equals_the_binarised_dev_pairs(files: list[str], tmp_path: Path) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
     assert dev_text(made.folder) == texts(made.folder, "dev")
 
 
-def test_held_out_pairs_are_spread_over_the_corpus(files: list[str], tmp_path: Path) -> None:
+def test_held_out_pairs_are_evenly_spaced(files: list[str], tmp_path: Path) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", "data.hold_out=5"))
     assert [PAIRS.index(pair) for pair in dev_text(made.folder)] == [0, 99, 199, 299, 399]
 
 
 @pytest.mark.parametrize(("asked", "n_dev"), [(1, 1), (10, 10), (20, 20), (21, 20), (1000, 20)])
-def test_no_more_than_a_twentieth_is_held_out(
+def test_at_most_a_twentieth_is_held_out(
     asked: int, n_dev: int, files: list[str], tmp_path: Path
 ) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", f"data.hold_out={asked}"))
     assert (made.n_train, made.n_dev) == (400 - n_dev, n_dev)
 
 
-def test_a_pair_that_is_filtered_out_is_not_held_out(tmp_path: Path) -> None:
+def test_a_pair_dropped_by_a_text_filter_is_not_held_out(tmp_path: Path) -> None:
     rubbish = [("", "x"), ("same", "same"), PAIRS[0]] * 20
     files = write(tmp_path, PAIRS + rubbish)
     made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
@@ -126,26 +124,26 @@ def test_a_pair_that_is_filtered_out_is_not_held_out(tmp_path: Path) -> None:
     }
 
 
-def test_a_pair_that_is_too_long_is_not_held_out(tmp_path: Path) -> None:
+def test_a_pair_dropped_for_its_length_is_not_held_out(tmp_path: Path) -> None:
     files = write(tmp_path, [*PAIRS, ("cat " * 99, "katze " * 98)])
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
     assert made.report["too long"] == 1
     assert set(dev_text(made.folder)) < set(PAIRS)
 
 
-def test_a_dev_set_of_ones_own_is_taken_whole_and_train_stays_whole(tmp_path: Path) -> None:
+def test_a_given_dev_corpus_is_used_completely(tmp_path: Path) -> None:
     files = write(tmp_path, PAIRS)
     own = [("the cat", "die katze"), ("cat", "cat"), ("the cat", "die katze"), ("cat " * 300, "x")]
     dev = write(tmp_path, [*own, ("", "leer")], "dev")
     recipe = recipe_for(files, tmp_path / "run", f'data.dev={{src = "{dev[0]}", tgt = "{dev[1]}"}}')
     made = yakusu.prepare(recipe)
-    assert (made.n_train, made.n_dev) == (400, 4)  # no filter but the one of empty lines
+    assert (made.n_train, made.n_dev) == (400, 4)  # only empty lines are dropped
     assert dev_text(made.folder) == [(src.strip(), tgt) for src, tgt in own]
     assert made.report["read"] == made.report["kept"] == 400
 
 
-class Said(Silent):
-    """Remembers what was said."""
+class Recorder(Silent):
+    """Records messages."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -154,7 +152,7 @@ class Said(Silent):
         self.lines.append(text)
 
 
-def test_dev_pairs_that_learned_positions_do_not_reach_are_left_out_and_told(
+def test_dev_pairs_longer_than_max_positions_are_dropped_and_reported(
     tmp_path: Path,
 ) -> None:
     own = [("the cat", "die katze"), ("cat " * 300, "x"), ("", "leer"), ("leer", "")]
@@ -166,42 +164,38 @@ def test_dev_pairs_that_learned_positions_do_not_reach_are_left_out_and_told(
         "model.positions=learned",
         "model.max_positions=257",
     )
-    said = Said()
-    made = yakusu.prepare(recipe, progress=said)
+    recorder = Recorder()
+    made = yakusu.prepare(recipe, progress=recorder)
     assert dev_text(made.folder) == [own[0]]
-    assert "left out of the dev set: 2 empty, 1 too long" in said.lines
+    assert "dropped from the dev set: 2 empty, 1 too long" in recorder.lines
 
 
-# ---- what is reported
+# ---- the report
 
 
 def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
     pairs = [("", "a"), PAIRS[3], ("so", "so"), ("cat " * 99, "katze " * 98), *PAIRS, PAIRS[4]]
-    pairs[3], pairs[9] = pairs[9], pairs[3]  # not at a place that is held out
+    pairs[3], pairs[9] = pairs[9], pairs[3]  # these positions are not held out
     files = write(tmp_path, pairs)
     made = yakusu.prepare(recipe_for(files, tmp_path / "run", "filters.max_tokens=90"))
     assert str(made).splitlines()[:2] == [
         "405 pairs read; dropped: 1 empty, 1 identical, 2 duplicate, 1 too long, 0 ratio",
-        "380 pairs to train on, 20 to validate on; "
-        f"{1 - made.fullness:.1%} of a batch's positions are padding",
+        f"380 training pairs, 20 dev pairs; padding is {1 - made.fullness:.1%} of a batch",
     ]
     assert made.n_train + made.n_dev == made.report["kept"] == 400
 
 
-def test_numbers_in_the_report_are_for_people() -> None:
+def test_numbers_in_the_report_have_thousands_separators() -> None:
     report = {"read": 1_234_567, "empty": 1_000, "kept": 1_233_567}
     made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, 1_000, 0.987, False)
     assert str(made) == (
         "1,234,567 pairs read; dropped: 1,000 empty\n"
-        "1,232,567 pairs to train on, 1,000 to validate on; 1.3% of a batch's positions are "
-        "padding\n"
+        "1,232,567 training pairs, 1,000 dev pairs; padding is 1.3% of a batch\n"
         "binarised pairs and tokenizer: runs/x/data"
     )
 
 
-def test_the_folder_is_whole_and_holds_what_its_docstring_says(
-    files: list[str], tmp_path: Path
-) -> None:
+def test_the_folder_contains_the_documented_files(files: list[str], tmp_path: Path) -> None:
     made = yakusu.prepare(recipe_for(files, tmp_path / "run"))
     verify_folder(made.folder)
     assert sorted(path.name for path in made.folder.iterdir()) == sorted(
@@ -215,19 +209,72 @@ def test_the_folder_is_whole_and_holds_what_its_docstring_says(
     assert len(lengths) == made.n_train and np.all(lengths >= 2)
 
 
-# ---- once, the same, and never over another run
+# ---- vocabularies that are too large
 
 
-def test_a_second_run_finds_everything_there_and_touches_nothing(
-    files: list[str], tmp_path: Path
+def long_words(n: int) -> list[tuple[str, str]]:
+    """n pairs of six words drawn from 1,200 per side, so that large vocabularies exist."""
+    rng = random.Random(7)
+    words = [
+        ["".join(rng.choices(alphabet, k=7)) for _ in range(1200)]
+        for alphabet in ("abcdefgh", "qrstuvwx")
+    ]
+    chosen = [rng.choices(range(1200), k=6) for _ in range(n)]
+    return [(" ".join(words[0][i] for i in c), " ".join(words[1][i] for i in c)) for c in chosen]
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [each.getMessage() for each in caplog.records if "vocabulary" in each.getMessage()]
+    caplog.clear()
+    return found
+
+
+@pytest.mark.parametrize("separate", [[], ["tokenizer.joint=false", "model.tied=decoder"]])
+def test_a_vocabulary_too_large_for_the_corpus_is_reported(
+    separate: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    files = write(tmp_path, long_words(1000))
+    large = ["tokenizer.vocab_size=2000", *separate]
+    made = yakusu.prepare(recipe_for(files, tmp_path / "large", *large))
+    pairs = Pairs.open(made.folder, "train")
+    n_src, n_tgt = (len(side.tokens) - len(side) for side in (pairs.src, pairs.tgt))
+    n_tokens = min(n_src, n_tgt) if separate else n_src + n_tgt
+    assert warnings_of(caplog) == [
+        "a vocabulary of 2,000 tokens is too large for 950 training pairs, because a token occurs "
+        f"{n_tokens / 2000:.1f} times on average (recommended: at least 20): start a new run with "
+        f"--set tokenizer.vocab_size={n_tokens // 20}"
+    ]
+    fits = f"tokenizer.vocab_size={n_tokens // 20}"
+    yakusu.prepare(recipe_for(files, tmp_path / "fits", *separate, fits))
+    assert warnings_of(caplog) == []
+
+
+def test_the_recommended_vocabulary_covers_all_characters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    characters = [chr(ord("一") + i) for i in range(300)]
+    pairs = [("".join(characters[i : i + 3]), f"{i}") for i in range(0, 300, 3)]
+    files = write(tmp_path, pairs)
+    all_characters = "tokenizer.character_coverage=1"
+    yakusu.prepare(recipe_for(files, tmp_path / "a", "tokenizer.vocab_size=330", all_characters))
+    (warning,) = warnings_of(caplog)
+    fits = warning.rpartition(" ")[2]
+    assert int(fits.partition("=")[2]) < 330
+    yakusu.prepare(recipe_for(files, tmp_path / "b", fits, all_characters))
+    assert warnings_of(caplog) == []
+
+
+# ---- runs
+
+
+def test_a_second_call_changes_nothing(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run")
     first = yakusu.prepare(recipe)
     times = {path: path.stat().st_mtime_ns for path in first.folder.iterdir()}
     for file in files:
-        Path(file).unlink()  # the text is not even read
+        Path(file).unlink()  # the text is not read again
     second = yakusu.prepare(recipe)
-    assert (first.was_there, second.was_there) == (False, True)
+    assert (first.existed, second.existed) == (False, True)
     assert str(second) == str(first)
     assert {path: path.stat().st_mtime_ns for path in first.folder.iterdir()} == times
 
@@ -236,7 +283,7 @@ def test_a_second_run_finds_everything_there_and_touches_nothing(
     "overrides",
     [[], ["tokenizer.joint=false", "model.tied=decoder", "tokenizer.vocab_size=50", "seed=5"]],
 )
-def test_two_runs_are_the_same_bytes(
+def test_two_runs_give_the_same_bytes(
     overrides: list[str], files: list[str], tmp_path: Path
 ) -> None:
     one, other = (
@@ -253,9 +300,7 @@ def test_the_resolved_recipe_is_saved(files: list[str], tmp_path: Path) -> None:
     assert load_recipe(tmp_path / "run" / "recipe.toml") == recipe
 
 
-def test_a_changed_recipe_is_refused_with_the_value_that_the_folder_has(
-    files: list[str], tmp_path: Path
-) -> None:
+def test_a_changed_recipe_is_rejected_with_both_values(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
     assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
@@ -264,33 +309,34 @@ def test_a_changed_recipe_is_refused_with_the_value_that_the_folder_has(
     )
 
 
-def test_a_changed_recipe_is_refused_with_its_key(files: list[str], tmp_path: Path) -> None:
+def test_a_changed_recipe_is_rejected_with_its_key(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
     for override in ("tokenizer.vocab_size=70", "seed=9", "model.dropout=0.5"):
-        told = fault(recipe_for(files, run, override), RunError)
-        assert told.startswith(f"{run} holds a run with another recipe ({override.split('=')[0]}")
-        assert told.endswith(": choose another folder with --run, or delete this one")
+        message = fault(recipe_for(files, run, override), RunError)
+        key = override.split("=")[0]
+        assert message.startswith(f"{run} holds a run with another recipe ({key}")
+        assert message.endswith(": choose another folder with --run, or delete this one")
 
 
 @pytest.mark.parametrize(
     "override",
     ["training.max_steps=9", "training.patience=3", "search.beam=2", "training.log_steps=1"],
 )
-def test_what_does_not_decide_the_result_may_change(
+def test_settings_that_do_not_affect_the_data_may_change(
     override: str, files: list[str], tmp_path: Path
 ) -> None:
     yakusu.prepare(recipe_for(files, tmp_path / "run"))
-    assert yakusu.prepare(recipe_for(files, tmp_path / "run", override)).was_there
+    assert yakusu.prepare(recipe_for(files, tmp_path / "run", override)).existed
 
 
-def test_a_run_that_was_moved_goes_on(files: list[str], tmp_path: Path) -> None:
+def test_a_moved_run_is_resumed(files: list[str], tmp_path: Path) -> None:
     yakusu.prepare(recipe_for(files, tmp_path / "run"))
     (tmp_path / "run").rename(tmp_path / "moved")
-    assert yakusu.prepare(recipe_for(files, tmp_path / "moved")).was_there
+    assert yakusu.prepare(recipe_for(files, tmp_path / "moved")).existed
 
 
-def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
+def test_a_folder_with_other_files_is_rejected_and_unchanged(
     files: list[str], tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
@@ -302,27 +348,29 @@ def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
     assert [path.name for path in run.iterdir()] == ["letter.txt"]
 
 
-def test_an_empty_folder_is_taken(files: list[str], tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(files: list[str], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     assert yakusu.prepare(recipe_for(files, tmp_path / "run")).n_train == 380
 
 
-def test_a_file_in_the_place_of_the_run_folder_is_told(files: list[str], tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_the_run_folder_is_reported(
+    files: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "run").write_text("x")
     assert fault(recipe_for(files, tmp_path / "run"), RunError).startswith(f"{tmp_path / 'run'} ")
 
 
-def test_a_broken_data_folder_is_told(files: list[str], tmp_path: Path) -> None:
+def test_a_corrupted_data_folder_is_reported(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run")
     (yakusu.prepare(recipe).folder / "data.json").write_text("{")
     with pytest.raises(yakusu.YakusuError, match=r"data\.json"):
         yakusu.prepare(recipe)
 
 
-# ---- what cannot be prepared
+# ---- invalid input
 
 
-def test_nothing_is_left_behind_where_a_file_is_missing(tmp_path: Path) -> None:
+def test_a_missing_file_leaves_no_run_folder(tmp_path: Path) -> None:
     recipe = recipe_for([str(tmp_path / "none.en"), str(tmp_path / "none.de")], tmp_path / "run")
     assert fault(recipe, DataError) == (
         f"{tmp_path / 'none.en'} does not exist: check the path in the recipe or the command"
@@ -330,52 +378,52 @@ def test_nothing_is_left_behind_where_a_file_is_missing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_no_half_made_data_folder_is_left_behind(files: list[str], tmp_path: Path) -> None:
+def test_a_failed_run_leaves_no_data_folder(files: list[str], tmp_path: Path) -> None:
     fault(recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=9999"), DataError)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", "recipe.toml"]
 
 
-def test_the_remedy_that_an_error_proposes_works(files: list[str], tmp_path: Path) -> None:
+def test_the_suggested_vocabulary_size_works(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
-    told = fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
-    largest = told.removesuffix(", or less").rpartition("=")[2]
+    message = fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
+    largest = message.removesuffix(", or less").rpartition("=")[2]
     made = yakusu.prepare(recipe_for(files, run, f"tokenizer.vocab_size={largest}"))
     assert made.n_train == 380
 
 
-def test_an_empty_corpus_is_told(tmp_path: Path) -> None:
+def test_an_empty_corpus_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: no sentence pair is there: check the files"
+        f"{files[0]} and {files[1]}: there are no sentence pairs: check the files"
     )
 
 
-def test_a_corpus_of_empty_lines_is_told(tmp_path: Path) -> None:
+def test_a_corpus_of_empty_lines_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: of 2 sentence pairs read, none is left to train on: "
-        "give more text or loosen the filters, which dropped 2 empty"
+        f"{files[0]} and {files[1]}: none of 2 sentence pairs is left for training: "
+        "give more text or relax the filters, which dropped 2 empty"
     )
 
 
-def test_a_corpus_of_one_line_is_told(tmp_path: Path) -> None:
+def test_a_corpus_of_one_line_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [("hello world", "hallo welt")])
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 1 sentence pairs read, none is left to validate on: "
-        "give more text, or a dev set of its own, or loosen the filters"
+        f"{files[0]} and {files[1]}: none of 1 sentence pairs is left for validation: "
+        "give more text, name a dev corpus or relax the filters"
     )
 
 
-def test_filters_that_leave_nothing_are_told(files: list[str], tmp_path: Path) -> None:
+def test_filters_that_drop_everything_are_reported(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
-        f"{files[0]} and {files[1]}: of 400 sentence pairs read, none is left to train on: "
-        "give more text or loosen the filters, which dropped 400 too long"
+        f"{files[0]} and {files[1]}: none of 400 sentence pairs is left for training: "
+        "give more text or relax the filters, which dropped 400 too long"
     )
 
 
-def test_a_recipe_without_run_or_text_is_told(files: list[str], tmp_path: Path) -> None:
+def test_a_recipe_without_run_or_text_is_reported(files: list[str], tmp_path: Path) -> None:
     assert fault(recipe_for(files, tmp_path).model_copy(update={"run": ""}), RecipeError) == (
         'the recipe names no run folder: add --run FOLDER, or run = "..." to it'
     )
@@ -385,7 +433,7 @@ def test_a_recipe_without_run_or_text_is_told(files: list[str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("split", ["train", "extra", "dev"])
-def test_a_corpus_of_one_file_is_told_what_it_lacks(
+def test_a_corpus_of_one_file_is_reported_with_the_missing_side(
     split: str, files: list[str], tmp_path: Path
 ) -> None:
     keys = {
@@ -393,11 +441,11 @@ def test_a_corpus_of_one_file_is_told_what_it_lacks(
         "extra": f"data.extra.src='{files[0]}'",
         "dev": f"data.dev.src='{files[0]}'",
     }
-    told = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert told == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
+    message = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
+    assert message == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
 
 
-def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> None:
+def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path) -> None:
     table = tmp_path / "a.tsv"
     table.write_text("de\ten\n" + "".join(f"{tgt}\t{src}\n" for src, tgt in PAIRS))
     recipe = load_recipe(
@@ -415,10 +463,10 @@ def test_a_tsv_prepares_as_two_files_do(files: list[str], tmp_path: Path) -> Non
         for path in of_files.iterdir()
         if path.read_bytes() != (of_table / path.name).read_bytes()
     }
-    assert different == {"data.json", "manifest.json"}  # which tell the two corpora apart
+    assert different == {"data.json", "manifest.json"}  # these name the inputs
 
 
-def test_a_corpus_that_has_changed_is_refused_and_one_that_is_gone_is_not_missed(
+def test_a_changed_corpus_is_rejected_and_a_deleted_one_accepted(
     files: list[str], tmp_path: Path
 ) -> None:
     recipe = recipe_for(files, tmp_path / "run")
@@ -426,32 +474,30 @@ def test_a_corpus_that_has_changed_is_refused_and_one_that_is_gone_is_not_missed
     path = Path(files[1])
     path.write_text(path.read_text().replace("katze", "kater", 1))
     assert fault(recipe, RunError) == (
-        f"{path} has changed since {made.folder} was made from it: put the old text back, or "
+        f"{path} has changed since {made.folder} was made from it: restore the file, or "
         "choose another folder with --run"
     )
     path.unlink()
-    assert yakusu.prepare(recipe).was_there
+    assert yakusu.prepare(recipe).existed
 
 
-def test_a_corpus_that_changes_while_it_is_read_is_told(
+def test_a_corpus_that_changes_while_being_read_is_reported(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, train = Path(files[1]), Tokenizer.train
 
-    def meddle(*args: Any, **options: Any) -> Tokenizer:
+    def change(*args: Any, **options: Any) -> Tokenizer:
         path.write_text(path.read_text().replace("katze", "kater", 1))
         return train(*args, **options)
 
-    monkeypatch.setattr(Tokenizer, "train", meddle)
-    told = fault(recipe_for(files, tmp_path / "run"), DataError)
-    assert told == f"{path} changed while being read: run 'yakusu prepare' again"
+    monkeypatch.setattr(Tokenizer, "train", change)
+    message = fault(recipe_for(files, tmp_path / "run"), DataError)
+    assert message == f"{path} changed while being read: run 'yakusu prepare' again"
     assert not (tmp_path / "run" / "data").exists()
 
 
 @pytest.mark.parametrize("drop", ["true", "false"])
-def test_no_held_out_pair_comes_back_by_the_extra_ones(
-    drop: str, files: list[str], tmp_path: Path
-) -> None:
+def test_extra_pairs_contain_no_held_out_pair(drop: str, files: list[str], tmp_path: Path) -> None:
     more = invented(40, seed=12)
     extra = write(tmp_path, [*PAIRS, *more, more[0], ("new", PAIRS[0][1])], "extra")
     recipe = recipe_for(
@@ -470,7 +516,7 @@ def test_no_held_out_pair_comes_back_by_the_extra_ones(
     assert made.report["duplicate"] == (len(fit) + 1 if drop == "true" else 0)
 
 
-def test_extra_pairs_share_no_sentence_with_a_dev_set_that_is_given(
+def test_extra_pairs_share_no_sentence_with_a_given_dev_set(
     files: list[str], tmp_path: Path
 ) -> None:
     dev = write(tmp_path, invented(9, seed=3), "dev")
@@ -490,7 +536,7 @@ def test_extra_pairs_share_no_sentence_with_a_dev_set_that_is_given(
     assert texts(made.folder, "train") == [*PAIRS, ("new", "neu")]
 
 
-def test_every_pair_knows_its_line(tmp_path: Path) -> None:
+def test_line_numbers_point_to_the_pairs_of_the_corpus(tmp_path: Path) -> None:
     pairs = [("", "a"), *PAIRS[:200], ("so", "so"), *PAIRS[200:]]
     made = yakusu.prepare(recipe_for(write(tmp_path, pairs), tmp_path / "run"))
     for split in ("train", "dev"):
@@ -498,11 +544,11 @@ def test_every_pair_knows_its_line(tmp_path: Path) -> None:
         assert [pairs[line - 1] for line in lines] == texts(made.folder, split)
 
 
-def test_an_interrupted_run_is_prepared_anew(files: list[str], tmp_path: Path) -> None:
+def test_an_interrupted_run_is_prepared_again(files: list[str], tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run")
     first = yakusu.prepare(recipe)
     manifest = (first.folder / "manifest.json").read_bytes()
-    shutil.rmtree(first.folder)  # as if it had been stopped before the folder got its name
+    shutil.rmtree(first.folder)  # as if interrupted before the folder was renamed
     again = yakusu.prepare(recipe)
-    assert not again.was_there
+    assert not again.existed
     assert (again.folder / "manifest.json").read_bytes() == manifest

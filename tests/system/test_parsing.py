@@ -10,11 +10,10 @@ import pytest
 import torch
 
 import yakusu
-from yakusu.data.brackets import bracketed, linearised
-from yakusu.data.corpus import Corpus, read_pairs, read_sources
+from yakusu.data.brackets import delinearise, linearise
+from yakusu.data.corpus import Corpus, read_pairs, read_sources, tree_files
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.treefiles import tree_files
 from yakusu.data.trees import one_line, read_trees, tree_of, words_of
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
@@ -124,13 +123,13 @@ def test_a_run_goes_on_without_its_trees(tmp_path: Path) -> None:
     (tmp_path / "train.mrg").rename(trees / "train.mrg")
     yakusu.prepare(recipe)
     (trees / "more.mrg").write_text(f"{TREES[0]}\n")
-    with pytest.raises(RunError, match=r"more\.mrg was not there when .* was made: take it away"):
+    with pytest.raises(RunError, match=r"more\.mrg was added after .* was made: remove it"):
         yakusu.prepare(recipe)
     (trees / "more.mrg").unlink()
     (trees / "train.mrg").unlink()
-    assert yakusu.prepare(recipe).was_there
+    assert yakusu.prepare(recipe).existed
     trees.rmdir()
-    assert yakusu.prepare(recipe).was_there
+    assert yakusu.prepare(recipe).existed
 
 
 def test_a_recipe_without_trees_is_told(tmp_path: Path) -> None:
@@ -242,7 +241,7 @@ def test_a_sentence_too_long_for_a_parser_is_answered_flat_and_unread(
         (tree,) = limited.translate([" ".join(words)])
     assert tree == f"(TOP {' '.join('(XX the)' for _ in words)})"
     (record,) = caplog.records
-    assert "tokens is longer than 9 and has a flat answer: 'the the" in record.getMessage()
+    assert "tokens, more than 9, and gets a flat tree" in record.getMessage()
 
 
 def test_all_of_the_n_best_are_trees(untrained: Translator, tmp_path: Path) -> None:
@@ -268,9 +267,9 @@ def test_what_a_parser_attends_to_is_shown_with_its_tree(untrained: Translator) 
     own = f"( {clean.replace('(NP', '(NP-SBJ').replace('boat))', 'boat) (-NONE- *))')} )"
     assert yakusu.view.attention_maps(untrained, maps.src, own).tgt == clean
     for other in ("(S (DT the) (NN cat))", clean.replace("boat", "cat"), f"{clean} {clean}"):
-        with pytest.raises(DataError, match="is no tree over 'the cat sees the boat'"):
+        with pytest.raises(DataError, match="is not a tree over 'the cat sees the boat'"):
             yakusu.view.attention_maps(untrained, maps.src, other)
-    with pytest.raises(DataError, match="stands outside a tree"):
+    with pytest.raises(DataError, match="is outside of a tree"):
         yakusu.view.attention_maps(untrained, maps.src, f"{clean} so")
 
 
@@ -340,7 +339,7 @@ def test_true_trees_are_known_by_their_folder_and_by_their_beginning(
     for system in (named, folder, unnamed):
         assert [score.value for score in yakusu.evaluate_trees(system, folder)] == [100.0] * 4
     for truth in (named, folder, unnamed):
-        with pytest.raises(ModelError, match="is a run folder: its translator is"):
+        with pytest.raises(ModelError, match="is a run folder: use its model, "):
             yakusu.evaluate_parser(tmp_path / "run", truth)
 
 
@@ -367,6 +366,6 @@ def test_every_tree_of_a_corpus_comes_back_from_its_brackets(name: str, n_trees:
     trees = list(read_trees(tree_files(DATA / name / "dev.mrg")))
     assert len(trees) == n_trees
     for tree in trees:
-        tokens = linearised(one_line(tree))
-        back = tree_of(bracketed(tokens, words_of(tree)))
+        tokens = linearise(one_line(tree))
+        back = tree_of(delinearise(tokens, words_of(tree)))
         assert back == tree

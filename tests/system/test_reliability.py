@@ -327,7 +327,7 @@ def test_a_second_trainer_is_refused_until_the_first_is_dead(
     first = child(recipe, Slow(marker, 600))
     wait_for(marker)
     for work in (yakusu.train, yakusu.prepare):
-        with pytest.raises(RunError, match=r"run is in use by another yakusu: wait for it"):
+        with pytest.raises(RunError, match=r"run is in use by another yakusu process: wait"):
             work(recipe)
     first.kill()
     first.join()

@@ -1,4 +1,4 @@
-"""What the constraint allows, against all trees there are; and search under it."""
+"""The constraint allows exactly the trees that fit, checked by enumeration and by search."""
 
 import copy
 import math
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.brackets import MAX_DEPTH, bracketed
+from yakusu.data.brackets import MAX_DEPTH, delinearise
 from yakusu.data.tokenizer import EOS
 from yakusu.data.trees import tree_over, words_of
 from yakusu.errors import DataError
@@ -29,8 +29,8 @@ def constraint(*n_words: int, n_beams: int = 1, tokens: list[str] = TOKENS) -> T
     return TreeConstraint(rules, n_words, n_beams=n_beams)
 
 
-def said(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Iterator[str]:
-    """All that may be said in at most `limit` tokens, eos counted."""
+def outputs(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Iterator[str]:
+    """All outputs of at most `limit` tokens, including eos, that the constraint allows."""
     allowed = state.allowed(torch.tensor([limit - len(before)]))[0, 0]
     for token in allowed.nonzero().flatten().tolist():
         if token == EOS:
@@ -38,19 +38,19 @@ def said(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Ite
             continue
         after = copy.deepcopy(state)
         after.follow(torch.tensor([[0]]), torch.tensor([[token]]))
-        yield from said(after, limit, (*before, token))
+        yield from outputs(after, limit, (*before, token))
 
 
 def is_tree(tokens: tuple[str, ...], n_words: int) -> bool:
     try:
-        bracketed(tokens, ["w"] * n_words)
+        delinearise(tokens, ["w"] * n_words)
     except DataError:
         return False
     return True
 
 
 def trees(found: list[list[int]], n_words: list[int]) -> bool:
-    """Whether each sentence of ids is a tree over as many words."""
+    """Whether each sequence of ids is a tree over the given number of words."""
     each = zip(found, n_words, strict=True)
     return all(is_tree(tuple(TOKENS[i] for i in ids), n) for ids, n in each)
 
@@ -65,23 +65,23 @@ def sources(*lengths: int) -> Tensor:
 
 
 @pytest.mark.parametrize(("n_words", "limit"), [(1, 4), (1, 7), (2, 5), (2, 7), (3, 6), (3, 7)])
-def test_all_trees_that_fit_can_be_said_and_nothing_else(n_words: int, limit: int) -> None:
+def test_exactly_the_trees_within_the_limit_are_allowed(n_words: int, limit: int) -> None:
     every = {
         " ".join(tokens)
         for length in range(limit)
         for tokens in product(TOKENS[2:], repeat=length)
         if is_tree(tokens, n_words)
     }
-    allowed = list(said(constraint(n_words), limit))
+    allowed = list(outputs(constraint(n_words), limit))
     assert len(allowed) == len(set(allowed))
     assert set(allowed) == every
 
 
-def test_where_no_tree_fits_nothing_may_be_said() -> None:
-    assert list(said(constraint(2), limit=4)) == []
+def test_no_token_is_allowed_if_no_tree_fits() -> None:
+    assert list(outputs(constraint(2), limit=4)) == []
 
 
-def test_brackets_are_not_opened_without_end() -> None:
+def test_the_number_of_consecutive_opening_brackets_is_limited() -> None:
     state, left = constraint(1), torch.tensor([1000])
     for _ in range(MAX_CHAIN):
         assert state.allowed(left)[0, 0, TOKENS.index("(A")]
@@ -98,7 +98,7 @@ def test_a_label_that_cannot_be_closed_is_never_opened() -> None:
     ] + [False]
 
 
-def test_hypotheses_change_places_with_all_that_is_open() -> None:
+def test_reordered_hypotheses_keep_their_open_brackets() -> None:
     state, left = constraint(1, 1, n_beams=2), torch.tensor([9, 9])
     a, b, word = (TOKENS.index(token) for token in ("(A", "(B", "NN"))
     state.follow(torch.tensor([[0, 1], [0, 1]]), torch.tensor([[a, b], [a, b]]))
@@ -116,7 +116,7 @@ def test_hypotheses_change_places_with_all_that_is_open() -> None:
 
 @pytest.mark.parametrize("beam", [1, 4, 21])
 @pytest.mark.parametrize("max_extra", [2, 3, 9, 40])
-def test_an_untrained_model_says_trees_over_exactly_the_words(
+def test_an_untrained_model_generates_trees_over_the_words(
     model: Seq2Seq, beam: int, max_extra: int
 ) -> None:
     n_words = [1, 2, 3, 5, 8, 13]
@@ -133,10 +133,10 @@ def test_an_untrained_model_says_trees_over_exactly_the_words(
         assert len({h.tokens for h in best}) == len(best)
 
 
-def test_a_beam_wide_enough_finds_all_trees_with_the_models_own_probabilities(
+def test_a_wide_beam_finds_all_trees_with_their_probabilities(
     model: Seq2Seq,
 ) -> None:
-    src, every = sources(2), list(said(constraint(2), limit=7))
+    src, every = sources(2), list(outputs(constraint(2), limit=7))
     config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4)
     (found,) = beam_search(model, src, config, constraint=constraint(2, n_beams=60))
     assert sorted(" ".join(TOKENS[i] for i in h.tokens) for h in found) == sorted(every)
@@ -150,7 +150,7 @@ def test_a_beam_wide_enough_finds_all_trees_with_the_models_own_probabilities(
             assert h.log_prob == pytest.approx(log_prob, abs=1e-4)
 
 
-def test_an_answer_does_not_depend_on_its_neighbours(model: Seq2Seq) -> None:
+def test_a_parse_is_independent_of_other_sentences_in_the_batch(model: Seq2Seq) -> None:
     n_words, config = [7, 2, 5, 3, 9, 1], SearchConfig(beam=4, alpha=0.3, max_extra=30)
     together = beam_search(
         model, sources(*n_words), config, constraint=constraint(*n_words, n_beams=4)
@@ -161,7 +161,7 @@ def test_an_answer_does_not_depend_on_its_neighbours(model: Seq2Seq) -> None:
 
 
 class Anything:
-    """A constraint that allows all."""
+    """A constraint that allows every token."""
 
     def __init__(self, n_sentences: int, n_beams: int) -> None:
         self.shape = n_sentences, n_beams, V - 1
@@ -176,27 +176,27 @@ class Anything:
         pass
 
 
-def test_a_constraint_that_allows_all_changes_no_bit(model: Seq2Seq) -> None:
+def test_a_constraint_that_allows_everything_changes_nothing(model: Seq2Seq) -> None:
     config = SearchConfig(beam=4, n_best=4)
     free = beam_search(model, sources(3, 5, 8), config)
     assert beam_search(model, sources(3, 5, 8), config, constraint=Anything(3, 4)) == free
 
 
-def test_where_nothing_may_be_said_the_answer_is_empty(model: Seq2Seq) -> None:
+def test_the_output_is_empty_if_no_token_is_allowed(model: Seq2Seq) -> None:
     config = SearchConfig(beam=2, max_extra=0)
     (found,) = beam_search(model, sources(3), config, constraint=constraint(3, n_beams=2))
     assert [(h.tokens, h.log_prob) for h in found] == [((), -math.inf)]
 
 
-def test_the_deepest_answer_can_be_read_back() -> None:
+def test_the_deepest_output_can_be_parsed() -> None:
     words = [f"w{i}" for i in range(60)]
     state, tokens = constraint(len(words)), list[int]()
     while not tokens or tokens[-1] != EOS:
         allowed = state.allowed(torch.tensor([1000 - len(tokens)]))[0, 0]
-        # As many brackets as may be, and each is closed as late as may be.
+        # Open as many brackets as possible, and close each as late as possible.
         token = next(i for i in (4, 2, 5, EOS) if allowed[i])
         state.follow(torch.tensor([[0]]), torch.tensor([[token]]))
         tokens.append(token)
-    line = bracketed([TOKENS[i] for i in tokens[:-1]], words)
+    line = delinearise([TOKENS[i] for i in tokens[:-1]], words)
     assert words_of(tree_over(words, line)) == words
-    assert int(state.labels.shape[2]) > MAX_DEPTH  # it was the bound that stopped it
+    assert int(state.labels.shape[2]) > MAX_DEPTH  # MAX_DEPTH was reached

@@ -1,26 +1,26 @@
-"""The score of trees, against what EVALB with COLLINS.prm says of the same ones."""
+"""Scores of trees equal those that EVALB computes with COLLINS.prm."""
 
 import pytest
 from nltk.tree import Tree
 
-from yakusu.data.brackets import bracketed, linearised
+from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.trees import one_line, words_of
 from yakusu.errors import DataError
 from yakusu.tasks.evalb import Matches, compare, total
 
-# True tree, tree to be scored, and EVALB's counts: matched, true, made brackets.
-JUDGED = [
+# True tree, predicted tree and EVALB's counts: matched, true and predicted brackets.
+CASES = [
     (
         "(S (NP (DT The) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))) (. .))",
         "(S (NP (DT The) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))) (. .))",
         (4, 4, 4),
     ),
-    (  # PRT is ADVP, and a full stop counts nowhere
+    (  # PRT equals ADVP, and the full stop is not counted
         "(S (NP (PRP She)) (VP (VBD put) (NP (PRP it)) (ADVP (RB down))) (. .))",
         "(S (NP (PRP She)) (VP (VBD put) (NP (PRP it)) (PRT (RB down)) (. .)))",
         (5, 5, 5),
     ),
-    (  # quotes and commas are taken out of the middle
+    (  # quotes and commas are removed inside constituents
         "(S (`` ``) (NP (NNP Ann)) (, ,) ('' '') (VP (VBZ is) (ADJP (RB very) (JJ glad))) (. .))",
         "(S (NP (`` ``) (NNP Ann) (, ,) ('' '')) (VP (VBZ is) (ADVP (RB very)) (ADJP (JJ glad)))"
         " (. .))",
@@ -38,8 +38,8 @@ JUDGED = [
         " (NP (NN spring)))))) (: ;))",
         (6, 8, 8),
     ),
-    ("(FRAG (. !))", "(FRAG (. !))", (0, 0, 0)),  # nothing but punctuation: left out
-    (  # -LRB- is a word like others
+    ("(FRAG (. !))", "(FRAG (. !))", (0, 0, 0)),  # only punctuation: not counted
+    (  # -LRB- is not punctuation
         "(S (PRN (-LRB- -LRB-) (NP (CD two)) (-RRB- -RRB-)) (NP (NNS doors)) (VP (VBD shut)))",
         "(S (S (S (NP (-LRB- -LRB-) (CD two) (-RRB- -RRB-)) (NP (NNS doors)) (VP (VBD shut)))))",
         (3, 5, 6),
@@ -48,17 +48,17 @@ JUDGED = [
 
 
 def trees(column: int) -> list[Tree]:
-    return [Tree.fromstring(str(row[column])) for row in JUDGED]
+    return [Tree.fromstring(str(row[column])) for row in CASES]
 
 
-def test_every_sentence_is_counted_as_evalb_counts_it() -> None:
-    found = [(m.matched, m.true, m.made) for m in compare(trees(1), trees(0))]
-    assert found == [row[2] for row in JUDGED]
+def test_counts_of_each_sentence_equal_those_of_evalb() -> None:
+    found = [(m.matched, m.true, m.predicted) for m in compare(trees(1), trees(0))]
+    assert found == [row[2] for row in CASES]
 
 
-def test_the_whole_is_scored_as_evalb_scores_it() -> None:
+def test_scores_of_the_corpus_equal_those_of_evalb() -> None:
     whole = total(compare(trees(1), trees(0)))
-    assert whole == Matches(matched=26, made=34, true=32, n_exact=2, n_sentences=6)
+    assert whole == Matches(matched=26, predicted=34, true=32, n_exact=2, n_sentences=6)
     assert [f"{score.name} {score.value:.2f}" for score in whole.scores()] == [
         "F1 78.79",
         "precision 76.47",
@@ -68,30 +68,30 @@ def test_the_whole_is_scored_as_evalb_scores_it() -> None:
     assert "sentences:6" in str(whole.scores()[0])
 
 
-def test_tags_of_the_true_tree_hold_where_the_others_are_xx() -> None:
+def test_tags_of_the_true_tree_apply_to_both_trees() -> None:
     made = [
-        Tree.fromstring(bracketed(linearised(one_line(tree)), words_of(tree))) for tree in trees(1)
+        Tree.fromstring(delinearise(linearise(one_line(tree)), words_of(tree))) for tree in trees(1)
     ]
     assert compare(made, trees(0)) == compare(trees(1), trees(0))
 
 
-def test_top_is_no_bracket() -> None:
+def test_top_is_not_counted() -> None:
     bare, topped = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(TOP (S (VP (VB Go))))")
     assert compare([topped], [bare]) == [Matches(2, 2, 2, 1, 1)]
 
 
-def test_nothing_scores_nothing() -> None:
+def test_the_score_of_no_sentences_is_zero() -> None:
     assert total([]).scores()[0].value == 0.0
 
 
-def test_other_words_are_refused_by_their_number() -> None:
+def test_trees_over_different_words_are_reported_with_their_number() -> None:
     go, stop = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(S (VP (VB Stop)))")
     long = Tree.fromstring("(S (VP (VB Go)) (. .))")
-    with pytest.raises(DataError, match="tree 2 has 'Go' where the true one has 'Stop'"):
+    with pytest.raises(DataError, match="tree 2 has 'Go' where the true tree has 'Stop'"):
         compare([go, go], [go, stop])
-    with pytest.raises(DataError, match=r"tree 1 has '\.' where the true one has 'nothing'"):
+    with pytest.raises(DataError, match=r"tree 1 has '\.' where the true tree has 'nothing'"):
         compare([long], [go])
-    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the true one has '\.'"):
+    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the true tree has '\.'"):
         compare([go], [long])
-    with pytest.raises(DataError, match="there are 1 trees and 2 true ones"):
+    with pytest.raises(DataError, match="there are 1 predicted and 2 true trees"):
         compare([go], [go, go])

@@ -1,4 +1,4 @@
-"""A translator of nonsense, to look at."""
+"""A small translator with random weights."""
 
 import itertools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def _make(**sizes: Any) -> Translator:
     model = Transformer(
         config, src_vocab_size=tokenizer.src_vocab_size, tgt_vocab_size=tokenizer.tgt_vocab_size
     )
-    with torch.no_grad():  # sharper, so that heads differ
+    with torch.no_grad():  # sharper attention, so that the heads differ
         model.output_weight.data.mul_(3.0)
         for layers in model.attention_layers().values():
             for layer in layers:
@@ -36,7 +36,7 @@ def _make(**sizes: Any) -> Translator:
 
 @pytest.fixture
 def make_translator() -> Callable[..., Translator]:
-    """Makes a translator with random weights: make_translator(n_layers=..., ...)."""
+    """Return a function that creates a translator: make_translator(n_layers=..., ...)."""
     return _make
 
 

@@ -1,8 +1,9 @@
-"""Pictures show the weights that maps hold, whatever the tokens are made of."""
+"""Pictures and pages show the weights of the maps, for any characters in the tokens."""
 
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ NASTY = ("</script>", "<!--", "&amp;", "\"'", "{{maps}}", "%%", "\u2028", "של�
 
 
 def maps_of(texts: tuple[str, ...] = ("a", "b", "c"), *, n_heads: int = 2) -> AttentionMaps:
-    """Two layers of cross-attention; head h of layer n gives token i the share [n, h, row, i]."""
+    """Return cross-attention maps of two layers with random weights."""
     rng = np.random.default_rng(0)
     tokens = tuple(Token(text, spaced=True) for text in texts)
     target = (*tokens[1:], Token("</s>", special=True))
@@ -35,19 +36,19 @@ def lines(svg: str) -> list[dict[str, str]]:
     return [dict(line.attrib) for line in ElementTree.fromstring(svg).iter(f"{SVG}line")]
 
 
-def shown(svg: str) -> list[str]:
+def text_labels(svg: str) -> list[str]:
     return [str(text.text) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("layer", [1, 2])
-def test_a_line_is_as_opaque_as_its_weight(layer: int) -> None:
+def test_the_opacity_of_a_line_is_its_weight(layer: int) -> None:
     maps = maps_of()
     drawn = [float(line["opacity"]) for line in lines(picture(maps, layer=layer))]
     weights = maps.weights["cross"][layer - 1].ravel()
     np.testing.assert_allclose(drawn, weights[weights >= 0.02], atol=0.00501)
 
 
-def test_lines_lead_from_the_row_to_the_column_of_the_weight() -> None:
+def test_lines_connect_the_row_and_the_column_of_each_weight() -> None:
     maps = maps_of(n_heads=1)
     maps.weights["cross"] = np.zeros((1, 1, 3, 3), np.float32)
     maps.weights["cross"][0, 0, 0, 2] = maps.weights["cross"][0, 0, 2, 1] = 1
@@ -62,41 +63,41 @@ def test_lines_lead_from_the_row_to_the_column_of_the_weight() -> None:
     assert ends[1] == pytest.approx((height["end", "</s>"], height["start", "b"]), abs=0.1)
 
 
-def test_heads_have_colours_of_their_own_and_can_be_chosen() -> None:
+def test_each_head_has_its_own_colour_and_can_be_selected() -> None:
     maps = maps_of(n_heads=16)
     groups = [g.get("stroke") for g in ElementTree.fromstring(picture(maps)).iter(f"{SVG}g")]
     assert len(set(groups)) == 16
-    some = picture(maps, heads=[3, 1, 3])
-    assert [g.get("stroke") for g in ElementTree.fromstring(some).iter(f"{SVG}g")] == [
+    two = picture(maps, heads=[3, 1, 3])
+    assert [g.get("stroke") for g in ElementTree.fromstring(two).iter(f"{SVG}g")] == [
         groups[0],
         groups[2],
     ]
-    assert shown(some)[-2:] == ["1", "3"]
+    assert text_labels(two)[-2:] == ["1", "3"]
 
 
 @pytest.mark.parametrize("head", [0, 3])
-def test_a_head_that_is_not_there_is_refused(head: int) -> None:
+def test_an_invalid_head_number_is_rejected(head: int) -> None:
     with pytest.raises(DataError, match=f"there is no head {head}: choose from 1 to 2"):
         picture(maps_of(), heads=[head])
 
 
-def test_a_picture_names_its_layer_and_both_sides() -> None:
-    texts = shown(picture(maps_of(), layer=1))
+def test_a_picture_names_its_layer_and_both_axes() -> None:
+    texts = text_labels(picture(maps_of(), layer=1))
     assert texts[0] == "cross-attention, layer 1 of 2"
     assert {"predicted", "source"} <= set(texts)
 
 
-def test_every_token_is_written_as_it_is_in_the_picture() -> None:
-    texts = shown(picture(maps_of(NASTY)))
+def test_a_picture_contains_every_token_unchanged() -> None:
+    texts = text_labels(picture(maps_of(NASTY)))
     assert [text for text in texts if text in NASTY] == [*NASTY[1:], *NASTY]
 
 
-def test_the_same_maps_give_the_same_picture() -> None:
+def test_the_same_maps_give_identical_pictures() -> None:
     assert picture(maps_of(NASTY)) == picture(maps_of(NASTY))
 
 
 class Reader(HTMLParser):
-    """What a browser makes of a page."""
+    """Collects the tags of a page and the text of each element."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,15 +113,23 @@ class Reader(HTMLParser):
         self.texts[name] = self.texts.get(name, "") + data
 
 
-def test_a_page_holds_the_maps_whatever_the_tokens_are_made_of() -> None:
+def test_a_page_contains_the_maps_for_any_characters_in_the_tokens() -> None:
     maps, reader = maps_of(NASTY), Reader()
     reader.feed(page(maps))
     assert json.loads(reader.texts["maps"]) == json.loads(json.dumps(maps.as_json()))
     assert reader.texts["title"].strip() == f"Attention: {maps.src}"
-    assert [tag for tag, _ in reader.tags].count("script") == 2
+    assert [tag for tag, _ in reader.tags].count("script") == 3  # settings, maps, program
 
 
-def test_a_page_needs_nothing_from_elsewhere() -> None:
+@pytest.mark.parametrize(("element", "file"), [("style", "page.css"), ("script", "page.js")])
+def test_a_page_embeds_its_stylesheet_and_its_program(element: str, file: str) -> None:
+    reader = Reader()
+    reader.feed(page(maps_of(NASTY)))
+    asset = files("yakusu.view") / "page" / file
+    assert reader.texts[element].strip() == asset.read_text(encoding="utf-8").strip()
+
+
+def test_a_page_needs_no_network_and_no_other_file() -> None:
     text, reader = page(maps_of()), Reader()
     reader.feed(text)
     assert not re.search(r"https?:|//[a-z]+\.|url\(|@import|fetch\(|import\(", text)

@@ -1,4 +1,4 @@
-"""Maps hold what the model attends to and say of which tokens; what cannot be shown is refused."""
+"""Maps contain the model's attention weights and the right tokens; bad input is rejected."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def texts(tokens: tuple[Token, ...]) -> list[str]:
     return [token.text for token in tokens]
 
 
-def spoken(tokens: tuple[Token, ...]) -> str:
+def joined(tokens: tuple[Token, ...]) -> str:
     return "".join(" " * token.spaced + token.text for token in tokens).strip()
 
 
@@ -34,7 +34,7 @@ def maps(translator: Translator) -> AttentionMaps:
     return attention_maps(translator, SRC, TGT)
 
 
-def test_maps_are_the_models_own_attention(translator: Translator, maps: AttentionMaps) -> None:
+def test_maps_equal_the_attention_of_the_model(translator: Translator, maps: AttentionMaps) -> None:
     src, tgt = (torch.tensor(translator.tokenizer.encode_source([text])) for text in (SRC, TGT))
     seen = translator.model.attentions(src, tgt)
     assert seen.keys() == maps.weights.keys() == {"encoder", "decoder", "cross"}
@@ -42,13 +42,13 @@ def test_maps_are_the_models_own_attention(translator: Translator, maps: Attenti
         np.testing.assert_array_equal(maps.weights[role], weights[0].detach().numpy())
 
 
-def test_tokens_read_as_the_sentence_and_end_in_eos(maps: AttentionMaps) -> None:
+def test_tokens_join_to_the_sentence_and_end_in_eos(maps: AttentionMaps) -> None:
     for tokens, sentence in ((maps.source, SRC), (maps.target, TGT)):
-        assert spoken(tokens) == f"{sentence}</s>"
+        assert joined(tokens) == f"{sentence}</s>"
         assert [token.special for token in tokens] == [False] * (len(tokens) - 1) + [True]
 
 
-def test_decoder_rows_are_predictions_and_its_columns_what_was_read_before(
+def test_decoder_rows_are_predicted_tokens_and_columns_are_read_tokens(
     translator: Translator, maps: AttentionMaps
 ) -> None:
     rows, columns = maps.axes("decoder")
@@ -56,7 +56,7 @@ def test_decoder_rows_are_predictions_and_its_columns_what_was_read_before(
     assert columns.tokens == (START, *rows.tokens[:-1])
     assert texts(rows.tokens)[-1] == "</s>"
     assert not np.triu(maps.weights["decoder"], 1).any()
-    # The last prediction is made before its own token is read: another token there moves nothing.
+    # The decoder predicts the last token before reading it, so changing it has no effect.
     tgt = translator.tokenizer.encode_target([TGT])
     other = torch.tensor(tgt)
     other[0, -1] = 5
@@ -65,33 +65,35 @@ def test_decoder_rows_are_predictions_and_its_columns_what_was_read_before(
     np.testing.assert_array_equal(moved, maps.weights["decoder"])
 
 
-def test_cross_rows_are_predictions_and_its_columns_the_source(maps: AttentionMaps) -> None:
+def test_cross_rows_are_predicted_tokens_and_columns_are_source_tokens(maps: AttentionMaps) -> None:
     assert [axis.what for axis in maps.axes("cross")] == ["predicted", "source"]
     assert [axis.what for axis in maps.axes("encoder")] == ["source", "source"]
     for role, weights in maps.weights.items():
         assert weights.shape == (2, 4, *(len(axis.tokens) for axis in maps.axes(role)))
 
 
-def test_without_a_target_the_translators_own_is_shown(translator: Translator) -> None:
+def test_the_default_target_is_the_models_translation(translator: Translator) -> None:
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
     found = translator.hypotheses([SRC], translator.tokenizer.encode_source([SRC]))[0][0].tokens
-    assert len(maps.target) == len(found) + 1  # eos, which every search ends in
+    assert len(maps.target) == len(found) + 1  # and eos
 
 
-def test_what_the_vocabulary_does_not_know_is_shown_as_it_stands(translator: Translator) -> None:
+def test_unknown_pieces_keep_their_text(translator: Translator) -> None:
     maps = attention_maps(translator, f"{SRC} 東京", f"{TGT} ∑")
     assert Token("東京", special=True) in maps.source
     assert Token("∑", special=True) in maps.target
 
 
-def test_space_around_a_sentence_means_nothing(translator: Translator, maps: AttentionMaps) -> None:
+def test_whitespace_around_a_sentence_is_ignored(
+    translator: Translator, maps: AttentionMaps
+) -> None:
     other = attention_maps(translator, f"  {SRC}\n", f"\t{TGT} ")
     assert other.as_json() == maps.as_json()
 
 
 @pytest.mark.parametrize(
-    ("number", "piece", "token"),
+    ("id_", "piece", "token"),
     [
         (7, "▁red", Token("red", spaced=True)),
         (7, "day", Token("day")),
@@ -105,11 +107,11 @@ def test_space_around_a_sentence_means_nothing(translator: Translator, maps: Att
         (7, "a▁b", Token("a b")),
     ],
 )
-def test_a_piece_is_shown_as_text_has_it(number: int, piece: str, token: Token) -> None:
-    assert _token(number, piece) == token
+def test_a_piece_becomes_readable_text(id_: int, piece: str, token: Token) -> None:
+    assert _token(id_, piece) == token
 
 
-def test_json_holds_tokens_and_weights_to_four_decimals(maps: AttentionMaps) -> None:
+def test_json_contains_tokens_and_weights_with_four_decimals(maps: AttentionMaps) -> None:
     read = json.loads(json.dumps(maps.as_json()))
     assert (read["format"], read["src"], read["tgt"]) == (1, SRC, TGT)
     assert read["roles"]["decoder"]["columns"]["what"] == "read"
@@ -124,7 +126,7 @@ def test_json_holds_tokens_and_weights_to_four_decimals(maps: AttentionMaps) -> 
         assert all(len(repr(value)) <= 6 for value in written.ravel().tolist())
 
 
-def test_for_bertviz_has_the_shapes_that_its_documentation_asks_for(maps: AttentionMaps) -> None:
+def test_for_bertviz_returns_the_shapes_that_bertviz_documents(maps: AttentionMaps) -> None:
     given = maps.for_bertviz()
     n_src, n_tgt = len(maps.source), len(maps.target)
     shapes = {
@@ -139,30 +141,30 @@ def test_for_bertviz_has_the_shapes_that_its_documentation_asks_for(maps: Attent
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_bertviz_accepts_them(maps: AttentionMaps) -> None:
+def test_bertviz_accepts_the_result_of_for_bertviz(maps: AttentionMaps) -> None:
     bertviz = pytest.importorskip("bertviz")
     for view in (bertviz.head_view, bertviz.model_view):
         assert "(start)" in view(**maps.for_bertviz(), html_action="return").data
 
 
-# ---- what cannot be shown ------------------------------------------------------------------------
+# ---- errors -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("src", "tgt", "side"), [("", TGT, "source"), (" \n", None, "source"), (SRC, " ", "target")]
 )
-def test_an_empty_sentence_is_refused(
+def test_an_empty_sentence_is_rejected(
     translator: Translator, src: str, tgt: str | None, side: str
 ) -> None:
     with pytest.raises(DataError, match=f"the {side} sentence is empty"):
         attention_maps(translator, src, tgt)
 
 
-def test_an_empty_translation_is_said_to_be_the_models_own(
+def test_the_error_for_an_empty_translation_says_that_the_model_made_it(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    silence = [[Hypothesis((), -math.inf, -math.inf)]]
-    monkeypatch.setattr(translator, "hypotheses", lambda lines, ids: silence)
+    empty = [[Hypothesis((), -math.inf, -math.inf)]]
+    monkeypatch.setattr(translator, "hypotheses", lambda lines, ids: empty)
     with pytest.raises(DataError, match="the model's own translation is empty"):
         attention_maps(translator, SRC)
 
@@ -170,32 +172,40 @@ def test_an_empty_translation_is_said_to_be_the_models_own(
 @pytest.mark.parametrize(
     ("src", "tgt", "side"), [("a \udcff", TGT, "source"), (SRC, "b \ud800", "target")]
 )
-def test_half_a_character_is_refused(translator: Translator, src: str, tgt: str, side: str) -> None:
-    with pytest.raises(DataError, match=rf"the {side} sentence, character 3: '\\ud\w+' is no text"):
+def test_a_lone_surrogate_is_rejected(
+    translator: Translator, src: str, tgt: str, side: str
+) -> None:
+    with pytest.raises(
+        DataError, match=rf"the {side} sentence, character 3: '\\ud\w+' is not valid text"
+    ):
         attention_maps(translator, src, tgt)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_sentence_too_long_is_refused_and_not_cut(translator: Translator, side: str) -> None:
+def test_a_sentence_that_is_too_long_is_rejected_not_truncated(
+    translator: Translator, side: str
+) -> None:
     long = "boat " * MAX_TOKENS
     src, tgt = (long, SRC) if side == "source" else (SRC, long)
     n_tokens = len(translator.tokenizer.encode_source([long.strip()])[0])
     with pytest.raises(
         DataError,
-        match=rf"the {side} sentence 'boat .*' has {n_tokens} tokens and can have {MAX_TOKENS}: ",
+        match=rf"the {side} sentence 'boat .*' has {n_tokens} tokens, .* limit is {MAX_TOKENS}: ",
     ):
         attention_maps(translator, src, tgt)
 
 
-def test_the_models_own_limit_counts_where_it_is_shorter(
+def test_a_shorter_limit_of_the_model_applies(
     make_translator: Callable[..., Translator],
 ) -> None:
     short = make_translator(positions="learned", max_positions=5)
-    with pytest.raises(DataError, match=r"the source sentence .* can have 5: view a part of it"):
+    with pytest.raises(
+        DataError, match=r"the source sentence .* the limit is 5: shorten the sentence"
+    ):
         attention_maps(short, "the red boat sails home slowly")
 
 
-def test_a_model_without_attention_says_so(
+def test_a_model_without_attention_is_rejected(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Transformer, "attention_layers", lambda model: {})
@@ -203,12 +213,12 @@ def test_a_model_without_attention_says_so(
         attention_maps(translator, SRC)
 
 
-def test_an_ensemble_is_refused_as_its_models_attend_each_for_itself(
+def test_an_ensemble_is_rejected(
     translator: Translator,
 ) -> None:
     assert isinstance(translator.model, Transformer)
     translator.model = Ensemble([translator.model, translator.model])
-    with pytest.raises(ModelError, match="view one model that attends"):
+    with pytest.raises(ModelError, match="use a single model with attention"):
         attention_maps(translator, SRC)
 
 
@@ -216,21 +226,22 @@ def test_an_ensemble_is_refused_as_its_models_attend_each_for_itself(
     ("chosen", "message"),
     [
         ({"layer": 3}, "there is no layer 3 of cross attention: choose from 1 to 2"),
+        ({"layer": 0}, "there is no layer 0"),
         ({"layer": -1}, "there is no layer -1"),
         ({"role": "encoder", "layer": 9}, "no layer 9 of encoder attention"),
     ],
 )
-def test_a_layer_that_is_not_there_is_refused(
+def test_an_invalid_layer_is_rejected(
     maps: AttentionMaps, chosen: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        maps.one(**chosen)
+        maps.select_layer(**chosen)
 
 
-def test_a_role_that_the_model_lacks_is_refused_and_the_first_is_the_default(
+def test_a_missing_role_is_rejected_and_the_first_role_is_the_default(
     maps: AttentionMaps,
 ) -> None:
     del maps.weights["cross"]
     with pytest.raises(DataError, match="no cross attention: choose encoder or decoder"):
-        maps.one("cross")
-    assert maps.one()[:2] == ("encoder", 2)
+        maps.select_layer("cross")
+    assert maps.select_layer()[:2] == ("encoder", 2)

@@ -9,7 +9,7 @@ import typer
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Lowercase, Model
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import holds_trees
 from yakusu.errors import DataError
 
 System = Annotated[

@@ -81,7 +81,7 @@ def prepare(
     )
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
     made = yakusu.prepare(loaded, progress=ConsoleProgress(), workers=workers or -1)
-    print(("already prepared: " if made.was_there else "") + str(made))
+    print(("already prepared: " if made.existed else "") + str(made))
 
 
 def train(

@@ -10,8 +10,8 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, err
 from yakusu.cli.options import Device, Model
-from yakusu.data.text import Arriving, count_lines, decode_lines
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import holds_trees
+from yakusu.data.text import ReadAhead, count_lines, decode_lines
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def translate(
     """
     from yakusu.pipeline.translate import open_translator, sentences_for  # loads torch
 
-    arriving = Arriving(decode_lines(_stdin(), "standard input"))
+    arriving = ReadAhead(decode_lines(_stdin(), "standard input"))
     translator = open_translator(
         model, ensemble=ensemble or (), beam=beam, alpha=alpha, n_best=n_best, device=device
     )

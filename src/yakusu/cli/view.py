@@ -1,4 +1,4 @@
-"""The verb `view`: pictures of one sentence, or what each head does over a corpus."""
+"""The command `view`: pictures of the attention in one sentence, or statistics over a corpus."""
 
 import json
 import os
@@ -14,8 +14,7 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Device, Model
-from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import Corpus, holds_trees, read_pairs
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 
@@ -23,32 +22,47 @@ if TYPE_CHECKING:
     from yakusu.translator import Translator
     from yakusu.view import AttentionMaps, HeadStatistics
 
-_PICTURES = (".svg", ".html")
-_MEASURES = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
+_STATISTICS = ("entropy", "maximum", "distance", "previous", "itself", "eos", "start")
 
-Src = Annotated[str | None, typer.Option(help="A sentence, for pictures.")]
-Tgt = Annotated[str | None, typer.Option(help="Its translation; else the model translates.")]
-SrcFile = Annotated[
-    str | None, typer.Option(help="Sentences, or trees alone, for a table of all heads instead.")
+Src = Annotated[str | None, typer.Option(help="Source sentence for the pictures.")]
+Tgt = Annotated[
+    str | None,
+    typer.Option(help="Target sentence for the pictures (default: the model's own translation)."),
 ]
-TgtFile = Annotated[str | None, typer.Option(help="Their translations, line by line.")]
-Out = Annotated[
-    str,
+SrcFile = Annotated[
+    str | None,
     typer.Option(
-        help="A folder, for attention.svg and attention.html, or one such file; else here."
+        help="Source sentences (for a parser: trees) for statistics of all heads, instead of "
+        "pictures."
     ),
 ]
-Json = Annotated[str, typer.Option("--json", metavar="FILE", help="Also the numbers, as JSON.")]
-OfRole = Annotated[
-    Literal["encoder", "decoder", "cross"] | None,
-    typer.Option(help="Of the SVG; else cross, or what the model has."),
+TgtFile = Annotated[str | None, typer.Option(help="Translations of --src-file, line by line.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for attention.svg and attention.html (default: the current folder), or one "
+        ".svg or .html file."
+    ),
 ]
-Layer = Annotated[int, typer.Option(min=0, help="Of the SVG, from 1; 0: the last.")]
-Heads = Annotated[str, typer.Option(help="Of the SVG, as 1,4; else all.")]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the weights or statistics as JSON."),
+]
+SvgRole = Annotated[
+    Literal["encoder", "decoder", "cross"] | None,
+    typer.Option(help="Attention to draw in the SVG (default: cross, if the model has it)."),
+]
+SvgLayer = Annotated[
+    int | None, typer.Option(min=1, help="Layer to draw in the SVG, from 1 (default: the last).")
+]
+SvgHeads = Annotated[
+    str | None,
+    typer.Option(help="Heads to draw in the SVG, from 1, such as 1,4 (default: all)."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command to the command line."""
     app.command()(view)
 
 
@@ -58,135 +72,138 @@ def view(
     tgt: Tgt = None,
     src_file: SrcFile = None,
     tgt_file: TgtFile = None,
-    out: Out = "",
-    json_: Json = "",
-    role: OfRole = None,
-    layer: Layer = 0,
-    heads: Heads = "",
+    out: Out = None,
+    json_: Json = None,
+    role: SvgRole = None,
+    layer: SvgLayer = None,
+    heads: SvgHeads = None,
     device: Device = "cpu",
 ) -> None:
-    """Show how a model attends: a sentence as SVG and as a web page, or its heads over a corpus.
+    """Show the attention of a model: pictures of one sentence, or statistics over a corpus.
 
     Example: `yakusu view runs/en-de/model --src "My room number is 957."`
 
     Example: `yakusu view runs/en-de/model --src-file test.en --tgt-file test.de`
     """
-    numbers = [Path(json_)] if json_ else []
     if src is not None and not (src_file or tgt_file):
-        if os.path.isfile(src):  # noqa: PTH113 - a long sentence is no path, and no error
-            raise DataError(f"--src {src} is a file: give a sentence, or the file by --src-file")
-        pictures = _pictures(out)
-        _check([*pictures, *numbers])
+        if os.path.isfile(src):  # noqa: PTH113 - Path.is_file raises an error for a long sentence
+            raise DataError(f"--src {src} is a file: pass a sentence, or the file as --src-file")
+        pictures = _picture_files(out)
+        _check_outputs([*pictures, json_] if json_ else pictures)
         maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)
-        picture = yakusu.view.picture(maps, role, layer=layer, heads=_numbers(heads))
-        print("\n".join([maps.tgt, *_write(maps, picture, pictures, numbers)]))
+        svg = yakusu.view.picture(maps, role, layer=layer, heads=_head_numbers(heads))
+        _write_pictures(maps, svg, pictures, json_)
     elif src_file and src is tgt is None:
-        _refuse({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
-        _check(numbers, [Path(file) for file in (src_file, tgt_file) if file])
-        _statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, numbers)
+        _reject({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
+        inputs = [Path(file) for file in (src_file, tgt_file) if file]
+        _check_outputs([json_] if json_ else [], inputs)
+        _print_statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, json_)
     else:
         raise DataError(
-            "view shows one sentence or a corpus: give --src SENTENCE, or --src-file and "
-            "--tgt-file, or trees alone as --src-file"
+            "view needs one sentence or a corpus: use --src SENTENCE, --src-file with --tgt-file, "
+            "or --src-file with trees"
         )
 
 
-def _refuse(options: dict[str, object]) -> None:
-    """Refuse what a corpus has no use for."""
-    if given := [name for name, value in options.items() if value]:
+def _reject(options: dict[str, object]) -> None:
+    """Reject the options that apply to pictures only."""
+    if given := ", ".join(name for name, value in options.items() if value is not None):
         raise DataError(
-            f"only pictures of one sentence take {', '.join(given)}: leave that out, or give --src "
-            "in place of --src-file and --tgt-file"
+            f"statistics over a corpus do not use {given}: omit {given}, or use --src to draw one "
+            "sentence"
         )
 
 
-def _pictures(out: str) -> list[Path]:
-    """The files that --out names."""
-    place = Path(out)
-    if place.is_dir() or not place.suffix:
-        return [place / "attention.svg", place / "attention.html"]
-    if place.suffix.lower() not in _PICTURES:
+def _picture_files(out: Path | None) -> list[Path]:
+    """Return the files that --out names."""
+    out = out or Path()
+    if out.is_dir() or not out.suffix:
+        return [out / "attention.svg", out / "attention.html"]
+    if out.suffix.lower() not in (".svg", ".html"):
         raise DataError(
-            f"--out {out} is neither .svg nor .html: name such a file, or a folder that is there"
+            f"--out {out} does not end in .svg or .html: choose such a name, or an existing folder"
         )
-    return [place]
+    return [out]
 
 
-def _check(written: Sequence[Path], read: Sequence[Path] = ()) -> None:
-    """Refuse names of files before any work is done."""
-    taken = [file.resolve() for file in read]
-    for file in written:
-        if file.resolve() in taken:
-            raise DataError(f"{file} is named twice: give what is written a name of its own")
-        taken.append(file.resolve())
-        place = next(parent for parent in file.absolute().parents if parent.exists())
-        if file.is_dir() or not (place.is_dir() and os.access(place, os.W_OK)):
-            raise DataError(f"{file} cannot be written: name a file in a folder of your own")
+def _check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
+    """Reject file names that cannot be written, before any work is done."""
+    used = [file.resolve() for file in inputs]
+    for file in outputs:
+        if file.resolve() in used:
+            raise DataError(f"{file} is used twice: choose a different name for each file")
+        used.append(file.resolve())
+        folder = next(parent for parent in file.absolute().parents if parent.exists())
+        if file.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise DataError(f"{file} cannot be written: choose a file in a writable folder")
 
 
-def _write(
-    maps: "AttentionMaps", picture: str, pictures: Sequence[Path], numbers: Sequence[Path]
-) -> list[str]:
-    """Write what was asked for; return the names of the files."""
+def _write_pictures(
+    maps: "AttentionMaps", svg: str, pictures: Sequence[Path], json_: Path | None
+) -> None:
+    """Write the files; print the translation and the name of each file."""
     texts = {
-        file: picture if file.suffix.lower() == ".svg" else yakusu.view.page(maps)
-        for file in pictures
+        file: svg if file.suffix.lower() == ".svg" else yakusu.view.page(maps) for file in pictures
     }
-    for file in numbers:
-        texts[file] = json.dumps(maps.as_json(), ensure_ascii=False) + "\n"
+    if json_:
+        texts[json_] = json.dumps(maps.as_json(), ensure_ascii=False) + "\n"
     for file, text in texts.items():
-        _save(file, text)
-    return [str(file) for file in texts]
+        _write(file, text)
+    print("\n".join([maps.tgt, *map(str, texts)]))
 
 
-def _save(file: Path, text: str) -> None:
+def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, text)
 
 
-def _numbers(heads: str) -> list[int]:
+def _head_numbers(heads: str | None) -> list[int] | None:
     try:
-        return [int(head) for head in heads.split(",") if head]
+        return None if heads is None else [int(head) for head in heads.split(",")]
     except ValueError as error:
-        raise DataError(f"--heads {heads}: give numbers with commas between, as 1,4") from error
+        raise DataError(
+            f"--heads {heads} is not a list of numbers: separate them by commas, such as 1,4"
+        ) from error
 
 
-def _statistics(
-    translator: "Translator", src: str, tgt: str | None, numbers: Sequence[Path]
+def _print_statistics(
+    translator: "Translator", src: str, tgt: str | None, json_: Path | None
 ) -> None:
     pairs = read_pairs(_corpus(translator, src, tgt))
-    found = yakusu.view.head_statistics(translator, pairs, progress=ConsoleProgress())
-    table = Table("role", "layer", "head", *_MEASURES, box=None, padding=(0, 1, 0, 0))
-    for head in found.heads:
+    statistics = yakusu.view.head_statistics(translator, pairs, progress=ConsoleProgress())
+    table = Table("role", "layer", "head", *_STATISTICS, box=None, padding=(0, 1, 0, 0))
+    for head in statistics.heads:
         table.add_row(head.role, str(head.layer), str(head.head), *_cells(head))
     Console().print(table)
     print(
-        "means over all tokens; entropy in nats; distance in tokens, of cross-attention as a share "
-        f"of the sentence; the rest are weights\n{found.n_pairs:,} pairs; {found.n_left_out:,} "
-        "left out, empty or too long"
+        "Means over all tokens. Entropy is in nats; distance is in tokens, for cross-attention a "
+        "fraction of the sentence; the other columns are attention weights.\n"
+        f"{statistics.n_pairs:,} pairs; {statistics.n_left_out:,} left out (empty or too long)"
     )
-    for file in numbers:
-        _save(file, json_text(asdict(found)))
-        print(file)
+    if json_:
+        _write(json_, json_text(asdict(statistics)))
+        print(json_)
 
 
 def _corpus(translator: "Translator", src: str, tgt: str | None) -> Corpus:
-    """Trees for a parser, for a translator two files."""
+    """Return the trees of a parser's corpus, or the two files of a translator's."""
     trees = holds_trees(src)
     if translator.task_name == "parsing":
         if tgt or not trees:
             raise DataError(
-                "a parser is looked at over trees, which have their words: give them alone, as "
-                "--src-file"
+                "the statistics of a parser need trees, which include their words: pass them as "
+                "--src-file, without --tgt-file"
             )
         return Corpus(trees=src)
     if trees:
-        raise DataError(f"--src-file {src} is trees: give sentences, or a parser as the model")
+        raise DataError(
+            f"--src-file {src} contains trees: pass sentences, or use a parser as the model"
+        )
     if not tgt:
         raise DataError(f"--src-file {src} has no translations: add --tgt-file")
     return Corpus(src=src, tgt=tgt)
 
 
 def _cells(head: "HeadStatistics") -> list[str]:
-    values = (getattr(head, name) for name in _MEASURES)
+    values = (getattr(head, name) for name in _STATISTICS)
     return ["-" if value is None else f"{value:.3f}" for value in values]

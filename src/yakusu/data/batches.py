@@ -1,7 +1,11 @@
-"""Token batches, section 5.1: pairs of like length together, about N source and N target tokens.
+"""Batches counted in tokens, section 5.1.
 
-A step is what one update of the weights sees, a batch what goes through the model at once; a step
-is several batches. The order is a pure function of (seed, epoch).
+    a batch: pairs of similar length that pass through the model together, with
+             pairs * (length of the longest sentence of either side) <= batch_tokens
+    a step:  the batches of one update of the weights, about `step_tokens` tokens on each side
+
+An epoch's pairs are shuffled, sorted by length, cut into batches and the batches shuffled. The
+order is a pure function of (seed, epoch).
 
 B batch, S source, T target.
 """
@@ -21,53 +25,72 @@ from torch import Tensor
 from yakusu.config import Config
 from yakusu.data.pairs import Ids, Pairs, Part
 
-Indices = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
 
 
 class BatchConfig(Config):
-    """Sizes in tokens, of the longer side; a batch counts its padding too."""
+    """Sizes in tokens of the longer side; a batch counts its padding too."""
 
     step_tokens: int = Field(25_000, ge=1)
-    batch_tokens: int = Field(0, ge=0)  # 0: half a step; on a CPU, whose caches it fits, <= 4,096
+    batch_tokens: int = Field(0, ge=0)  # 0: half a step; on a CPU at most 4,096, to fit its caches
 
     def batch_tokens_on(self, device: str) -> int:
-        """`batch_tokens`, or what suits a type of device."""
+        """Return `batch_tokens`, or the default for a device type ("cpu", "cuda")."""
         half = max(1, self.step_tokens // 2)
-        fitting = min(half, 4096) if device == "cpu" else half
-        return min(self.batch_tokens or fitting, self.step_tokens)
+        default = min(half, 4096) if device == "cpu" else half
+        return min(self.batch_tokens or default, self.step_tokens)
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Padded ids of one batch."""
+def epoch_steps(
+    pairs: Pairs, *, step_tokens: int, batch_tokens: int, seed: int, epoch: int
+) -> list[list[Indices]]:
+    """Return the steps of one epoch, each a list of batches.
 
-    src: Tensor  # (B, S)
-    tgt: Tensor  # (B, T)
+    Every pair occurs once, or according to the weight of its part of the corpus. All steps have
+    about the same size; the last one is not a small remainder.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    shuffled = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))
+    batches = cut_by_length(shuffled, pairs, batch_tokens)
+    batches = [batches[i] for i in rng.permutation(len(batches))]
+    src, tgt = pairs.src.lengths, pairs.tgt.lengths
+    sizes = np.array([max(src[batch].sum(), tgt[batch].sum()) for batch in batches])
+    ends = np.cumsum(sizes)
+    n_steps = min(len(batches), max(1, round(int(ends[-1]) / step_tokens)))
+    cuts = np.searchsorted(ends - sizes / 2, ends[-1] * np.arange(1, n_steps) / n_steps)
+    bounds = [0, *cuts.tolist(), len(batches)]
+    return [batches[a:b] for a, b in pairwise(bounds) if a < b]
 
-    def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device."""
-        return Batch(self.src.to(device, non_blocking=True), self.tgt.to(device, non_blocking=True))
 
-    def split(self, n_positions: int) -> "Iterator[Batch]":
-        """The same pairs, as padded, so few at a time that a side has at most `n_positions`.
+def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
+    """Return the sorted indices of the pairs that an epoch shows; a pair may occur repeatedly.
 
-        A pair that has more is alone.
-        """
-        n_pairs = max(1, n_positions // max(self.src.shape[1], self.tgt.shape[1]))
-        parts = zip(self.src.split(n_pairs), self.tgt.split(n_pairs), strict=True)
-        return (Batch(src, tgt) for src, tgt in parts)
+    For a part with n pairs and weight w, the first E epochs show the first floor(n w E) items of
+    an endless sequence of permutations. After any number of epochs, the numbers of times that two
+    pairs of a part were shown differ by at most one.
+    """
+    shown, first = [], 0
+    for number, part in enumerate(parts):
+        n = part.n_pairs
+        share = n * Fraction(str(part.weight))  # the decimal number, not its binary approximation
+        places = np.arange(floor(epoch * share), floor((epoch + 1) * share))
+        for lap in np.unique(places // n) if n else ():
+            order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
+            shown.append(first + order[places[places // n == lap] % n])
+        first += n
+    return np.sort(np.concatenate(shown)).astype(np.int64)
 
 
 def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indices]:
-    """Cut pairs into batches of like length, the longer padded side at most `batch_tokens`.
+    """Cut pairs into batches of similar length, at most `batch_tokens` on the longer side.
 
-    Sorted by the longer side, then by either side, neighbours are alike on both. Pairs of equal
-    lengths stay in the order given; a pair longer than `batch_tokens` is a batch by itself.
+    Pairs are sorted by their longer side, then by both lengths; pairs with equal lengths keep
+    their order. A pair longer than `batch_tokens` is a batch of its own.
     """
     src, tgt = pairs.src.lengths_of(order), pairs.tgt.lengths_of(order)
     longer = np.maximum(src, tgt)
-    # Every other group of equal `longer` runs backwards, so that a batch which straddles two
-    # groups joins pairs that are alike.
+    # Every other group of equal `longer` is reversed, so that a batch across the border of two
+    # groups has pairs with similar lengths.
     turn = np.where(longer % 2 == 0, 1, -1)
     by_length = np.lexsort((turn * tgt, turn * src, longer))
     order, longer = order[by_length], longer[by_length]
@@ -82,80 +105,64 @@ def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indic
     return batches
 
 
-def epoch_steps(
-    pairs: Pairs, *, step_tokens: int, batch_tokens: int, seed: int, epoch: int
-) -> list[list[Indices]]:
-    """The steps of one epoch, each a list of batches of pair numbers.
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids of one batch."""
 
-    Every pair occurs once, or as often as the weight of its part of the corpus says. The epoch is
-    shared out evenly, so that no step is a small remainder.
-    """
-    rng = np.random.default_rng([seed, epoch])
-    seen = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))
-    batches = cut_by_length(seen, pairs, batch_tokens)
-    batches = [batches[i] for i in rng.permutation(len(batches))]
-    src, tgt = pairs.src.lengths, pairs.tgt.lengths
-    sizes = np.array([max(src[batch].sum(), tgt[batch].sum()) for batch in batches])
-    ends = np.cumsum(sizes)
-    n_steps = min(len(batches), max(1, round(int(ends[-1]) / step_tokens)))
-    cuts = np.searchsorted(ends - sizes / 2, ends[-1] * np.arange(1, n_steps) / n_steps)
-    bounds = [0, *cuts.tolist(), len(batches)]
-    return [batches[a:b] for a, b in pairwise(bounds) if a < b]
+    src: Tensor  # (B, S)
+    tgt: Tensor  # (B, T)
 
+    def to(self, device: torch.device) -> "Batch":
+        """Return a copy of the batch on a device."""
+        return Batch(self.src.to(device, non_blocking=True), self.tgt.to(device, non_blocking=True))
 
-def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
-    """The numbers of the pairs that an epoch shows, in order; a pair may occur more than once.
+    def split(self, n_positions: int) -> "Iterator[Batch]":
+        """Split into batches of at most `n_positions` positions per side, and at least one pair.
 
-    Of a part with n pairs and weight w, E epochs show the first n w E, rounded down, of an endless
-    row of permutations: over any number of epochs all pairs are seen equally often, give or take
-    one.
-    """
-    shown, first = [], 0
-    for number, part in enumerate(parts):
-        n = part.n_pairs
-        share = n * Fraction(str(part.weight))  # as it was written, not as its binary digits are
-        places = np.arange(floor(epoch * share), floor((epoch + 1) * share))
-        for lap in np.unique(places // n) if n else ():
-            order = np.random.default_rng([seed, number, int(lap)]).permutation(n)
-            shown.append(first + order[places[places // n == lap] % n])
-        first += n
-    return np.sort(np.concatenate(shown)).astype(np.int64)
-
-
-def fullness(pairs: Pairs, batches: list[Indices]) -> float:
-    """The share of positions, over both sides, that hold tokens and not padding."""
-    real = sum(
-        int(side.lengths_of(batch).sum()) for side in (pairs.src, pairs.tgt) for batch in batches
-    )
-    return real / n_positions(pairs, batches)
-
-
-def n_positions(pairs: Pairs, batches: list[Indices]) -> int:
-    """How many positions batches have over both sides, padding included."""
-    return sum(
-        len(batch) * int(side.lengths_of(batch).max())
-        for side in (pairs.src, pairs.tgt)
-        for batch in batches
-    )
+        The padding is unchanged.
+        """
+        n_pairs = max(1, n_positions // max(self.src.shape[1], self.tgt.shape[1]))
+        parts = zip(self.src.split(n_pairs), self.tgt.split(n_pairs), strict=True)
+        return (Batch(src, tgt) for src, tgt in parts)
 
 
 def collate(pairs: Pairs, batch: Indices, *, src_pad: int, tgt_pad: int) -> Batch:
-    """Read a batch of pairs and pad it."""
+    """Read the pairs of a batch and pad them."""
     return Batch(
         pad([pairs.src[i] for i in batch], src_pad), pad([pairs.tgt[i] for i in batch], tgt_pad)
     )
 
 
 def pad(sentences: list[Ids] | list[list[int]], value: int, *, multiple: int = 1) -> Tensor:
-    """Stack sentences of ids, filled up with `value` to the longest (B, S).
+    """Stack sentences, padded on the right to a common length.
 
     Args:
         sentences: Ids of each sentence.
         value: The pad id.
-        multiple: The common length is rounded up to a multiple of this.
+        multiple: The length is rounded up to a multiple of this number.
+
+    Returns:
+        Ids (B, S), int64.
     """
     longest = max(map(len, sentences))
     padded = np.full((len(sentences), -(-longest // multiple) * multiple), value, dtype=np.int64)
     for row, ids in zip(padded, sentences, strict=True):
         row[: len(ids)] = ids
     return torch.from_numpy(padded)  # (B, S)
+
+
+def fullness(pairs: Pairs, batches: list[Indices]) -> float:
+    """Return the share of positions, over both sides, that are tokens and not padding."""
+    n_tokens = sum(
+        int(side.lengths_of(batch).sum()) for side in (pairs.src, pairs.tgt) for batch in batches
+    )
+    return n_tokens / n_positions(pairs, batches)
+
+
+def n_positions(pairs: Pairs, batches: list[Indices]) -> int:
+    """Return the number of positions of batches over both sides, including padding."""
+    return sum(
+        len(batch) * int(side.lengths_of(batch).max())
+        for side in (pairs.src, pairs.tgt)
+        for batch in batches
+    )

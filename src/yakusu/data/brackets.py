@@ -1,12 +1,13 @@
-"""A tree as a sentence of brackets, and back: the language that a parser translates into.
+"""Trees as token sequences: the target language of a parser (section 6.3).
 
     (S (NP (DT The) (NN cat)) (VP (VBD sat)))       a tree as a line of text
     The cat sat                                     the source
-    (S (NP DT NN )NP (VP VBD )VP )S                 the target, one token each
+    (S (NP DT NN )NP (VP VBD )VP )S                 the target, separated by spaces
 
-As tensor2tensor has it, where the paper's own parser was made: closing brackets carry the label,
-and a word is its part-of-speech tag. Vinyals et al. 2015, section 2.2, write XX for every tag,
-which gains a little with 40,000 trees; with some thousands tags teach which word is meant.
+As in tensor2tensor, where the parser of the paper was trained, closing brackets carry their label
+and a word is replaced by its part-of-speech tag. Vinyals et al. 2015, section 2.2, replace every
+tag with XX, which gains a little with 40,000 trees; with a few thousand trees, tags help to align
+output tokens with words.
 """
 
 import re
@@ -15,18 +16,21 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 UNTAGGED = "XX"
-MAX_DEPTH = 200  # brackets; far above any sentence, far below Python's limit on recursion
+MAX_DEPTH = 200  # nested brackets; far above any sentence and far below Python's recursion limit
 _NODE = re.compile(r"\s*(?:\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\))")
+# "(S (NP (DT The)" and "( (S (DT The)" begin trees: uppercase labels around a tagged word.
+# "((see above)" and "((ALL RIGHT))" do not.
+_TREE_START = re.compile(r"\s*\((?:\s*\()?(?:[^\sa-z()]+\s*\()+[^\sa-z()]+\s+[^\s()]+\s*\)")
 
 
-def linearised(tree: str) -> list[str]:
-    """The tokens of a tree in a line of text, as `one_line` writes it.
+def linearise(tree: str) -> list[str]:
+    """Convert a tree, as written by `trees.one_line`, to target tokens.
 
     Raises:
-        DataError: The line is no such tree, or more than one.
+        DataError: The line is not exactly one tree.
     """
-    tokens, open_labels, place = list[str](), list[str](), 0
-    while node := _NODE.match(tree, place):
+    tokens, open_labels, position = list[str](), list[str](), 0
+    while node := _NODE.match(tree, position):
         label, tag = node.groups()
         if label and (open_labels or not tokens):
             open_labels.append(label)
@@ -37,53 +41,59 @@ def linearised(tree: str) -> list[str]:
             tokens.append(f"){open_labels.pop()}")
         else:
             break
-        place = node.end()
-    if open_labels or not tokens or tree[place:].strip():
+        position = node.end()
+    if open_labels or not tokens or tree[position:].strip():
         raise DataError(
-            f"'{tree}' is no tree: close each bracket once, label each constituent, tag each word"
+            f"'{tree}' is not a tree: close each bracket once, label each constituent and tag each "
+            "word"
         )
     return tokens
 
 
-def bracketed(tokens: Sequence[str], words: Sequence[str]) -> str:
-    """The tree of tokens over words, as a line of text.
+def delinearise(tokens: Sequence[str], words: Sequence[str]) -> str:
+    """Convert target tokens back to a tree over `words`, as a line of text.
 
     Raises:
-        DataError: The tokens are no tree, or not one over as many words.
+        DataError: The tokens are not one tree, or have a different number of words.
     """
-    text, open_labels, left, before = "", list[str](), list(reversed(words)), ""
+    text, open_labels, remaining, previous = "", list[str](), list(reversed(words)), ""
     for token in tokens:
-        inside, empty = bool(open_labels), before.startswith("(")
-        if token.startswith("(") and (inside or not before):
+        inside, empty = bool(open_labels), previous.startswith("(")
+        if token.startswith("(") and (inside or not previous):
             open_labels.append(token[1:])
             text += f" {token}"
-        elif is_tag(token) and inside and left:
-            text += f" ({token} {left.pop()})"
+        elif is_tag(token) and inside and remaining:
+            text += f" ({token} {remaining.pop()})"
         elif inside and not empty and token == f"){open_labels[-1]}":
             open_labels.pop()
             text += ")"
         else:
-            raise DataError(_no_tree(tokens, words))
-        before = token
-    if open_labels or left or not text:
-        raise DataError(_no_tree(tokens, words))
+            raise DataError(_not_a_tree(tokens, words))
+        previous = token
+    if open_labels or remaining or not text:
+        raise DataError(_not_a_tree(tokens, words))
     return text[1:]
 
 
+def _not_a_tree(tokens: Sequence[str], words: Sequence[str]) -> str:
+    return f"'{' '.join(tokens)}' is not a tree over {len(words)} words: close each bracket once"
+
+
 def is_tag(token: str) -> bool:
-    """Whether a token stands for a word, and not for a bracket."""
+    """Whether a target token represents a word rather than a bracket."""
     return not token.startswith(("(", ")"))
 
 
-def flat(words: Sequence[str]) -> str:
-    """The tree that says nothing: all words in one constituent; of no words, nothing."""
-    return bracketed(["(TOP", *[UNTAGGED] * len(words), ")TOP"], words) if words else ""
+def flat_tree(words: Sequence[str]) -> str:
+    """Return the tree with all words in one constituent, as a line of text ("" without words)."""
+    return delinearise(["(TOP", *[UNTAGGED] * len(words), ")TOP"], words) if words else ""
 
 
 def tree_words(sentence: str) -> list[str]:
-    """The words of a sentence, cut at blanks; brackets in them are -LRB- and -RRB-, as in trees."""
+    """Split a sentence at white space; brackets in words become -LRB- and -RRB-, as in trees."""
     return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.split()]
 
 
-def _no_tree(tokens: Sequence[str], words: Sequence[str]) -> str:
-    return f"'{' '.join(tokens)}' is no tree over {len(words)} words: close each bracket once"
+def begins_as_tree(text: str) -> bool:
+    """Whether a text begins like a bracketed tree."""
+    return bool(_TREE_START.match(text))

@@ -1,23 +1,27 @@
-"""Corpora: where pairs of a source and a target lie, and reading them in order."""
+"""Corpora: which files hold pairs of a source and a target, and reading these pairs in order."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
+from yakusu.data.brackets import begins_as_tree
 from yakusu.data.text import Pair, raw_lines, read_lines
-from yakusu.data.treefiles import holds_trees, tree_files
 from yakusu.errors import DataError
 
 Column = Annotated[int, Field(ge=1)] | str
+_WILDCARDS = "*?["
+_INSPECTED_LINES = 10  # enough to tell a file of trees from a file of sentences
 
 
 class Corpus(Config):
-    """Where pairs lie: two files, two columns of one TSV, or trees; any file may be .gz.
+    """The files of a corpus: two text files, two columns of one TSV file, or trees.
 
-    `src_column` and `tgt_column` are numbers from 1, or names found in the TSV's first line.
+    Any file may be compressed (.gz). `src_column` and `tgt_column` are column numbers, counted
+    from 1, or column names in the first line of the TSV file.
     """
 
     src: str = ""
@@ -25,69 +29,83 @@ class Corpus(Config):
     tsv: str = ""
     src_column: Column = 1
     tgt_column: Column = 2
-    trees: str = ""  # a file, a folder of *.mrg or a pattern; the words are the source
+    trees: str = ""  # a file, a folder of *.mrg files or a pattern; the source is the words
 
     @model_validator(mode="after")
-    def _one_form(self) -> "Corpus":
+    def _check_exclusive(self) -> "Corpus":
         if self.tsv and (self.src or self.tgt):
             raise ValueError(
-                f"a corpus is two files or one tsv, not both: {self.tsv} and {self.src}"
+                f"a corpus is two files or one tsv, not both: remove {self.tsv} or {self.src}"
             )
         if self.trees and (self.src or self.tgt or self.tsv):
-            raise ValueError(f"a corpus of trees is nothing else: {self.trees} stands alone")
+            raise ValueError(
+                f"a corpus of trees has no other files: remove src, tgt and tsv, or {self.trees}"
+            )
         return self
 
     def __bool__(self) -> bool:
         return bool(self.src or self.tgt or self.tsv or self.trees)
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that hold this corpus."""
+    def named_files(self) -> dict[str, Path]:
+        """The files of this corpus by their keys: "src", "tgt", "tsv", or "trees.1" and so on.
+
+        Raises:
+            DataError: No tree file exists.
+        """
         if self.trees:
-            return tuple(tree_files(self.trees))
-        return (Path(self.tsv),) if self.tsv else (Path(self.src), Path(self.tgt))
+            numbered = enumerate(tree_files(self.trees), start=1)
+            return {f"trees.{number}": path for number, path in numbered}
+        named = {"src": self.src, "tgt": self.tgt, "tsv": self.tsv}
+        return {key: Path(path) for key, path in named.items() if path}
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of this corpus."""
+        return tuple(self.named_files.values())
 
 
 class ExtraCorpus(Corpus):
-    """Pairs beside those of another corpus, such as machine-made ones."""
+    """Additional training pairs, such as back-translations."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # how often one is seen while the other's are once
+    weight: float = Field(1.0, gt=0, le=1000)  # how often an epoch shows each pair, on average
 
     @model_validator(mode="after")
-    def _weighs_something(self) -> "ExtraCorpus":
+    def _check_weight_has_files(self) -> "ExtraCorpus":
         if self.weight != 1.0 and not self:
             raise ValueError(
-                f"extra.weight = {self.weight} is of no corpus: name its files beside it"
+                f"extra.weight = {self.weight} has no effect without files: add extra.src and "
+                "extra.tgt, extra.tsv or extra.trees"
             )
         return self
 
 
-def read_sources(place: str | Path) -> Iterator[str]:
-    """The sentences of a file, one a line; of trees their words.
+def read_sources(path: str | Path) -> Iterator[str]:
+    """Read source sentences: the lines of a text file, or the words of each tree.
 
     Raises:
-        DataError: A file is missing or not UTF-8, or a tree is broken.
+        DataError: A file is missing or not UTF-8, or a tree is malformed.
     """
-    if not holds_trees(place):
-        return read_lines(place)
-    return (words for words, _ in read_pairs(Corpus(trees=str(place))))
+    if not holds_trees(path):
+        return read_lines(path)
+    return (words for words, _ in read_pairs(Corpus(trees=str(path))))
 
 
 def read_pairs(corpus: Corpus) -> Iterator[Pair]:
-    """The pairs of a corpus in order; of trees the words, and each tree as a line of text.
+    """Read the pairs of a corpus in order; a tree is a pair of its words and its bracketed line.
 
     Raises:
-        DataError: A file is missing or not UTF-8, the two files differ in length, a TSV line
-            lacks a column, or a tree is broken.
+        DataError: A file is missing or not UTF-8, the two files have different numbers of lines,
+            a TSV line lacks a column, or a tree is malformed.
     """
     if corpus.trees:
         return _read_trees(corpus)
     if corpus.tsv:
         return _read_tsv(corpus)
     if not (corpus.src and corpus.tgt):
-        alone, other = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
+        given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
-            f"{alone or 'a corpus'} has no {other}: name two files (src and tgt), or one tsv"
+            f"{given or 'a corpus'} has no {missing}: name two files (src and tgt), or one tsv"
         )
     return _read_two_files(corpus.src, corpus.tgt)
 
@@ -112,33 +130,71 @@ def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
 
 def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
     lines = enumerate(raw_lines(corpus.tsv), start=1)
-    wanted = (corpus.src_column, corpus.tgt_column)
-    named = any(isinstance(column, str) for column in wanted)
+    columns = (corpus.src_column, corpus.tgt_column)
+    named = any(isinstance(column, str) for column in columns)
     header = [cell.strip() for cell in next(lines, (1, ""))[1].split("\t")] if named else []
-    src, tgt = (_column(column, header, corpus.tsv) for column in wanted)
+    src, tgt = (_column_index(column, header, corpus.tsv) for column in columns)
     for number, line in lines:
         cells = line.split("\t")
         if not line.strip():
-            yield "", ""  # counted among the empty pairs
+            yield "", ""  # counted as an empty pair
             continue
         if len(cells) <= max(src, tgt):
             raise DataError(
-                f"{corpus.tsv}, line {number}: {len(cells)} columns where column "
-                f"{max(src, tgt) + 1} is wanted: separate the columns by tabs"
+                f"{corpus.tsv}, line {number}: column {max(src, tgt) + 1} is missing, the line has "
+                f"{len(cells)}: separate columns with tabs"
             )
         yield cells[src].strip(), cells[tgt].strip()
 
 
-def _column(column: int | str, header: list[str], path: str) -> int:
+def _column_index(column: int | str, header: list[str], path: str) -> int:
     if isinstance(column, int):
         return column - 1
     if column not in header:
-        raise DataError(f"{path}, line 1: no column '{column}' among {', '.join(header)}")
+        raise DataError(
+            f"{path}, line 1: there is no column '{column}': choose one of {', '.join(header)}"
+        )
     return header.index(column)
 
 
 def _read_trees(corpus: Corpus) -> Iterator[Pair]:
-    from yakusu.data.trees import one_line, read_trees, words_of  # their library is an extra
+    from yakusu.data.trees import one_line, read_trees, words_of  # needs the extra 'parse'
 
     for tree in read_trees(corpus.files):
         yield " ".join(words_of(tree)), one_line(tree)
+
+
+def tree_files(place: str | Path) -> list[Path]:
+    """List tree files in order.
+
+    Args:
+        place: A file, a folder (all *.mrg and *.mrg.gz files below it) or a pattern.
+
+    Raises:
+        DataError: The folder or pattern matches no file.
+    """
+    path = Path(place)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if _is_tree_file(file))
+    elif not path.exists() and any(wildcard in str(place) for wildcard in _WILDCARDS):
+        files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    else:
+        return [path]
+    if not files:
+        raise DataError(f"{place} has no tree files: name a file, a folder of *.mrg or a pattern")
+    return files
+
+
+def holds_trees(place: str | Path) -> bool:
+    """Whether a path holds trees, judging by its name, its folder or its first lines."""
+    path = Path(place)
+    if _is_tree_file(path):
+        return True
+    if path.is_dir():
+        return any(map(_is_tree_file, path.rglob("*")))
+    # A pipe can be read only once, so its content is not inspected.
+    return path.is_file() and begins_as_tree(" ".join(islice(raw_lines(path), _INSPECTED_LINES)))
+
+
+def _is_tree_file(path: Path) -> bool:
+    return path.name.lower().endswith((".mrg", ".mrg.gz"))

@@ -1,16 +1,17 @@
-"""A traveller's phrasebook, generated: parallel text for whoever has none yet.
+"""A generated phrasebook for travellers: parallel text for the demo, without a download.
 
-Sentence frames of our own, filled with what Babel (CLDR) and num2words say in each language.
+Sentence frames are filled with values that Babel (CLDR) and num2words format in each language. A
+value is a *quantity* (a date, a time, a number, a measure, a price with its currency) or a *word*
+(a country, a language, a currency, a weekday).
 
-What dev and test hold out. A slot holds a *quantity* (a date, a time, a number, a measure, a price
-with its currency) or a *word* (a country, a language, a currency, a weekday).
-- A quantity is held out whole, over all frames: a date, a time or a number (in digits or in
-  words) of a test sentence fills no slot of train or dev.
-- A word cannot be held out, for nobody translates a name never seen. Where a sentence has two,
-  their pair is held out whole, in either order and over all frames.
-- Every atom of a dev or test sentence (each digit, English word and name) occurs in train.
-The part that owns a value is a hash of it: neither seed nor size nor target language moves it.
-The bytes depend on the arguments and on the versions of Babel and num2words alone.
+The dev and test sets contain values that the training set does not:
+- A quantity belongs to one of the three sets, in all frames: a date, time or number of a test
+  sentence, in digits or in words, occurs in no training or dev sentence.
+- A word occurs in all sets, because no model can translate an unknown name. For a sentence with two
+  words, the pair belongs to one set, in either order and in all frames.
+- Every digit, English word and name of a dev or test sentence occurs in the training set.
+A hash of the value determines its set, independently of seed, size and target language. The result
+depends only on the arguments and on the versions of Babel and num2words.
 """
 
 import hashlib
@@ -30,19 +31,18 @@ from babel.numbers import format_currency, format_decimal, get_currency_precisio
 from babel.units import format_unit
 from num2words import num2words
 
+from yakusu.data.text import Pair
 from yakusu.errors import DataError
 
-Pair = tuple[str, str]
-
-SIZES = range(1_000, 100_001)  # with fewer, hardly a held-out sentence has its words in train
+SIZES = range(1_000, 100_001)  # smaller training sets lack words of most held-out sentences
 HELD_OUT = 200  # pairs in dev, and in test
-TRIES = 5000  # draws without a new sentence after which a frame counts as spent
+MAX_DRAWS = 5000  # without a new sentence, before a frame is considered exhausted
 
-# British English writes 3 March 2027 and 14:35, day first and 24 hours, as the targets do.
+# British English uses day before month and 24 hours, like the target languages.
 LOCALES = {"en": "en_GB", "ja": "ja", "de": "de", "fr": "fr", "ko": "ko"}
 CLOCKS = {"en_GB": "HH:mm", "ja": "H時m分", "de": "HH:mm 'Uhr'", "fr": "H 'h' mm", "ko": "H시 m분"}
 
-# Names that are plain phrases in all five languages, few enough for each to be seen often.
+# Names that need no article in any of the five languages, few enough to occur often.
 COUNTRIES = (
     "AR AT AU BE BG BR CA CH CL CN CO CR CU CY CZ DE DK DO EC EE EG ES ET FI FJ FR GB GE GH GR GT "
     "HR HU ID IE IL IN IS IT JM JO JP KE KH KR KW KZ LA LK LT LU LV MA MG MN MT MX MY NG NL NO NP "
@@ -51,8 +51,8 @@ COUNTRIES = (
 LANGUAGES = "ar bg cs da de el en es et fa fi fr he hi hr hu id it ja ko nl pl pt ru sv th tr vi zh"
 CURRENCIES = "AUD BRL CAD CHF CZK DKK EGP EUR GBP HUF INR JPY MXN NOK NZD PLN SEK SGD THB USD"
 
-# Five lines a frame, in the order of LOCALES. A name stands only where no article, gender or case
-# can change it; "[을/를]" is a Korean particle, chosen by the syllable before it.
+# Five lines per frame, in the order of LOCALES. Names occur only where they need no article and no
+# inflection; "[을/를]" is a Korean particle, selected by the preceding syllable.
 _TABLE = """
 The train leaves on {date} at {time}.
   電車は{date}の{time}に出発します。
@@ -186,7 +186,7 @@ FRAMES = [dict(zip(LOCALES, _LINES[i : i + 5], strict=True)) for i in range(0, l
 
 @dataclass(frozen=True)
 class Phrasebook:
-    """Pairs (English sentence, target sentence), in three parts that share no slot value."""
+    """Pairs (English sentence, target sentence) in three sets that share no quantity."""
 
     target: str
     train: list[Pair]
@@ -196,19 +196,19 @@ class Phrasebook:
 
 @dataclass(frozen=True)
 class Slot:
-    """How a value is drawn, and how a locale says it; the value of a word is its code."""
+    """How to draw a random value and format it in a locale; the value of a word is its code."""
 
     draw: Callable[[Random], Any]
-    say: Callable[[Any, str], str]
+    format: Callable[[Any, str], str]
 
 
-def _dates(days: int, say: Callable[[date, str], str]) -> Slot:
-    return Slot(lambda rng: date(2024, 1, 1) + timedelta(days=rng.randrange(days)), say)
+def _dates(days: int, format: Callable[[date, str], str]) -> Slot:
+    return Slot(lambda rng: date(2024, 1, 1) + timedelta(days=rng.randrange(days)), format)
 
 
-def _numbers(low: int, high: int, say: Callable[[int, str], str]) -> Slot:
-    # All numbers start at 2, so that no frame needs a singular.
-    return Slot(lambda rng: rng.randint(low, high), say)
+def _numbers(low: int, high: int, format: Callable[[int, str], str]) -> Slot:
+    # Numbers start at 2, so that no frame needs a singular.
+    return Slot(lambda rng: rng.randint(low, high), format)
 
 
 def _measures(unit: str, top: int) -> Slot:
@@ -218,8 +218,8 @@ def _measures(unit: str, top: int) -> Slot:
     )
 
 
-def _names(codes: str, say: Callable[[str, Locale], str]) -> Slot:
-    return Slot(lambda rng: rng.choice(codes.split()), lambda code, at: say(code, Locale.parse(at)))
+def _names(codes: str, get: Callable[[str, Locale], str]) -> Slot:
+    return Slot(lambda rng: rng.choice(codes.split()), lambda code, at: get(code, Locale.parse(at)))
 
 
 def _draw_price(rng: Random) -> tuple[Decimal, str]:
@@ -258,16 +258,16 @@ SLOTS |= {f"{it}_{i}": SLOTS[it] for it in ("country", "language", "currency") f
 
 
 def _particle(match: re.Match[str]) -> str:
-    """Choose a Korean particle: its first form after a consonant, its second after a vowel."""
+    """Select the form of a Korean particle: the first after a consonant, else the second."""
     syllable, between, closed, opened = match.groups()
-    # Unicode orders the syllables by their last consonant: 28 in turn, the first without any.
+    # Unicode has 28 syllables per initial and vowel; the first of these ends in the vowel.
     return f"{syllable}{between}{closed if (ord(syllable) - ord('가')) % 28 else opened}"
 
 
-def _say(frame: dict[str, str], values: dict[str, Any], lang: str) -> str:
-    """Fill a frame in one language, with the typography that CLDR leaves to its callers."""
-    said = {field: SLOTS[field].say(value, LOCALES[lang]) for field, value in values.items()}
-    sentence = re.sub(r"[\xa0\u202f]", " ", frame[lang].format(**said))
+def _fill(frame: dict[str, str], values: dict[str, Any], lang: str) -> str:
+    """Fill a frame in one language and apply its typography, which CLDR does not cover."""
+    texts = {field: SLOTS[field].format(value, LOCALES[lang]) for field, value in values.items()}
+    sentence = re.sub(r"[\xa0\u202f]", " ", frame[lang].format(**texts))
     if lang == "ja":
         return sentence.replace(" ", "")
     if lang == "fr":
@@ -275,76 +275,76 @@ def _say(frame: dict[str, str], values: dict[str, Any], lang: str) -> str:
     return re.sub(r"([가-힣])(\W?)\[(\w+)/(\w+)\]", _particle, sentence)
 
 
-def _part(value: object) -> str:
-    """The part of the book that owns a value: a tenth of them dev, a tenth test."""
+def _set_of(value: object) -> str:
+    """Return the set of a value: dev and test for a tenth of all values each, else train."""
     bucket = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:4], "big") % 10
     return {0: "dev", 1: "test"}.get(bucket, "train")
 
 
-def _owners(values: dict[str, Any]) -> set[str]:
-    """The parts that own the quantities of a sentence and its pair of words."""
+def _sets_of(values: dict[str, Any]) -> set[str]:
+    """Return the sets of the quantities of a sentence and of its pair of words."""
     words = {value for value in values.values() if isinstance(value, str)}
     held: list[object] = [value for value in values.values() if not isinstance(value, str)]
-    return {_part(value) for value in held + ([sorted(words)] if len(words) > 1 else [])}
+    return {_set_of(value) for value in held + ([sorted(words)] if len(words) > 1 else [])}
 
 
 def _atoms(source: str, values: dict[str, Any]) -> set[str]:
-    """What a model must have met to translate a sentence: digits, English words, whole names."""
+    """Return the parts of a sentence that must occur in train: digits, English words, names."""
     names = {value for value in values.values() if isinstance(value, str)}
     return names.union(re.findall(r"\d|[^\W\d]+", source))
 
 
-def _sentences(part: str, target: str, rng: Random) -> Iterator[tuple[Pair, set[str]]]:
-    """Distinct pairs of one part with their atoms, frame by frame in turn until all are spent."""
+def _sentences(name: str, target: str, rng: Random) -> Iterator[tuple[Pair, set[str]]]:
+    """Generate distinct pairs of one set with their atoms, from each frame in turn."""
     seen: set[str] = set()
     frames = list(FRAMES)
     while frames:
         for frame in tuple(frames):
             fields = re.findall(r"{(\w+)}", frame["en"])
-            for _ in range(TRIES):
+            for _ in range(MAX_DRAWS):
                 values = {field: SLOTS[field].draw(rng) for field in fields}
-                source = _say(frame, values, "en") if _owners(values) == {part} else ""
+                source = _fill(frame, values, "en") if _sets_of(values) == {name} else ""
                 if source and source not in seen:
                     seen.add(source)
-                    yield (source, _say(frame, values, target)), _atoms(source, values)
+                    yield (source, _fill(frame, values, target)), _atoms(source, values)
                     break
             else:
                 frames.remove(frame)
 
 
 def phrasebook(target: str = "ja", *, n_pairs: int = 12000, seed: int = 1) -> Phrasebook:
-    """Generate a phrasebook from English.
+    """Generate a phrasebook with English sources.
 
     Args:
-        target: the language to translate to: de, fr, ja or ko.
-        n_pairs: pairs to train on, 1,000 to 100,000; dev and test have 200 each besides.
-        seed: chooses the sentences; the same arguments give the same book.
+        target: The target language: de, fr, ja or ko.
+        n_pairs: Number of training pairs, 1,000 to 100,000; dev and test have 200 pairs each.
+        seed: Seed of the sentences; the same arguments give the same book.
 
     Raises:
-        DataError: an unknown target, or more or fewer pairs than the frames can make.
+        DataError: The target language or the number of pairs is not supported.
     """
     targets = sorted(set(LOCALES) - {"en"})
     if target not in targets:
-        raise DataError(f"no phrasebook to {target!r}: choose one of {', '.join(targets)}")
+        raise DataError(f"no phrasebook exists for {target!r}: choose one of {', '.join(targets)}")
     if n_pairs not in SIZES:
-        raise DataError(f"n_pairs is {n_pairs}: ask for {SIZES[0]} to {SIZES[-1]} training pairs")
+        raise DataError(f"n_pairs is {n_pairs}: set it to {SIZES[0]} to {SIZES[-1]}")
     rng = Random(seed)
     drawn = list(islice(_sentences("train", target, rng), n_pairs))
     known = set().union(*(atoms for _, atoms in drawn))
 
-    def held_out(part: str) -> list[Pair]:
-        sentences = _sentences(part, target, rng)
+    def held_out(name: str) -> list[Pair]:
+        sentences = _sentences(name, target, rng)
         return list(islice((pair for pair, atoms in sentences if atoms <= known), HELD_OUT))
 
     return Phrasebook(target, [pair for pair, _ in drawn], held_out("dev"), held_out("test"))
 
 
 def write(book: Phrasebook, folder: str | Path) -> dict[str, Path]:
-    """Write train.en, train.ja, dev.en and so on, a sentence a line; give the path of each."""
+    """Write train.en, train.ja, dev.en and so on, one sentence per line; return their paths."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     paths = {}
-    for part, pairs in (("train", book.train), ("dev", book.dev), ("test", book.test)):
+    for name, pairs in (("train", book.train), ("dev", book.dev), ("test", book.test)):
         for lang, sentences in zip(("en", book.target), zip(*pairs, strict=True), strict=True):
-            path = paths[f"{part}.{lang}"] = Path(folder) / f"{part}.{lang}"
+            path = paths[f"{name}.{lang}"] = Path(folder) / f"{name}.{lang}"
             path.write_text("".join(f"{line}\n" for line in sentences), "utf-8", newline="\n")
     return paths

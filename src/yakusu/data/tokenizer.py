@@ -1,11 +1,14 @@
-"""SentencePiece: sentences <-> token ids, with `eos = 0, unk = 1, pad = V - 1` and no bos.
+"""Tokenizer: sentences <-> token ids by SentencePiece.
 
-See docs/decisions/0003. One vocabulary serves both sides (section 5.1) unless `joint = false`.
+    eos = 0    unk = 1    pad = V - 1    no bos
+
+Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/decisions/0003.
 """
 
 import io
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -19,38 +22,38 @@ EOS, UNK = 0, 1
 
 
 class TokenizerConfig(Config):
-    """How vocabularies are learnt."""
+    """How vocabularies are learned."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, eos, unk and pad included
+    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, with eos, unk and pad
     joint: bool = True
-    target: Literal["text", "tokens"] = "text"  # tokens: what stands between blanks is one token
+    target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
-    split_digits: bool = True  # a number is its digits, so that any number can be copied
+    split_digits: bool = True  # one token per digit, so that any number can be copied
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    sample_sentences: int = Field(200_000, ge=1)  # of each side; bounds memory
+    sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
 
     @model_validator(mode="after")
-    def _tokens_are_no_text(self) -> "TokenizerConfig":
+    def _check_token_target_is_separate(self) -> "TokenizerConfig":
         if self.joint and self.target == "tokens":
             raise ValueError(
-                "tokenizer.target = 'tokens' has a vocabulary of its own: set tokenizer.joint = "
+                "tokenizer.target = 'tokens' needs a vocabulary of its own: set tokenizer.joint = "
                 "false"
             )
         return self
 
     @property
     def lowercases(self) -> bool:
-        """Whether case is lost, so that scores must ignore it too."""
+        """Whether the vocabulary ignores case, so that scores must ignore it too."""
         return self.normalization.endswith("_cf")
 
 
 class Tokenizer:
-    """Turns sentences into ids and ids into sentences.
+    """Converts sentences to ids and ids to sentences.
 
     Args:
         src: SentencePiece model of the source side.
-        tgt: SentencePiece model of the target side; the same object where they are joint.
+        tgt: SentencePiece model of the target side; the same object for a joint vocabulary.
     """
 
     def __init__(self, src: spm.SentencePieceProcessor, tgt: spm.SentencePieceProcessor) -> None:
@@ -63,15 +66,15 @@ class Tokenizer:
         """Learn the vocabularies from sentences of both sides.
 
         Raises:
-            DataError: The corpus is too small for `vocab_size`, or too rich in characters.
+            DataError: The corpus is too small for `vocab_size`, or has too many characters.
         """
         if config.joint:
-            model = _learn(_chain(src, tgt), config, seed, side="joint")
+            model = _learn(chain(src, tgt), config, seed, side="joint")
             return cls(model, model)
-        source = _learn(src, config, seed, "source")
+        source = _learn(src, config, seed, side="source")
         if config.target == "tokens":
             return cls(source, _collect(tgt, config))
-        return cls(source, _learn(tgt, config, seed, "target"))
+        return cls(source, _learn(tgt, config, seed, side="target"))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
@@ -86,7 +89,7 @@ class Tokenizer:
         return cls(_open(folder / "source.model"), _open(folder / "target.model"))
 
     def save(self, folder: Path) -> list[Path]:
-        """Write what `load` reads; return the files."""
+        """Write the files that `load` reads; return their paths."""
         if self.joint:
             models = {folder / "tokenizer.model": self._src}
         else:
@@ -96,7 +99,7 @@ class Tokenizer:
         return list(models)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other turns every sentence into the same ids."""
+        """Whether both have the same SentencePiece models."""
         return isinstance(other, Tokenizer) and self._models == other._models
 
     __hash__ = None  # type: ignore[assignment]
@@ -112,52 +115,58 @@ class Tokenizer:
 
     @property
     def src_vocab_size(self) -> int:
-        """Number of source ids, pad included."""
-        return _size(self._src)
+        """Number of source ids, including pad."""
+        return _vocab_size(self._src)
 
     @property
     def tgt_vocab_size(self) -> int:
-        """Number of target ids, pad included."""
-        return _size(self._tgt)
-
-    def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Source ids of each sentence, eos at the end."""
-        return _encode(self._src, sentences)
-
-    def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Target ids of each sentence, eos at the end."""
-        return _encode(self._tgt, sentences)
-
-    def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """The sentences of target ids; eos and pad leave no trace."""
-        return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
-
-    def source_surfaces(self, sentence: str) -> list[str]:
-        """The pieces of a source sentence, eos last; an unknown one as the sentence has it."""
-        return _surfaces(self._src, sentence)
-
-    def target_surfaces(self, sentence: str) -> list[str]:
-        """The pieces of a target sentence, eos last; an unknown one as the sentence has it."""
-        return _surfaces(self._tgt, sentence)
+        """Number of target ids, including pad."""
+        return _vocab_size(self._tgt)
 
     @property
     def vocab_sizes(self) -> dict[str, int]:
-        """V of both sides, pad included, as `build` takes them."""
+        """Both vocabulary sizes, including pad, as keyword arguments of `build`."""
         return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
+    @property
+    def min_vocab_size(self) -> int:
+        """Smallest `TokenizerConfig.vocab_size` with the same characters, on both sides."""
+        return max(map(_min_vocab_size, (self._src, self._tgt)))
+
+    def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Return the source ids of each sentence, ending in eos."""
+        return _encode(self._src, sentences)
+
+    def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Return the target ids of each sentence, ending in eos."""
+        return _encode(self._tgt, sentences)
+
+    def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the sentence of each sequence of target ids; eos is skipped."""
+        return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
+
+    def source_surfaces(self, sentence: str) -> list[str]:
+        """Return the pieces of a source sentence, then eos; unknown text appears unchanged."""
+        return _surfaces(self._src, sentence)
+
+    def target_surfaces(self, sentence: str) -> list[str]:
+        """Return the pieces of a target sentence, then eos; unknown text appears unchanged."""
+        return _surfaces(self._tgt, sentence)
+
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
-        """The written form of each target id."""
+        """Return the piece of each target id; pad has none."""
         return [self._tgt.id_to_piece(i) for i in ids]
 
 
-def _chain(src: Iterable[str], tgt: Iterable[str]) -> Iterable[str]:
-    yield from src
-    yield from tgt
-
-
-def _size(model: spm.SentencePieceProcessor) -> int:
-    """V: the pieces and pad, which the SentencePiece model itself does not know."""
+def _vocab_size(model: spm.SentencePieceProcessor) -> int:
+    """Return V: the pieces of the SentencePiece model, and pad, which is not one of them."""
     return int(model.get_piece_size()) + 1
+
+
+def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
+    """Return the number of pieces of one character, with eos, unk and pad."""
+    pieces = (model.id_to_piece(i) for i in range(model.get_piece_size()))
+    return 3 + sum(len(piece) == 1 for piece in pieces)
 
 
 def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
@@ -171,8 +180,9 @@ def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
 
 
 def _learn(
-    sentences: Iterable[str], config: TokenizerConfig, seed: int, side: str
+    sentences: Iterable[str], config: TokenizerConfig, seed: int, *, side: str
 ) -> spm.SentencePieceProcessor:
+    """Learn the pieces of a vocabulary."""
     model = io.BytesIO()
     spm.set_random_generator_seed(seed)
     try:
@@ -192,12 +202,12 @@ def _learn(
             minloglevel=2,
         )
     except (RuntimeError, OSError) as error:
-        raise DataError(_vocabulary_fault(str(error), config.vocab_size, side)) from error
+        raise DataError(_training_error(str(error), config.vocab_size, side)) from error
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 
 def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
-    """The most frequent tokens, as many as fit."""
+    """Build a vocabulary of the most frequent tokens, up to `vocab_size`."""
     model = io.BytesIO()
     spm.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences),
@@ -205,7 +215,7 @@ def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentenceP
         model_type="word",
         vocab_size=config.vocab_size - 1,
         hard_vocab_limit=False,
-        max_sentence_length=2**20,  # in bytes; longer ones would be left out
+        max_sentence_length=2**20,  # in bytes; longer sentences would be ignored
         normalization_rule_name="identity",
         character_coverage=1.0,
         eos_id=EOS,
@@ -217,12 +227,12 @@ def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentenceP
     return spm.SentencePieceProcessor(model_proto=model.getvalue())
 
 
-def _vocabulary_fault(message: str, vocab_size: int, side: str) -> str:
-    """SentencePiece's message as one sentence with its remedy."""
+def _training_error(message: str, vocab_size: int, side: str) -> str:
+    """Convert a message of SentencePiece to a sentence that names the fix."""
     if found := re.search(r"value <= (\d+)", message):
         largest = int(found[1]) + 1
         return (
-            f"the {side} corpus allows no vocabulary of {vocab_size:,} tokens: "
+            f"the {side} corpus is too small for a vocabulary of {vocab_size:,} tokens: "
             f"add --set tokenizer.vocab_size={largest}, or less"
         )
     if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
@@ -231,7 +241,7 @@ def _vocabulary_fault(message: str, vocab_size: int, side: str) -> str:
             f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, or lower "
             "tokenizer.character_coverage"
         )
-    return f"no {side} vocabulary of {vocab_size:,} tokens could be learnt: {message}"
+    return f"no {side} vocabulary of {vocab_size:,} tokens could be learned: {message}"
 
 
 def _open(path: Path) -> spm.SentencePieceProcessor:
@@ -240,4 +250,6 @@ def _open(path: Path) -> spm.SentencePieceProcessor:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
     except RuntimeError as error:
-        raise ModelError(f"{path} is no SentencePiece model: copy the folder again") from error
+        raise ModelError(
+            f"{path} is not a valid SentencePiece model: copy the folder again"
+        ) from error

@@ -1,4 +1,4 @@
-"""Every architecture, found by the name that its configuration carries."""
+"""All architectures, by the name in their configuration."""
 
 import yakusu.model.convolutional
 import yakusu.model.recurrent
@@ -12,11 +12,11 @@ def build(config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> S
 
     Args:
         config: Its architecture and sizes.
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
 
     Raises:
-        RecipeError: The architecture does not allow these.
+        RecipeError: The architecture does not allow these sizes.
     """
     factory = models[config.name]
     return factory(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)

@@ -1,17 +1,18 @@
-"""What every model offers; nothing outside this folder asks which architecture it holds.
+"""The interface of every model; no code outside model/ asks which architecture a model has.
 
 B batch, S source, T target, K beam, D width of the hidden states, V vocabulary.
 
-Ids follow docs/decisions/0003: pad = V - 1 can never be produced, so logits cover V - 1 ids.
+Ids follow docs/decisions/0003: pad = V - 1 is never produced, so logits cover V - 1 ids.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import TypeVar  # typing's has no `default` before Python 3.13
 
 from yakusu.config import Registry
 from yakusu.errors import ModelError, RecipeError
@@ -19,52 +20,44 @@ from yakusu.model.attention import Attends
 from yakusu.model.config import ModelConfig
 from yakusu.model.table import DenseTable, Table
 
-Role = Literal["encoder", "decoder", "cross"]  # what attends: source to source, and so on
+Role = Literal["encoder", "decoder", "cross"]  # what attends to what: source to source, ...
 Side = Literal["source", "target"]
 
 
-class Routes(nn.Module, ABC):
-    """A layer that chooses for each token by which of its parts it is computed."""
-
-    @abstractmethod
-    def balance_loss(self, real: Tensor) -> Tensor:
-        """What training adds to the loss of a target token for the last pass; 0 in evaluation.
-
-        Args:
-            real: (B, n), True at positions that are no padding.
-        """
-
-    @abstractmethod
-    def forget(self) -> None:
-        """Let go of the last pass."""
+class Memory:
+    """What the encoder computed of the source sentences."""
 
 
 class DecoderState(ABC):
-    """All that decoding remembers of B sentences with K hypotheses each; batch first."""
+    """What decoding remembers of B sentences with K hypotheses each; batch first."""
 
     @abstractmethod
     def reorder(self, beams: Tensor) -> None:
-        """Let hypothesis k of sentence b go on from hypothesis beams[b, k].
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k].
 
         Args:
-            beams: (B, K), numbers from 0 to K - 1.
+            beams: (B, K), values from 0 to K - 1.
         """
 
     @abstractmethod
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these.
+        """Keep only these sentences.
 
         Args:
-            sentences: (B',), numbers from 0 to B - 1.
+            sentences: (B',), values from 0 to B - 1.
         """
 
 
-class SearchModel(nn.Module, ABC):
-    """What search asks of a model, which may be several that decide together.
+MemoryT = TypeVar("MemoryT", bound=Memory, default=Any)
+StateT = TypeVar("StateT", bound=DecoderState, default=Any)
+
+
+class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
+    """The part of the interface that search uses: one model, or an ensemble.
 
     Args:
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
     """
 
     def __init__(self, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
@@ -73,52 +66,52 @@ class SearchModel(nn.Module, ABC):
 
     @property
     def src_pad(self) -> int:
-        """The id that fills up source sentences."""
+        """The padding id of source sentences."""
         return self.src_vocab_size - 1
 
     @property
     def tgt_pad(self) -> int:
-        """The id that fills up target sentences; its embedding is zero, so it also begins them."""
+        """The padding id of target sentences; its embedding is zero, so decoding starts from it."""
         return self.tgt_vocab_size - 1
 
     @property
     @abstractmethod
     def max_length(self) -> int:
-        """The longest sentence, in tokens, that the model can represent."""
+        """The longest sentence, in tokens, that the model can process."""
 
     @abstractmethod
-    def encode(self, src: Tensor) -> "Memory":
-        """Read source ids (B, S), padded by `src_pad`."""
+    def encode(self, src: Tensor) -> MemoryT:
+        """Encode source ids (B, S), padded with `src_pad`."""
 
     @abstractmethod
-    def start(self, memory: "Memory", n_beams: int) -> DecoderState:
-        """The state before the first target token, for K = n_beams hypotheses a sentence."""
+    def start(self, memory: MemoryT, n_beams: int) -> StateT:
+        """The state before the first target token, for K = n_beams hypotheses per sentence."""
 
     @abstractmethod
-    def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, prev_ids: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Decode one position.
 
         Args:
             prev_ids: (B, K), the last token of each hypothesis; `tgt_pad` at the start.
-            state: From `start` or the last `step`; it is used up.
+            state: From `start` or the previous `step`; it is modified and must not be used again.
 
         Returns:
-            Logits (B, K, V - 1) of the next token, and the state after it.
+            Logits (B, K, V - 1) of the next token, and the new state.
         """
 
 
-class Seq2Seq(SearchModel):
-    """An encoder-decoder that can be trained. `Memory` is whatever `encode` returns.
+class Seq2Seq(SearchModel[MemoryT, StateT]):
+    """An encoder-decoder that can be trained.
 
     Its three tables are `src_table`, `tgt_table` and `output_table`; tied ones are one object.
 
     Args:
         config: Its sizes.
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
 
     Raises:
-        RecipeError: Three-way tying of two vocabularies.
+        RecipeError: Three-way tying with two vocabularies.
     """
 
     Config: ClassVar[type[ModelConfig]]
@@ -131,7 +124,7 @@ class Seq2Seq(SearchModel):
         if config.tied == "three-way" and src_vocab_size != tgt_vocab_size:
             raise RecipeError(
                 f"model.tied = 'three-way' needs one vocabulary, not {src_vocab_size} source and "
-                f"{tgt_vocab_size} target tokens: set model.tied = 'decoder', or "
+                f"{tgt_vocab_size} target tokens: set model.tied = 'decoder' or "
                 "tokenizer.joint = true"
             )
         self.config = config
@@ -146,25 +139,25 @@ class Seq2Seq(SearchModel):
 
     @property
     def max_length(self) -> int:
-        """The longest sentence, in tokens, that the model can represent."""
+        """The longest sentence, in tokens, that the model can process."""
         return self.config.max_length
 
     @property
     def compiles(self) -> bool:
-        """Whether torch.compile takes its training as one graph of any length."""
+        """Whether torch.compile can trace training as one graph for all lengths."""
         return True
 
     @property
     def output_weight(self) -> Tensor:
-        """The pre-softmax matrix (V, D) of a model that is learning; the row of pad is zero."""
-        assert isinstance(self.output_table, DenseTable), "a compressed model learns no more"
+        """The pre-softmax matrix (V, D) of a trainable model; the row of pad is zero."""
+        assert isinstance(self.output_table, DenseTable), "a compressed model cannot be trained"
         return self.output_table.weight
 
     @abstractmethod
-    def hidden(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
+    def hidden(self, tgt_in: Tensor, memory: MemoryT) -> Tensor:
         """The decoder's last hidden states (B, T, D) for target ids shifted right (B, T)."""
 
-    def decode(self, tgt_in: Tensor, memory: "Memory") -> Tensor:
+    def decode(self, tgt_in: Tensor, memory: MemoryT) -> Tensor:
         """Logits (B, T, V - 1) of all positions at once."""
         return self.logits(self.hidden(tgt_in, memory))
 
@@ -172,27 +165,31 @@ class Seq2Seq(SearchModel):
         """Logits (..., V - 1) of hidden states (..., D)."""
         return self.output_table.logits(hidden)
 
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Hidden states (B, T, D) that predict `tgt` (B, T) from `src` (B, S), for training."""
+        return self.hidden(shift_right(tgt, self.tgt_pad), self.encode(src))
+
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """Its layers of attention by role, the first layer first."""
+        """Its attention layers by role, from the first layer to the last."""
         return {}
 
-    def routing_layers(self) -> Mapping[Side, Sequence[Routes]]:
-        """Its layers that choose, by the side whose tokens they see."""
+    def routing_layers(self) -> "Mapping[Side, Sequence[Routes]]":
+        """Its layers of experts, by the side whose tokens they process."""
         return {}
 
     def attentions(self, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
-        """How much each position attends to each other when `tgt` is predicted from `src`.
+        """The attention weights of all layers when `tgt` is predicted from `src`.
 
         Args:
             src: Source ids (B, S), padded.
             tgt: Target ids (B, T), padded.
 
         Returns:
-            For each role that the model has, (B, N, H, queries, keys) of N layers with H heads.
+            For each role that the model has, (B, N, H, queries, keys) for N layers of H heads.
         """
         roles = self.attention_layers()
         seen: dict[Attends, list[Tensor]] = {layer: [] for part in roles.values() for layer in part}
-        hooks = [layer.register_forward_hook(partial(_look, seen[layer])) for layer in seen]
+        hooks = [layer.register_forward_hook(partial(_record, seen[layer])) for layer in seen]
         try:
             self(src, tgt)
         finally:
@@ -204,44 +201,52 @@ class Seq2Seq(SearchModel):
         }
 
     def weights(self) -> dict[str, Tensor]:
-        """The learnt tensors by name; a tied one is there once."""
+        """The trained tensors by name; tied tensors appear once."""
         return dict(self.named_parameters())
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Take over what `weights` gave.
+        """Copy tensors with the names and shapes of `weights` into the model.
 
         Raises:
-            ModelError: The tensors are those of another model.
+            ModelError: The tensors belong to another model.
         """
         own = self.weights()
         strange = sorted(own.keys() ^ weights.keys()) or [
             name for name in own if own[name].shape != weights[name].shape
         ]
         if strange:
-            raise ModelError(f"the weights are of another model: '{strange[0]}' does not fit")
+            raise ModelError(f"the weights belong to another model: '{strange[0]}' does not match")
         with torch.no_grad():
             for name, tensor in own.items():
                 tensor.copy_(weights[name])
 
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Hidden states (B, T, D) that predict `tgt` (B, T) from `src` (B, S): training."""
-        return self.hidden(shift_right(tgt, self.tgt_pad), self.encode(src))
+
+class Routes(nn.Module, ABC):
+    """A layer that sends each token to some of its parts, such as a mixture of experts."""
+
+    @abstractmethod
+    def balance_loss(self, real: Tensor) -> Tensor:
+        """The auxiliary loss per target token of the last forward pass; 0 in evaluation mode.
+
+        Args:
+            real: (B, n), True at tokens, False at padding.
+        """
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Release the tensors of the last forward pass."""
 
 
-class Memory:
-    """A source sentence as the encoder understood it."""
-
-
-def _look(seen: list[Tensor], layer: Attends, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """A hook: how the layer has just attended; a decoder may call it position by position."""
+def _record(seen: list[Tensor], layer: Attends, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """A forward hook that records attention weights; a decoder may call it once per position."""
     seen.append(layer.weights(*inputs))  # (B, H, T, S)
 
 
 def shift_right(tgt: Tensor, pad: int) -> Tensor:
-    """What the decoder sees when it predicts `tgt` (B, T): one position later, pad in front."""
+    """The decoder's input when it predicts `tgt` (B, T): shifted by one position, pad in front."""
     shifted = tgt.roll(1, dims=1)
     shifted[:, 0] = pad
     return shifted  # (B, T)
 
 
-models: "Registry[type[Seq2Seq]]" = Registry("model")
+models: Registry[type[Seq2Seq]] = Registry("model")

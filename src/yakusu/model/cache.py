@@ -1,73 +1,24 @@
-"""What relates positions to one another within a sequence: section 4's layers, and their caches.
+"""What decoding remembers of earlier positions, and the layers that need it.
 
 B batch, n positions, K beam, H heads, d width of the states.
 
-Self-attention is one such layer; the others of Table 1 take its place in a stack. In a decoder a
-position may depend on those before it alone, and decoding computes one position at a time.
+A layer of a stack that relates positions to one another is a `Mixing`: self-attention, or one of
+the layers of variants.py in its place. In a decoder it is a `CausalMixing`: a position depends only
+on those before it, and decoding computes one position at a time, with a cache.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import Any, Generic
 
 import torch
 from torch import Tensor, nn
-
-
-@dataclass(frozen=True)
-class Window:
-    """The positions that one position sees: so many before it, itself, so many after it."""
-
-    before: int
-    after: int
-
-    @classmethod
-    def around(cls, size: int) -> "Window":
-        """`size` positions around the middle; of an even number one more lies before it."""
-        return cls(size // 2, (size - 1) // 2)
-
-    @classmethod
-    def until(cls, size: int) -> "Window":
-        """The last `size` positions, the present one included."""
-        return cls(size - 1, 0)
-
-    @property
-    def size(self) -> int:
-        """How many positions it spans."""
-        return self.before + 1 + self.after
-
-
-class Mixing(nn.Module, ABC):
-    """A layer that maps n positions to n positions and lets each depend on others."""
-
-    @abstractmethod
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """All positions at once.
-
-        Args:
-            x: (B, n, d).
-            mask: (B, 1, 1, n), True at positions that are no padding; None: none is.
-
-        Returns:
-            (B, n, d); of padding it may be anything.
-        """
-
-
-class CausalMixing(Mixing):
-    """A `Mixing` for decoders: no position depends on later ones."""
-
-    @abstractmethod
-    def cache(self, ancestry: "Ancestry") -> "Cache":
-        """What this layer remembers of hypotheses that have no position yet."""
-
-    @abstractmethod
-    def step(self, x: Tensor, cache: "Cache") -> Tensor:
-        """The newest position (B, K, d) of K hypotheses a sentence: (B, K, d)."""
+from typing_extensions import TypeVar  # typing's has no `default` before Python 3.13
 
 
 class Ancestry:
-    """Which earlier places each hypothesis went through; docs/decisions/0010.
+    """Which slot each hypothesis occupied at every earlier position; docs/decisions/0010.
 
-    ancestors[b, k, t K + j] is True where hypothesis k of sentence b went through place j at
+    ancestors[b, k, t K + j] is True if hypothesis k of sentence b went through slot j at
     position t.
     """
 
@@ -84,45 +35,45 @@ class Ancestry:
         """The number of positions decoded."""
         return self.ancestors.shape[2] // self.n_beams
 
-    def places(self, back: int) -> Tensor:
-        """Through which place (B, K) each hypothesis went, so many positions ago."""
+    def slots(self, back: int) -> Tensor:
+        """The slot (B, K) that each hypothesis occupied `back` positions ago."""
         ancestors = self.ancestors.view(*self.ancestors.shape[:2], self.n_steps, self.n_beams)
         return ancestors[:, :, -back].long().argmax(dim=-1)  # (B, K, K) -> (B, K)
 
     def grow(self) -> None:
-        """Open the next position: each hypothesis sees its own place in it."""
+        """Add a position, in which each hypothesis occupies its own slot."""
         own = torch.eye(self.n_beams, dtype=torch.bool, device=self.ancestors.device)
         own = own.expand(len(self.ancestors), -1, -1)  # (B, K, K)
         self.ancestors = torch.cat([self.ancestors, own], dim=2)  # (B, K, n K)
 
     def reorder(self, beams: Tensor) -> None:
-        """Let hypothesis k of sentence b inherit from hypothesis beams[b, k]."""
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
         self.ancestors = self.ancestors.gather(1, beams[:, :, None].expand_as(self.ancestors))
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
         self.ancestors = self.ancestors[sentences]
 
 
 class Cache(ABC):
-    """What one layer of a decoder remembers of the positions decoded."""
+    """What one decoder layer remembers of the positions decoded so far."""
 
     @abstractmethod
     def reorder(self, beams: Tensor) -> None:
-        """Let hypothesis k of sentence b go on from hypothesis beams[b, k]."""
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
 
     @abstractmethod
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
 
 
 class KeyValueCache(Cache):
     """Keys and values of all positions of all hypotheses of one layer, (B, H, n K, d).
 
-    Nothing moves when beams are reordered: a hypothesis finds its ancestors through a mask.
+    Reordering beams moves nothing: a hypothesis finds its ancestors through a mask.
 
     Args:
-        ancestry: The ancestors; one for all layers, whose state reorders it.
+        ancestry: Shared by all layers; the decoder state reorders it.
     """
 
     def __init__(self, ancestry: Ancestry) -> None:
@@ -148,24 +99,55 @@ class KeyValueCache(Cache):
         return buffer
 
     def reorder(self, beams: Tensor) -> None:
-        """Nothing: the ancestry is reordered."""
+        """Do nothing: the shared ancestry is reordered instead."""
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
         self._buffers = [buffer[:, :, : self._used][sentences] for buffer in self._buffers]
 
 
 class CarriedCache(Cache):
-    """What each hypothesis carries with it: tensors (B, K, ...), none before the first step."""
+    """Tensors (B, K, ...) that move with each hypothesis; empty before the first step."""
 
     def __init__(self) -> None:
         self.tensors: tuple[Tensor, ...] = ()
 
     def reorder(self, beams: Tensor) -> None:
-        """Hypotheses take over copies."""
+        """Copy the tensors of the hypotheses that are continued."""
         rows = torch.arange(len(beams), device=beams.device)[:, None]  # (B, 1)
         self.tensors = tuple(tensor[rows, beams] for tensor in self.tensors)
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
         self.tensors = tuple(tensor[sentences] for tensor in self.tensors)
+
+
+class Mixing(nn.Module, ABC):
+    """A layer that maps n positions to n positions, each of which may depend on the others."""
+
+    @abstractmethod
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Compute all positions at once.
+
+        Args:
+            x: (B, n, d).
+            mask: (B, 1, 1, n), True at tokens, False at padding; None: no padding.
+
+        Returns:
+            (B, n, d), with arbitrary values at padding.
+        """
+
+
+CacheT = TypeVar("CacheT", bound=Cache, default=Any)
+
+
+class CausalMixing(Mixing, Generic[CacheT]):
+    """A `Mixing` for decoders: no position depends on later ones."""
+
+    @abstractmethod
+    def cache(self, ancestry: Ancestry) -> CacheT:
+        """An empty cache."""
+
+    @abstractmethod
+    def step(self, x: Tensor, cache: CacheT) -> Tensor:
+        """Compute the newest position of K hypotheses per sentence: (B, K, d) -> (B, K, d)."""

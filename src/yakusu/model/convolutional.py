@@ -1,23 +1,23 @@
 """Convolutional sequence to sequence, Gehring et al. 2017 (arXiv:1705.03122); sections are theirs.
 
-Section 3.2, a block, where u are the k inputs that a kernel reads, side by side:
+Section 3.2, a block, where u is the concatenation of the k inputs of a kernel:
 
     GLU(W u + b) = A * sigmoid(B), where [A; B] = W u + b
 
-Section 3.3, attention in every decoder layer, from its states h and the target's embeddings g to
-outputs z of the encoder and the source's embeddings e:
+Section 3.3, attention in every decoder layer, from its states h and the target embeddings g to the
+encoder outputs z and the source embeddings e:
 
     d_i = W h_i + b + g_i,  a_ij = softmax_j(d_i . z_j),  c_i = S sqrt(1 / S) sum_j a_ij (z_j + e_j)
 
 Section 3.4: every sum of two parts of the network is multiplied by sqrt(0.5).
 
 B batch, S source, T target, K beam, V vocabulary, C width of the blocks (d_conv), k taps of a
-kernel. What differs from the paper: docs/decisions/0023.
+kernel. Differences from the paper: docs/decisions/0023.
 """
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,26 +28,26 @@ from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ConvolutionalConfig
-from yakusu.model.layers import Embedding, LearnedPositions
+from yakusu.model.layers import Embedding, Layers, LearnedPositions
 from yakusu.model.linear import PackedLinear
 
 
 @dataclass(frozen=True)
 class ConvolutionalMemory(Memory):
-    """Keys z and values z + e side by side (B, S, 2 d_model), and their mask (B, 1, 1, S)."""
+    """Keys z and values z + e, concatenated (B, S, 2 d_model), and their mask (B, 1, 1, S)."""
 
     states: Tensor
     mask: Tensor
 
 
 @models.register("convolutional")
-class Convolutional(Seq2Seq):
-    """The model of Figure 1 there.
+class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
+    """The model of Figure 1 of Gehring et al.
 
     Args:
         config: Its sizes.
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
     """
 
     Config = ConvolutionalConfig
@@ -58,87 +58,81 @@ class Convolutional(Seq2Seq):
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
         d_model, d_conv = config.d_model, config.d_conv
         self.src_embedding, self.tgt_embedding = _embedding(config), _embedding(config)
-        keep = 1 - config.dropout  # these two read what dropout leaves
+        keep = 1 - config.dropout  # dropout scales the inputs of these two
         self.encoder_in = Projection(d_model, d_conv, gain=keep)
         self.decoder_in = Projection(d_model, d_conv, gain=keep)
-        self.encoder = nn.ModuleList(EncoderLayer(config, i) for i in range(config.n_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config, i) for i in range(config.n_layers))
+        self.encoder = Layers(EncoderLayer(config, i) for i in range(config.n_layers))
+        self.decoder = Layers(DecoderLayer(config, i) for i in range(config.n_layers))
         self.encoder_out = Projection(d_conv, d_model)
         self.decoder_out = Projection(d_conv, d_model)
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ConvolutionalMemory:
-        """The encoder stack; padding is as the zeros beyond the ends of a sentence."""
+        """The encoder stack; padding counts as zeros, like the positions beyond a sentence."""
         real = src != self.src_pad  # (B, S)
         embedded = self.src_embedding(self.src_table(src))  # (B, S, d_model)
         x = self.encoder_in(embedded)  # (B, S, C)
         for layer in self.encoder:
             x = layer(x, real[:, :, None])
-        # Two gradients from each decoder layer meet here, by keys and by values: section 3.4.
+        # Section 3.4: each decoder layer adds two gradients here, through keys and values.
         z = scale_gradient(self.encoder_out(x), 1 / (2 * len(self.decoder)))  # (B, S, d_model)
         states = torch.cat([z, _sum(z, embedded)], dim=-1)  # (B, S, 2 d_model)
         return ConvolutionalMemory(states, real[:, None, None, :])
 
-    def hidden(self, tgt_in: Tensor, memory: Memory) -> Tensor:
-        """The decoder stack; each position sees those before it."""
-        assert isinstance(memory, ConvolutionalMemory)
+    def hidden(self, tgt_in: Tensor, memory: ConvolutionalMemory) -> Tensor:
+        """The decoder stack; each position sees only those before it."""
         embedded = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
         x = self.decoder_in(embedded)  # (B, T, C)
         for layer in self.decoder:
             x = layer(x, embedded, memory)
         return self.dropout(self.decoder_out(x))  # type: ignore[no-any-return]  # (B, T, d_model)
 
-    def start(self, memory: Memory, n_beams: int) -> "ConvolutionalState":
-        """Nothing decoded yet."""
-        assert isinstance(memory, ConvolutionalMemory)
+    def start(self, memory: ConvolutionalMemory, n_beams: int) -> "ConvolutionalState":
+        """The state before the first target token."""
         return ConvolutionalState(
             memory=memory,
-            inputs=[deque(maxlen=layer.convolution.span) for layer in self._decoder_layers()],
+            inputs=[deque(maxlen=layer.convolution.span) for layer in self.decoder],
             ancestry=Ancestry(len(memory.mask), n_beams, memory.mask.device),
         )
 
-    def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "ConvolutionalState"]:
-        """One position of the decoder stack for K hypotheses a sentence."""
-        assert isinstance(state, ConvolutionalState)
+    def step(
+        self, prev_ids: Tensor, state: "ConvolutionalState"
+    ) -> tuple[Tensor, "ConvolutionalState"]:
+        """One position of the decoder stack for K hypotheses per sentence."""
         # (B, K, d_model): K hypotheses are K queries at one position
         embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.ancestry.n_steps)
         x = self.decoder_in(embedded)  # (B, K, C)
-        for layer, inputs in zip(self._decoder_layers(), state.inputs, strict=True):
+        for layer, inputs in zip(self.decoder, state.inputs, strict=True):
             x = layer.step(x, inputs, embedded, state)
         state.ancestry.grow()
         return self.logits(self.decoder_out(x)), state  # (B, K, V - 1)
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """The attention of each decoder layer, of one head."""
-        return {"cross": [layer.attention for layer in self._decoder_layers()]}
-
-    def _decoder_layers(self) -> Iterator["DecoderLayer"]:
-        for layer in self.decoder:
-            assert isinstance(layer, DecoderLayer)
-            yield layer
+        """The attention of each decoder layer; it has one head."""
+        return {"cross": [layer.attention for layer in self.decoder]}
 
 
 @dataclass
 class ConvolutionalState(DecoderState):
-    """What the kernels look back on; as in docs/decisions/0010 nothing moves with the beams."""
+    """The earlier inputs that kernels need; reordering moves nothing (docs/decisions/0010)."""
 
     memory: ConvolutionalMemory
-    inputs: list[deque[Tensor]]  # a layer: its latest inputs (B, K, C), as many as it looks back
+    inputs: list[deque[Tensor]]  # per layer: its latest inputs (B, K, C)
     ancestry: Ancestry
 
     def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
-        """What each hypothesis gave a layer `distance` positions ago: (B, K, C)."""
+        """The input of each hypothesis to a layer `distance` positions ago: (B, K, C)."""
         past = inputs[-distance]  # (B, K, C)
         n_batch, n_beams, _ = past.shape
         first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
-        return past.flatten(0, 1)[first + self.ancestry.places(distance)]  # (B, K, C)
+        return past.flatten(0, 1)[first + self.ancestry.slots(distance)]  # (B, K, C)
 
     def reorder(self, beams: Tensor) -> None:
-        """Hypotheses inherit their ancestors; inputs stay where they are."""
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
         self.ancestry.reorder(beams)
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
         self.memory = ConvolutionalMemory(
             self.memory.states[sentences], self.memory.mask[sentences]
         )
@@ -147,7 +141,7 @@ class ConvolutionalState(DecoderState):
 
 
 class EncoderLayer(nn.Module):
-    """Section 3.2: a convolution that sees as far back as ahead (or one more), and a residual."""
+    """Section 3.2: a centred convolution and a residual connection."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
         super().__init__()
@@ -157,12 +151,12 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
         """(B, S, C) -> (B, S, C), where `real` (B, S, 1) is False at padding."""
-        back = (self.convolution.span + 1) // 2  # of an even kernel the more, as `Window.around`
+        back = (self.convolution.span + 1) // 2  # an even kernel sees one more before
         return _sum(self.convolution(x * real, back), x)
 
 
 class DecoderLayer(nn.Module):
-    """Sections 3.2 and 3.3: a convolution that sees back only, then attention; residuals."""
+    """Sections 3.2 and 3.3: a causal convolution, then attention, with residual connections."""
 
     def __init__(self, config: ConvolutionalConfig, layer: int) -> None:
         super().__init__()
@@ -190,7 +184,7 @@ class DecoderLayer(nn.Module):
         return self.attend(x, self.convolution.gate([*taps, x]), embedded, state.memory)
 
     def attend(self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
-        """What follows the convolution h (B, T, C) of x (B, T, C)."""
+        """The attention and the residuals, from x and its convolution h: (B, T, C)."""
         query = _sum(self.query(h), embedded)  # (B, T, d_model)
         context = self.attention(query, memory.states, memory.mask)  # (B, T, d_model)
         return _sum(_sum(self.context(context), h), x)  # (B, T, C)
@@ -199,7 +193,7 @@ class DecoderLayer(nn.Module):
 class GatedConvolution(nn.Module):
     """Section 3.2: GLU(W u + b).
 
-    A convolution is one product of its taps side by side, for whole sentences as for a step.
+    A convolution is one product with its concatenated taps, both for all positions and in a step.
     """
 
     def __init__(self, config: ConvolutionalConfig, *, kernel: int, dilation: int) -> None:
@@ -211,7 +205,7 @@ class GatedConvolution(nn.Module):
         self.taps = Projection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
 
     def forward(self, x: Tensor, back: int) -> Tensor:
-        """(B, T, C) -> (B, T, C), with `back` of the span before a position and the rest after."""
+        """(B, T, C) -> (B, T, C), with `back` positions of the span before, the rest after."""
         n = x.shape[1]
         x = F.pad(self.dropout(x), (0, 0, back, self.span - back))  # (B, T + span, C)
         return self.gate([x[:, i : i + n] for i in range(0, self.span + 1, self.dilation)])
@@ -222,7 +216,7 @@ class GatedConvolution(nn.Module):
 
 
 class DotAttention(Attends):
-    """Section 3.3: the dot product, unscaled, of one head; the mean value times S sqrt(1 / S)."""
+    """Section 3.3: unscaled dot-product attention of one head, times S sqrt(1 / S)."""
 
     def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Attend from `query` (B, T, d_model) to `memory` (B, S, 2 d_model): (B, T, d_model)."""
@@ -238,7 +232,7 @@ class DotAttention(Attends):
 
 
 class Projection(nn.Module):
-    """x W^T + b, with W drawn so that the output varies `gain` times as much as x: section 3.5."""
+    """x W^T + b, initialised so that the variance of the output is `gain` times that of x (3.5)."""
 
     def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
         super().__init__()
@@ -249,21 +243,21 @@ class Projection(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., n_in) -> (..., n_out)."""
-        return self._product(x, self.weight, self.bias)  # type: ignore[no-any-return]
+        return self._product(x, self.weight, self.bias)
 
 
 def scale_gradient(x: Tensor, scale: float) -> Tensor:
-    """x itself, whose gradient is multiplied by `scale`."""
+    """The identity, with the gradient multiplied by `scale`."""
     return x.detach() + scale * (x - x.detach())
 
 
 def _sum(one: Tensor, other: Tensor) -> Tensor:
-    """Section 3.4: a sum of equally varied summands that varies no more than they."""
+    """Section 3.4: a sum that keeps the variance of its two equally variable terms."""
     return (one + other) * math.sqrt(0.5)
 
 
 def _embedding(config: ConvolutionalConfig) -> Embedding:
-    """Section 3.1: words and positions begin equally large."""
+    """Section 3.1: embeddings and positions are initialised with the same variance."""
     std = 1 / math.sqrt(config.d_model)
     positions = LearnedPositions(config.d_model, config.max_positions, std=std)
     return Embedding(config.d_model, positions, config.dropout, scaled=False)

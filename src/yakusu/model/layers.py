@@ -1,10 +1,11 @@
-"""Sections 3.4 and 3.5: embeddings and positions.
+"""Sections 3.1 and 3.3 to 3.5: feed-forward network, residual connections, embeddings, positions.
 
 B batch, T positions.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -12,11 +13,69 @@ from torch import Tensor, nn
 
 from yakusu.model.linear import PackedLinear
 
+Layer = TypeVar("Layer", bound=nn.Module)
+
+
+class FeedForward(nn.Module):
+    """Position-wise feed-forward network, section 3.3, Eq. 2: max(0, x W_1 + b_1) W_2 + b_2."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self._first, self._second = PackedLinear(), PackedLinear()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_model) -> (..., d_model)."""
+        inner = F.relu(self._first(x, self.inner.weight, self.inner.bias))  # (..., d_ff)
+        return self._second(inner, self.outer.weight, self.outer.bias)
+
+
+class Residual(nn.Module):
+    """The residual connection around a sublayer, sections 3.1 and 5.4.
+
+    Post-norm, as in the paper: LayerNorm(x + Dropout(Sublayer(x))).
+    Pre-norm (docs/decisions/0001):  x + Dropout(Sublayer(LayerNorm(x))).
+
+    A layer calls `residual.add(x, sublayer(residual.input(x)))`.
+
+    Args:
+        d_model: Width of x.
+        dropout: P_drop.
+        pre_norm: Normalise the sublayer's input instead of the sum.
+    """
+
+    def __init__(self, d_model: int, dropout: float, *, pre_norm: bool = False) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.pre_norm = pre_norm
+
+    def input(self, x: Tensor) -> Tensor:
+        """The input of the sublayer: (..., d_model)."""
+        if self.pre_norm:
+            x = self.norm(x)
+        return x
+
+    def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
+        """Add the sublayer's output to x: (..., d_model)."""
+        x = x + self.dropout(sublayer)
+        if not self.pre_norm:
+            x = self.norm(x)
+        return x
+
 
 class Embedding(nn.Module):
-    """Sections 3.4 and 3.5: vectors times sqrt(d_model), plus positions, then dropout.
+    """Sections 3.4 and 3.5: embeddings times sqrt(d_model), plus positions, then dropout.
 
-    Other architectures add positions to vectors as they are: `scaled = False`.
+    Args:
+        d_model: Width of the embeddings.
+        positions: The positional encoding.
+        dropout: P_drop.
+        scaled: Multiply by sqrt(d_model); ConvS2S does not.
     """
 
     def __init__(
@@ -28,9 +87,10 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, position: int | None = None) -> Tensor:
-        """(B, T, d_model), at positions 0 to T - 1 or all of them at one position."""
+        """Vectors (B, T, d_model) at positions 0 to T - 1, or all at one `position`."""
         first, n = (0, vectors.shape[1]) if position is None else (position, 1)
-        return self.dropout(vectors * self.scale + self.positions(first, n))  # type: ignore[no-any-return]
+        x: Tensor = self.dropout(vectors * self.scale + self.positions(first, n))
+        return x
 
 
 class SinusoidalPositions(nn.Module):
@@ -59,7 +119,7 @@ def sinusoids(n_positions: int, d_model: int) -> Tensor:
 
 
 class LearnedPositions(nn.Module):
-    """Table 3, row (E): a learned vector a position instead of sinusoids."""
+    """Table 3, row (E): a learned vector per position instead of sinusoids."""
 
     def __init__(self, d_model: int, max_positions: int, *, std: float = 0.02) -> None:
         super().__init__()
@@ -73,48 +133,12 @@ class LearnedPositions(nn.Module):
 
 Positions = SinusoidalPositions | LearnedPositions
 
-# ---- from model/feedforward.py: Section 3.3: position-wise feed-forward networks.
 
+class Layers(nn.ModuleList, Generic[Layer]):
+    """A `ModuleList` whose elements are known to be of one type."""
 
-class FeedForward(nn.Module):
-    """Position-wise feed-forward network, section 3.3, Eq. 2: max(0, x W_1 + b_1) W_2 + b_2."""
+    def __init__(self, layers: Iterable[Layer]) -> None:
+        super().__init__(layers)
 
-    def __init__(self, *, d_model: int, d_ff: int) -> None:
-        super().__init__()
-        self.inner = nn.Linear(d_model, d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
-        for layer in (self.inner, self.outer):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-        self._first, self._second = PackedLinear(), PackedLinear()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., d_model) -> (..., d_model)."""
-        inner = self._first(x, self.inner.weight, self.inner.bias)
-        return self._second(F.relu(inner), self.outer.weight, self.outer.bias)  # type: ignore[no-any-return]
-
-
-# ---- from model/residual.py: Sections 3.1 and 5.4: what stands around each sublayer.
-
-Sublayer = Callable[[Tensor], Tensor]
-
-
-class PostNormResidual(nn.Module):
-    """Sections 3.1 and 5.4: LayerNorm(x + Dropout(Sublayer(x)))."""
-
-    def __init__(self, d_model: int, dropout: float) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        """(..., d_model) -> (..., d_model)."""
-        return self.norm(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
-
-
-class PreNormResidual(PostNormResidual):
-    """x + Dropout(Sublayer(LayerNorm(x))): not the paper's, docs/decisions/0001."""
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        """(..., d_model) -> (..., d_model)."""
-        return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
+    def __iter__(self) -> Iterator[Layer]:
+        return cast(Iterator[Layer], super().__iter__())

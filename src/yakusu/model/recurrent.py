@@ -6,10 +6,10 @@ At a target position t, with y the token before it and s every source position:
     a_t(s) = softmax over s of score(h_t, h_s)                      Eq. 7
     h~_t = tanh(W_c [sum over s of a_t(s) h_s; h_t])                Eq. 5
 
-h~_t goes to the output matrix. Without attention h~_t is h_t, nothing is fed, and the decoder knows
-of the source only the encoder's last states, in which it begins (Sutskever et al. 2014, whose
-reversal of the source is left out). E is a table that the output matrix may share, so its vectors
-are multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
+h~_t is the input of the output projection. Without attention, h~_t is h_t, nothing is fed back, and
+the decoder receives only the encoder's last states, its initial states (Sutskever et al. 2014,
+without their reversal of the source). E is a table that the output projection may share, so its
+vectors are multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
 
 B batch, S source, T target, K beam, N layers, D width (d_model).
 """
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
 from yakusu.model.config import RecurrentConfig
+from yakusu.model.layers import Layers
 from yakusu.model.linear import MIN_ROWS
 from yakusu.model.table import Table
 
@@ -34,7 +35,7 @@ LayerState = tuple[Tensor, Tensor]  # h and c of a layer
 
 @dataclass(frozen=True)
 class RecurrentMemory(Memory):
-    """The encoder's top states (B, S, D), their mask (B, 1, 1, S), and how each layer ended."""
+    """The encoder's top states (B, S, D), their mask (B, 1, 1, S), and each layer's last states."""
 
     states: Tensor
     mask: Tensor
@@ -43,21 +44,21 @@ class RecurrentMemory(Memory):
 
 @dataclass
 class RecurrentState(DecoderState):
-    """Where each of K hypotheses is, and what all K of a sentence attend to."""
+    """The LSTM states of K hypotheses per sentence, and the memory that they attend to."""
 
     layers: list[LayerState]  # (B, K, D) each
     attentional: Tensor  # h~ of the last position: (B, K, D)
-    memory: tuple[Tensor, ...]  # keys and values, (B, S, D) each; nothing without attention
+    memory: tuple[Tensor, ...]  # keys and values, (B, S, D) each; empty without attention
     mask: Tensor  # (B, 1, 1, S)
 
     def reorder(self, beams: Tensor) -> None:
-        """Hypotheses take over the states of those they go on from."""
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
         index = beams[:, :, None].expand_as(self.attentional)  # (B, K, D)
         self.layers = [(h.gather(1, index), c.gather(1, index)) for h, c in self.layers]
         self.attentional = self.attentional.gather(1, index)
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
+        """Keep only these sentences."""
         self.layers = [(h[sentences], c[sentences]) for h, c in self.layers]
         self.attentional = self.attentional[sentences]
         self.memory = tuple(tensor[sentences] for tensor in self.memory)
@@ -65,17 +66,17 @@ class RecurrentState(DecoderState):
 
 
 @models.register("recurrent")
-class Recurrent(Seq2Seq):
+class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
     """The model of Luong et al.'s Figures 2 and 4, with a bidirectional first layer.
 
     Args:
         config: Its sizes.
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
     """
 
     Config = RecurrentConfig
-    compiles = False  # its loops are as long as each batch, and would be compiled for each length
+    compiles = False  # its loops depend on the length, so each length would be compiled anew
 
     def __init__(
         self, config: RecurrentConfig, *, src_vocab_size: int, tgt_vocab_size: int
@@ -85,10 +86,10 @@ class Recurrent(Seq2Seq):
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> RecurrentMemory:
-        """Read the source in both directions, then upwards.
+        """Run the encoder: a bidirectional first layer, then the layers above it.
 
-        In evaluation a few sentences are read as `MIN_ROWS` rows, so that their states do not
-        depend on how many they are: docs/decisions/0015.
+        In evaluation mode a small batch is padded to `MIN_ROWS` rows, so that a sentence's states
+        do not depend on the size of the batch: docs/decisions/0015.
         """
         n = len(src)
         if not self.training and n < MIN_ROWS:
@@ -98,15 +99,14 @@ class Recurrent(Seq2Seq):
         mask = real[:n, None, None]  # (B, 1, 1, S)
         return RecurrentMemory(states[:n], mask, [(h[:n], c[:n]) for h, c in last])
 
-    def hidden(self, tgt_in: Tensor, memory: Memory) -> Tensor:
-        """h~ of all positions, one after the other: each is fed to the next."""
+    def hidden(self, tgt_in: Tensor, memory: RecurrentMemory) -> Tensor:
+        """h~ of all positions, one after the other: each is an input of the next."""
         state = self.start(memory, 1)
         embedded = self._vectors(self.tgt_table, tgt_in).split(1, dim=1)  # T times (B, 1, D)
         return self.dropout(torch.cat([self.decoder(x, state) for x in embedded], dim=1))  # type: ignore[no-any-return]  # (B, T, D)
 
-    def start(self, memory: Memory, n_beams: int) -> RecurrentState:
-        """Begin in the encoder's last states; keys are made once a sentence."""
-        assert isinstance(memory, RecurrentMemory)
+    def start(self, memory: RecurrentMemory, n_beams: int) -> RecurrentState:
+        """Start from the encoder's last states; keys are computed once per sentence."""
         layers = [(_beams(h, n_beams), _beams(c, n_beams)) for h, c in memory.last]
         attention = self.decoder.attention
         return RecurrentState(
@@ -116,14 +116,13 @@ class Recurrent(Seq2Seq):
             mask=memory.mask,
         )
 
-    def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, RecurrentState]:
-        """One position for K hypotheses a sentence."""
-        assert isinstance(state, RecurrentState)
+    def step(self, prev_ids: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """One position for K hypotheses per sentence."""
         x = self._vectors(self.tgt_table, prev_ids)  # (B, K, D)
         return self.logits(self.dropout(self.decoder(x, state))), state
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """The decoder's one layer of attention to the source, if it has one."""
+        """The decoder's attention layer, if it has one."""
         return {} if self.decoder.attention is None else {"cross": [self.decoder.attention]}
 
     def _vectors(self, table: Table, ids: Tensor) -> Tensor:
@@ -131,23 +130,23 @@ class Recurrent(Seq2Seq):
 
 
 class Encoder(nn.Module):
-    """N layers: the first reads in both directions, each D / 2 wide, those above it forwards."""
+    """N layers: a bidirectional one of width D / 2 per direction, then forward layers."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         width = config.d_model
         self.forwards = _cell(width, width // 2)
         self.backwards = _cell(width, width // 2)
-        self.above = nn.ModuleList(_cell(width, width) for _ in range(config.n_layers - 1))
+        self.above = Layers(_cell(width, width) for _ in range(config.n_layers - 1))
         self.residual = config.residual
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[LayerState]]:
-        """The top states (B, S, D) and how each layer ended, (B, D) each.
+        """The top states (B, S, D) and the last states of each layer, (B, D) each.
 
         Args:
             x: Source vectors (B, S, D).
-            real: Where they are not padding (B, S); there layers stay in the state they are in.
+            real: (B, S), False at padding, where layers keep their states.
         """
         x = self.dropout(x)
         right, (h_right, c_right) = _read(self.forwards, x, real, backwards=False)
@@ -162,25 +161,23 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """N layers, and attention above them whose outcome is fed to the first."""
+    """N layers, with attention above them whose output is fed back to the first (input feeding)."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         width = config.d_model
         self.attention = None if config.attention == "none" else LuongAttention(config)
         n_first = width if self.attention is None else 2 * width
-        self.layers = nn.ModuleList(
-            _cell(width if i else n_first, width) for i in range(config.n_layers)
-        )
+        self.layers = Layers(_cell(width if i else n_first, width) for i in range(config.n_layers))
         self.residual = config.residual
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, state: RecurrentState) -> Tensor:
-        """h~ (B, K, D) of one position, whose state takes the place of the last one's.
+        """h~ (B, K, D) of one position; updates the state.
 
         Args:
-            x: Vectors (B, K, D) of the tokens before it.
-            state: After the position before it.
+            x: Vectors (B, K, D) of the previous tokens.
+            state: The state after the previous position.
         """
         if self.attention is not None:
             x = torch.cat([x, state.attentional], dim=-1)  # (B, K, 2 D)
@@ -196,7 +193,7 @@ class Decoder(nn.Module):
 
 
 class LuongAttention(Attends):
-    """Global attention, section 3.1: the context of h_t, joined to it by Eq. 5."""
+    """Global attention, section 3.1: the context of h_t, combined with it by Eq. 5."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -204,16 +201,16 @@ class LuongAttention(Attends):
         self.w_c = _linear(2 * config.d_model, config.d_model)
 
     def keys_and_values(self, states: Tensor) -> tuple[Tensor, ...]:
-        """What queries meet and what they bring home, (B, S, D) each, once a sentence."""
+        """Keys and values, (B, S, D) each, computed once per sentence."""
         return self.score.keys(states), states
 
     def forward(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
-        """h~ (B, T, D) of `query` (B, T, D), the decoder's h; `memory` is keys and values."""
+        """h~ (B, T, D) of the decoder's states `query` (B, T, D); `memory` is keys and values."""
         context = self.weights(query, memory, mask).squeeze(1) @ memory[1]  # (B, T, D)
         return self.w_c(torch.cat([context, query], dim=-1)).tanh()  # type: ignore[no-any-return]
 
     def weights(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
-        """a_t(s), Eq. 7: (B, 1, T, S), for it is one head."""
+        """a_t(s), Eq. 7, as one head: (B, 1, T, S)."""
         return masked_softmax(self.score(query, memory[0])[:, None], mask)  # (B, 1, T, S)
 
 
@@ -224,7 +221,7 @@ class LuongDot(nn.Module):
         super().__init__()
 
     def keys(self, states: Tensor) -> Tensor:
-        """What of the source states (B, S, D) does not depend on the query: (B, S, D)."""
+        """The part of the score that does not depend on the query: (B, S, D) -> (B, S, D)."""
         return states
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -245,7 +242,7 @@ class LuongGeneral(LuongDot):
 
 
 class LuongConcat(LuongDot):
-    """Bahdanau et al. 2014: v . tanh(W_q h_t + W_k h_s), Eq. 8's concat with W_a in halves."""
+    """Bahdanau et al. 2014: v . tanh(W_q h_t + W_k h_s), Eq. 8's concat with W_a = [W_q; W_k]."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__(d_model)
@@ -258,18 +255,17 @@ class LuongConcat(LuongDot):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """(B, T, D) and (B, S, D) -> (B, T, S)."""
-        met = self.w_q(query)[:, :, None] + keys[:, None]  # (B, T, S, D)
-        return self.v(met.tanh())[..., 0]  # type: ignore[no-any-return]  # (B, T, S)
+        total = self.w_q(query)[:, :, None] + keys[:, None]  # (B, T, S, D)
+        return self.v(total.tanh())[..., 0]  # type: ignore[no-any-return]  # (B, T, S)
 
 
 _SCORES = {"dot": LuongDot, "general": LuongGeneral, "additive": LuongConcat}
 
 
 def _read(
-    cell: nn.Module, x: Tensor, real: Tensor, *, backwards: bool
+    cell: nn.LSTMCell, x: Tensor, real: Tensor, *, backwards: bool
 ) -> tuple[Tensor, LayerState]:
     """A layer's states (B, S, width) and its last h and c, (B, width) each."""
-    assert isinstance(cell, nn.LSTMCell)
     h = c = x.new_zeros(len(x), cell.hidden_size)
     inputs, masks = x.unbind(1), real[:, :, None].unbind(1)  # S times (B, D), S times (B, 1)
     states, order = [h] * len(inputs), range(len(inputs))
@@ -286,19 +282,19 @@ def _beams(states: Tensor, n_beams: int) -> Tensor:
 
 
 def _cell(n_in: int, n_out: int) -> nn.LSTMCell:
-    """An LSTM layer that at first keeps norms and forgets little: its forget gate has bias 1."""
+    """An LSTM layer, initialised to preserve norms, with a forget-gate bias of 1."""
     cell = nn.LSTMCell(n_in, n_out)
     for of_input, of_state in zip(cell.weight_ih.chunk(4), cell.weight_hh.chunk(4), strict=True):
         nn.init.xavier_uniform_(of_input)
         nn.init.orthogonal_(of_state)
     for bias in (cell.bias_ih, cell.bias_hh):
         nn.init.zeros_(bias)
-    nn.init.ones_(cell.bias_ih[n_out : 2 * n_out])  # gates stand in the order i, f, g, o
+    nn.init.ones_(cell.bias_ih[n_out : 2 * n_out])  # the order of the gates is i, f, g, o
     return cell
 
 
 def _linear(n_in: int, n_out: int) -> nn.Linear:
-    """A matrix without a bias, as in the paper."""
+    """A linear map without a bias, as in the paper."""
     linear = nn.Linear(n_in, n_out, bias=False)
     nn.init.xavier_uniform_(linear.weight)
     return linear

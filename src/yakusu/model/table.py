@@ -1,4 +1,4 @@
-"""Section 3.4: the matrices between ids and vectors; a compressed one can take their place.
+"""Section 3.4: the matrices between ids and vectors; a compressed one can replace them.
 
 V vocabulary, D width.
 """
@@ -14,7 +14,7 @@ from yakusu.model.linear import PackedLinear
 
 
 class Table(nn.Module, ABC):
-    """A vector of D numbers for each of V ids; the last id is pad, whose vector is zero."""
+    """A vector of width D for each of V ids; the last id is padding, and its vector is zero."""
 
     @abstractmethod
     def forward(self, ids: Tensor) -> Tensor:
@@ -22,13 +22,13 @@ class Table(nn.Module, ABC):
 
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
-        """The products (..., V - 1) of hidden states (..., D) with every vector but pad's."""
+        """The products (..., V - 1) of hidden states (..., D) with every vector but padding's."""
 
 
 class DenseTable(Table):
-    """A learnt matrix (V, D).
+    """A trainable matrix (V, D).
 
-    The row of pad is zero and stays so: it is looked up without a gradient, and no logit uses it.
+    The row of padding is zero and stays zero: it gets no gradient, and no logit uses it.
     """
 
     def __init__(self, vocab_size: int, width: int) -> None:
@@ -43,8 +43,9 @@ class DenseTable(Table):
         return F.embedding(ids, self.weight, padding_idx=len(self.weight) - 1)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The products (..., V - 1) of hidden states (..., D) with every vector but pad's.
+        """The products (..., V - 1) of hidden states (..., D) with every vector but padding's.
 
-        The product takes pad along: an even number of rows is a third faster than an odd one.
+        The row of padding is included in the product and then dropped: an even number of rows is a
+        third faster than an odd one.
         """
-        return self._product(hidden, self.weight)[..., :-1]  # type: ignore[no-any-return]
+        return self._product(hidden, self.weight)[..., :-1]

@@ -1,31 +1,45 @@
-"""Sections 3.1 and 3.3: the Transformer of Figure 1.
+"""Section 3: the Transformer of Figure 1.
 
 B batch, S source, T target, K beam, H heads, V vocabulary.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.attention import Attends, CrossAttention
+from yakusu.model.attention import (
+    Attends,
+    CausalSelfAttention,
+    Compatibility,
+    CrossAttention,
+    SelfAttention,
+)
 from yakusu.model.base import DecoderState, Memory, Role, Routes, Seq2Seq, Side, models
-from yakusu.model.cache import Ancestry, Cache
+from yakusu.model.cache import Ancestry, Cache, CausalMixing, Mixing
 from yakusu.model.config import TransformerConfig
 from yakusu.model.experts import Experts
-from yakusu.model.layers import Sublayer
-from yakusu.model.parts import (
-    attention_of,
-    decoder_mixing,
-    embedding,
-    encoder_mixing,
-    feed_forward,
-    last_norm,
-    residuals,
+from yakusu.model.layers import (
+    Embedding,
+    FeedForward,
+    Layers,
+    LearnedPositions,
+    Residual,
+    SinusoidalPositions,
 )
-
-Layer = TypeVar("Layer", bound=nn.Module)
+from yakusu.model.linear import MIN_PRODUCTS, SOURCE_MULTIPLE
+from yakusu.model.variants import (
+    AdditiveCompatibility,
+    BidirectionalRecurrence,
+    CausalConvolution,
+    CausalRecurrence,
+    CausalRestrictedSelfAttention,
+    DotProduct,
+    RestrictedSelfAttention,
+    SeparableConvolution,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -36,14 +50,38 @@ class TransformerMemory(Memory):
     mask: Tensor
 
 
+@dataclass
+class TransformerState(DecoderState):
+    """Keys and values of the memory, and each layer's cache of the target so far."""
+
+    memory_mask: Tensor  # (B, 1, 1, S)
+    cross: list[tuple[Tensor, Tensor]]  # per layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
+    caches: list[Cache]  # per layer
+    ancestry: Ancestry
+
+    def reorder(self, beams: Tensor) -> None:
+        """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
+        self.ancestry.reorder(beams)
+        for cache in self.caches:
+            cache.reorder(beams)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep only these sentences."""
+        self.memory_mask = self.memory_mask[sentences]
+        self.cross = [(keys[sentences], values[sentences]) for keys, values in self.cross]
+        self.ancestry.keep(sentences)
+        for cache in self.caches:
+            cache.keep(sentences)
+
+
 @models.register("transformer")
-class Transformer(Seq2Seq):
+class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     """The model of Figure 1.
 
     Args:
         config: Its sizes.
-        src_vocab_size: V of the source side, pad included.
-        tgt_vocab_size: V of the target side, pad included.
+        src_vocab_size: V of the source side, including padding.
+        tgt_vocab_size: V of the target side, including padding.
     """
 
     Config = TransformerConfig
@@ -52,16 +90,20 @@ class Transformer(Seq2Seq):
         self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        self.tgt_embedding = embedding(config)
+        self._head_width = min(config.d_k, config.d_v)
         three_way = config.tied == "three-way"
-        self.src_embedding = self.tgt_embedding if three_way else embedding(config)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
-        self.encoder_norm, self.decoder_norm = last_norm(config), last_norm(config)
+        self.tgt_embedding = _embedding(config)
+        self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
+        self.encoder = Layers(EncoderLayer(config) for _ in range(config.n_layers))
+        self.decoder = Layers(DecoderLayer(config) for _ in range(config.n_layers))
+        # Post-norm layers end with a LayerNorm of their own.
+        pre_norm, width = config.norm == "pre", config.d_model
+        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
 
     @property
     def compiles(self) -> bool:
-        """An LSTM and experts leave the graph: torch has its own loop, or shapes are data."""
+        """False with LSTMs, whose loops torch does not trace, or experts of variable load."""
         return not any(isinstance(part, (nn.LSTM, Experts)) for part in self.modules())
 
     def encode(self, src: Tensor) -> TransformerMemory:
@@ -72,104 +114,69 @@ class Transformer(Seq2Seq):
             x = layer(x, mask)
         return TransformerMemory(self.encoder_norm(x), mask)
 
-    def hidden(self, tgt_in: Tensor, memory: Memory) -> Tensor:
-        """The decoder stack, section 3.1; each position sees those before it."""
-        assert isinstance(memory, TransformerMemory)
-        x = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
+    def hidden(self, tgt_in: Tensor, memory: TransformerMemory) -> Tensor:
+        """The decoder stack, section 3.1; each position attends to those up to itself."""
+        x: Tensor = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
         for layer in self.decoder:
             x = layer(x, memory)
-        return self.decoder_norm(x)  # type: ignore[no-any-return]
+        x = self.decoder_norm(x)
+        return x
 
-    def start(self, memory: Memory, n_beams: int) -> "TransformerState":
-        """Project the memory to keys and values, once a sentence for all its hypotheses."""
-        assert isinstance(memory, TransformerMemory)
+    def start(self, memory: TransformerMemory, n_beams: int) -> TransformerState:
+        """Project the memory to keys and values, once per sentence for all its hypotheses."""
         ancestry = Ancestry(len(memory.mask), n_beams, memory.mask.device)
+        memory = _pad_keys(memory, n_beams * self._head_width)
         return TransformerState(
             memory_mask=memory.mask,
-            cross=[
-                _laid_out(*layer.cross_attention.project_key_value(memory.states))
-                for layer in self._decoder_layers()
-            ],
-            caches=[layer.self_attention.cache(ancestry) for layer in self._decoder_layers()],
+            cross=[layer.cross_attention.prepare(memory.states) for layer in self.decoder],
+            caches=[layer.self_attention.cache(ancestry) for layer in self.decoder],
             ancestry=ancestry,
         )
 
-    def step(self, prev_ids: Tensor, state: DecoderState) -> tuple[Tensor, "TransformerState"]:
-        """One position of the decoder stack for K hypotheses a sentence."""
-        assert isinstance(state, TransformerState)
+    def step(self, prev_ids: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        """One position of the decoder stack for K hypotheses per sentence."""
         vectors = self.tgt_table(prev_ids)  # (B, K, d_model)
         x = self.tgt_embedding(vectors, position=state.ancestry.n_steps)
         state.ancestry.grow()
-        layers = zip(self._decoder_layers(), state.caches, state.cross, strict=True)
-        for layer, cache, cross in layers:
+        for layer, cache, cross in zip(self.decoder, state.caches, state.cross, strict=True):
             x = layer.step(x, cache, cross, state.memory_mask)
         return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """Self-attention of both stacks where it is there, and the decoder's to the memory."""
-        encoder = [layer.self_attention for layer in self._encoder_layers()]
-        decoder = [layer.self_attention for layer in self._decoder_layers()]
+        """Self-attention of both stacks, where there is any, and the decoder's cross-attention."""
+        encoder = [layer.self_attention for layer in self.encoder]
+        decoder = [layer.self_attention for layer in self.decoder]
         roles: dict[Role, list[Attends]] = {
             "encoder": [layer for layer in encoder if isinstance(layer, Attends)],
             "decoder": [layer for layer in decoder if isinstance(layer, Attends)],
-            "cross": [layer.cross_attention for layer in self._decoder_layers()],
+            "cross": [layer.cross_attention for layer in self.decoder],
         }
         return {role: layers for role, layers in roles.items() if layers}
 
     def routing_layers(self) -> Mapping[Side, Sequence[Routes]]:
-        """The experts of both stacks, where there are some."""
-        encoder = [layer.feed_forward for layer in self._encoder_layers()]
-        decoder = [layer.feed_forward for layer in self._decoder_layers()]
+        """The experts of both stacks, where there are any."""
+        encoder = [layer.feed_forward for layer in self.encoder]
+        decoder = [layer.feed_forward for layer in self.decoder]
         return {
             "source": [layer for layer in encoder if isinstance(layer, Routes)],
             "target": [layer for layer in decoder if isinstance(layer, Routes)],
         }
 
-    def _encoder_layers(self) -> Iterator["EncoderLayer"]:
-        return _each(self.encoder, EncoderLayer)
-
-    def _decoder_layers(self) -> Iterator["DecoderLayer"]:
-        return _each(self.decoder, DecoderLayer)
-
-
-@dataclass
-class TransformerState(DecoderState):
-    """Keys and values of the memory, and what each layer remembers of the target so far."""
-
-    memory_mask: Tensor  # (B, 1, 1, S)
-    cross: list[tuple[Tensor, ...]]  # a layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
-    caches: list[Cache]
-    ancestry: Ancestry
-
-    def reorder(self, beams: Tensor) -> None:
-        """Hypotheses inherit their ancestors, and what layers let them carry."""
-        self.ancestry.reorder(beams)
-        for cache in self.caches:
-            cache.reorder(beams)
-
-    def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these."""
-        self.memory_mask = self.memory_mask[sentences]
-        self.cross = [tuple(tensor[sentences] for tensor in pair) for pair in self.cross]
-        self.ancestry.keep(sentences)
-        for cache in self.caches:
-            cache.keep(sentences)
-
 
 class EncoderLayer(nn.Module):
-    """Section 3.1: self-attention and a feed-forward network, each within a residual."""
+    """Section 3.1: self-attention and a feed-forward network, each with a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = encoder_mixing(config)  # or what stands in its place
-        self.feed_forward = feed_forward(config)
-        self.residuals = residuals(config, 2)
+        self.self_attention = _encoder_mixing(config)
+        self.feed_forward = _feed_forward(config)
+        self.residuals = _residuals(config, 2)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """(B, S, d_model) -> (B, S, d_model)."""
-        attend, feed = self.residuals
-        x = attend(x, lambda x: self.self_attention(x, mask))
-        return feed(x, self.feed_forward)  # type: ignore[no-any-return]
+        first, second = self.residuals
+        x = first.add(x, self.self_attention(first.input(x), mask))
+        return second.add(x, self.feed_forward(second.input(x)))
 
 
 class DecoderLayer(nn.Module):
@@ -177,42 +184,99 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = decoder_mixing(config)  # or what stands in its place
-        self.cross_attention = attention_of(CrossAttention, config)
-        self.feed_forward = feed_forward(config)
-        self.residuals = residuals(config, 3)
+        self.self_attention = _decoder_mixing(config)
+        self.cross_attention = CrossAttention(config, _compatibility(config))
+        self.feed_forward = _feed_forward(config)
+        self.residuals = _residuals(config, 3)
 
     def forward(self, x: Tensor, memory: TransformerMemory) -> Tensor:
         """(B, T, d_model) -> (B, T, d_model), all positions at once."""
-        return self._sublayers(
-            x,
-            lambda x: self.self_attention(x, None),
-            lambda x: self.cross_attention(x, memory.states, memory.mask),
-        )
+        first, second, third = self.residuals
+        x = first.add(x, self.self_attention(first.input(x), None))
+        x = second.add(x, self.cross_attention(second.input(x), memory.states, memory.mask))
+        return third.add(x, self.feed_forward(third.input(x)))
 
     def step(
-        self, x: Tensor, cache: Cache, cross: tuple[Tensor, ...], memory_mask: Tensor
+        self, x: Tensor, cache: Cache, cross: tuple[Tensor, Tensor], memory_mask: Tensor
     ) -> Tensor:
         """(B, K, d_model) -> (B, K, d_model): K hypotheses are K queries at one position."""
-        attend, (key, value) = self.cross_attention, cross
-
-        def attend_memory(x: Tensor) -> Tensor:
-            query = attend.project_query(x)
-            return attend.combine(attend.score.attention(query, key.mT, value, memory_mask))
-
-        return self._sublayers(x, lambda x: self.self_attention.step(x, cache), attend_memory)
-
-    def _sublayers(self, x: Tensor, attend_self: Sublayer, attend_memory: Sublayer) -> Tensor:
         first, second, third = self.residuals
-        return third(second(first(x, attend_self), attend_memory), self.feed_forward)  # type: ignore[no-any-return]
+        x = first.add(x, self.self_attention.step(first.input(x), cache))
+        x = second.add(x, self.cross_attention.step(second.input(x), cross, memory_mask))
+        return third.add(x, self.feed_forward(third.input(x)))
 
 
-def _laid_out(key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-    """Keys transposed and values as the products of each step read them, which else would copy."""
-    return key.mT.contiguous(), value.contiguous()
+def _pad_keys(memory: TransformerMemory, width: int) -> TransformerMemory:
+    """Pad the memory of models with narrow heads, so that all batches use the same kernel.
+
+    The choice between kernels, at MIN_PRODUCTS, must not depend on the longest sentence.
+
+    Args:
+        memory: With S source positions.
+        width: Products per source position in a step.
+    """
+    n_keys = -(-MIN_PRODUCTS // (width * SOURCE_MULTIPLE)) * SOURCE_MULTIPLE
+    n_missing = max(0, n_keys - memory.states.shape[1])
+    states = F.pad(memory.states, (0, 0, 0, n_missing))  # (B, S', d_model)
+    return TransformerMemory(states, F.pad(memory.mask, (0, n_missing)))
 
 
-def _each(layers: nn.ModuleList, kind: type[Layer]) -> Iterator[Layer]:
-    for layer in layers:
-        assert isinstance(layer, kind)
-        yield layer
+# ---- where a key of the recipe chooses a layer ---------------------------------------------------
+
+
+def _embedding(config: TransformerConfig) -> Embedding:
+    """`model.positions`, section 3.5."""
+    if config.positions == "learned":
+        learned = LearnedPositions(config.d_model, config.max_positions)
+        return Embedding(config.d_model, learned, config.dropout)
+    return Embedding(config.d_model, SinusoidalPositions(config.d_model), config.dropout)
+
+
+def _encoder_mixing(config: TransformerConfig) -> Mixing:
+    """`model.mixing`: self-attention, or another layer of Table 1 in its place."""
+    match config.mixing:
+        case "attention":
+            return SelfAttention(config, _compatibility(config))
+        case "restricted":
+            window = Window.around(config.neighbourhood)
+            return RestrictedSelfAttention(config, _compatibility(config), window)
+        case "convolution":
+            return SeparableConvolution(d_model=config.d_model, window=Window.around(config.kernel))
+        case "recurrent":
+            return BidirectionalRecurrence(d_model=config.d_model)
+
+
+def _decoder_mixing(config: TransformerConfig) -> CausalMixing:
+    """`model.mixing` in the decoder, where no position sees later ones."""
+    match config.mixing:
+        case "attention":
+            return CausalSelfAttention(config, _compatibility(config))
+        case "restricted":
+            window = Window.until(config.neighbourhood)
+            return CausalRestrictedSelfAttention(config, _compatibility(config), window)
+        case "convolution":
+            return CausalConvolution(d_model=config.d_model, window=Window.until(config.kernel))
+        case "recurrent":
+            return CausalRecurrence(d_model=config.d_model)
+
+
+def _compatibility(config: TransformerConfig) -> Compatibility | None:
+    """`model.score`, section 3.2.1; None: Eq. 1."""
+    match config.score:
+        case "scaled":
+            return None
+        case "dot":
+            return DotProduct()
+        case "additive":
+            return AdditiveCompatibility(n_heads=config.n_heads, d_k=config.d_k)
+
+
+def _feed_forward(config: TransformerConfig) -> FeedForward | Experts:
+    """`model.n_experts`: section 3.3, or a mixture of experts."""
+    return Experts(config) if config.n_experts else FeedForward(config.d_model, config.d_ff)
+
+
+def _residuals(config: TransformerConfig, n: int) -> Layers[Residual]:
+    """`model.norm`: the residual connections around n sublayers."""
+    pre_norm = config.norm == "pre"
+    return Layers(Residual(config.d_model, config.dropout, pre_norm=pre_norm) for _ in range(n))

@@ -1,27 +1,219 @@
-"""Table 1's other layers, in place of self-attention: separable convolution and recurrence.
+"""Variants of the Transformer: other compatibility functions, and other layers for self-attention.
 
-B batch, n positions, K beam, d width of the states, k kernel.
+B batch, n positions, K beam, H heads, d width of the states; a window has r positions, a kernel k.
 
-                          complexity          sequential   longest path
+                          complexity          sequential   longest path         (Table 1)
+    restricted attention  O(r n d)            O(1)         O(n / r)
     recurrent             O(n d^2)            O(n)         O(n)
     separable convolution O(k n d + n d^2)    O(1)         O(n / k), in a stack of layers
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from yakusu.model.cache import Ancestry, Cache, CarriedCache, CausalMixing, Mixing, Window
+from yakusu.model.attention import (
+    Compatibility,
+    SelfAttention,
+    attention_weights,
+    fused_attention,
+    masked_softmax,
+)
+from yakusu.model.cache import Ancestry, CarriedCache, CausalMixing, KeyValueCache, Mixing
+from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import PackedLinear
+
+Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+
+# ---- compatibility functions, section 3.2.1 ------------------------------------------------------
+
+
+class DotProduct(Compatibility):
+    """Q K^T without the scale: large products saturate the softmax, where gradients are small."""
+
+    def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention weights (B, H, T, S)."""
+        return attention_weights(_unscaled(query), key, mask)
+
+    def fused_attention(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """(B, H, T, d_v), by torch's kernel."""
+        return fused_attention(_unscaled(query), key, value, mask)
+
+
+def _unscaled(query: Tensor) -> Tensor:
+    """Queries times sqrt(d_k), which cancels the scale of Eq. 1."""
+    return query * math.sqrt(query.shape[-1])
+
+
+class AdditiveCompatibility(Compatibility):
+    """v^T tanh(W q + U k) per head: additive attention with one hidden layer of d_k units.
+
+    W and U are the head's W^Q and W^K: a second linear map would add nothing. Each pair of
+    positions takes d_k numbers, so memory is O(T S d_k) instead of O(T S).
+    """
+
+    def __init__(self, *, n_heads: int, d_k: int) -> None:
+        super().__init__()
+        self.v = nn.Parameter(torch.empty(n_heads, d_k))
+        nn.init.normal_(self.v, std=1 / math.sqrt(d_k))
+
+    def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention weights (B, H, T, S)."""
+        hidden = (query[:, :, :, None] + key[:, :, None]).tanh()  # (B, H, T, S, d_k)
+        return masked_softmax(torch.einsum("bhtsk,hk->bhts", hidden, self.v), mask)  # (B, H, T, S)
+
+
+# ---- restricted self-attention, section 4 --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Window:
+    """The positions that one position sees: `before` it, itself, and `after` it."""
+
+    before: int
+    after: int
+
+    @classmethod
+    def around(cls, size: int) -> "Window":
+        """`size` positions around the middle; if `size` is even, one more before than after."""
+        return cls(size // 2, (size - 1) // 2)
+
+    @classmethod
+    def until(cls, size: int) -> "Window":
+        """The last `size` positions, including the current one."""
+        return cls(size - 1, 0)
+
+    @property
+    def size(self) -> int:
+        """Number of positions in the window."""
+        return self.before + 1 + self.after
+
+
+class RestrictedSelfAttention(SelfAttention):
+    """Self-attention restricted to a neighbourhood of r positions, section 4.
+
+    Args:
+        config: The sizes: d_model, n_heads, d_k, d_v.
+        score: Another compatibility function; None: Eq. 1.
+        window: The neighbourhood.
+    """
+
+    def __init__(
+        self, config: TransformerConfig, score: Compatibility | None, window: Window
+    ) -> None:
+        super().__init__(config, score)
+        self.window = window
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, n, d_model) -> (B, n, d_model)."""
+        q, k, v = self.project(x)
+        return self.combine(
+            band_attention(q, k, v, mask, window=self.window, attend=self.fused_attention)
+        )
+
+    def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """How much each position attends to each: the full matrix (B, H, n, n)."""
+        q, k, _ = self.project(x)
+        position = torch.arange(x.shape[1], device=x.device)
+        distance = position - position[:, None]  # (n, n): key minus query
+        visible = (-self.window.before <= distance) & (distance <= self.window.after)
+        if mask is not None:
+            visible = visible & mask  # (B, 1, n, n)
+        own = distance == 0  # padding may have no other key
+        return self.attention_weights(q, k, visible | own).masked_fill(~visible, 0)
+
+
+class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing[KeyValueCache]):
+    """The same in the decoder, where the window ends at the current position."""
+
+    def cache(self, ancestry: Ancestry) -> KeyValueCache:
+        """An empty cache of keys and values."""
+        return KeyValueCache(ancestry)
+
+    def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
+        """(B, K, d_model) -> (B, K, d_model): attend to the last r positions."""
+        q, *new = self.project(x)
+        n_slots = self.window.size * x.shape[1]  # r K
+        k, v = (tensor[:, :, -n_slots:] for tensor in cache.append(*new))
+        ancestors = cache.ancestry.ancestors[:, None, :, -n_slots:]  # (B, 1, K, r K)
+        return self.combine(self.attention(q, k, v, ancestors))
+
+
+def band_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    window: Window,
+    attend: Attention = fused_attention,
+) -> Tensor:
+    """Attention of each position to its window.
+
+    N blocks of b = r - 1 queries each attend to the w = b + r - 1 keys that they can see, so memory
+    is O(r n) instead of O(n^2).
+
+    Args:
+        query: (B, H, n, d_k).
+        key: (B, H, n, d_k).
+        value: (B, H, n, d_v).
+        mask: (B, 1, 1, n), True at tokens, False at padding; None: no padding.
+        window: The positions that a position sees.
+        attend: Computes the attention of a block to its keys.
+
+    Returns:
+        (B, H, n, d_v).
+    """
+    n_batch, _, n, _ = query.shape
+    window = Window(min(window.before, n - 1), min(window.after, n - 1))
+    block = max(1, window.before + window.after)
+    q = F.pad(query, (0, 0, 0, -n % block)).unflatten(2, (-1, block))  # (B, H, N, b, d_k)
+    real = query.new_ones(n_batch, n, dtype=torch.bool) if mask is None else mask[:, 0, 0]
+    heads = attend(
+        q.transpose(1, 2).flatten(0, 1),  # (B N, H, b, d_k)
+        _blocks_seen(key, window, block),
+        _blocks_seen(value, window, block),
+        _band_mask(real, window, block),
+    )
+    blocks: Tensor = heads.unflatten(0, (n_batch, -1))  # (B, N, H, b, d_v)
+    return blocks.transpose(1, 2).flatten(2, 3)[:, :, :n]  # (B, H, n, d_v)
+
+
+def _blocks_seen(x: Tensor, window: Window, block: int) -> Tensor:
+    """The keys or values (B, H, n, d) that each block of queries can see: (B N, H, w, d)."""
+    x = F.pad(x, (0, 0, window.before, window.after + -x.shape[2] % block))
+    blocks = x.unfold(2, block + window.size - 1, block)  # (B, H, N, d, w)
+    return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)  # (B N, H, w, d)
+
+
+def _band_mask(real: Tensor, window: Window, block: int) -> Tensor:
+    """Which of its block's keys each query may attend to: (B N, 1, b, w).
+
+    Key j of a block is `before` positions earlier than query j. Padding attends to itself, because
+    every query needs a key.
+    """
+    real = F.pad(real, (window.before, window.after + -real.shape[1] % block))
+    real = real.unfold(1, block + window.size - 1, block).flatten(0, 1)  # (B N, w)
+    key = torch.arange(block + window.size - 1, device=real.device)
+    offset = key - torch.arange(block, device=real.device)[:, None]  # (b, w)
+    near = (offset >= 0) & (offset < window.size)
+    return ((real[:, None] & near) | (offset == window.before))[:, None]  # (B N, 1, b, w)
+
+
+# ---- convolution and recurrence, Table 1 ---------------------------------------------------------
 
 
 class SeparableConvolution(Mixing):
-    """Section 4: y_i = W sum_j c_j * x_{i + j}, first over positions and then over the width.
+    """Section 4: y_i = W sum_j c_j * x_{i + j}, first over positions, then over the width.
 
-    As Chollet 2017 has it, with nothing between the two. The paper's residual, LayerNorm and
-    feed-forward network stand around it.
+    As in Chollet 2017, with nothing between the two steps. The residual, LayerNorm and feed-forward
+    network of the paper surround it.
 
     Args:
         d_model: d.
@@ -39,36 +231,32 @@ class SeparableConvolution(Mixing):
         self._product = PackedLinear()
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, n, d) -> (B, n, d); beyond the sentence are zeros."""
+        """(B, n, d) -> (B, n, d), with zeros beyond the ends of a sentence."""
         if mask is not None:
             x = x * mask[:, 0, 0, :, None]
         x = F.pad(x.mT, (self.window.before, self.window.after))  # (B, d, n + k - 1)
         x = F.conv1d(x, self.depthwise[:, None], groups=len(self.depthwise))  # (B, d, n)
-        return self._across(x.mT)
-
-    def _across(self, x: Tensor) -> Tensor:
-        """The pointwise product, (..., d) -> (..., d)."""
-        return self._product(x, self.pointwise.weight, self.pointwise.bias)  # type: ignore[no-any-return]
+        return self._product(x.mT, self.pointwise.weight, self.pointwise.bias)
 
 
-class CausalConvolution(SeparableConvolution, CausalMixing):
-    """The same in the decoder, where the window ends in the present position."""
+class CausalConvolution(SeparableConvolution, CausalMixing[CarriedCache]):
+    """The same in the decoder, where the window ends at the current position."""
 
     def cache(self, ancestry: Ancestry) -> CarriedCache:
-        """The last k - 1 inputs of each hypothesis."""
+        """A cache for the last k - 1 inputs of each hypothesis."""
         return CarriedCache()
 
-    def step(self, x: Tensor, cache: Cache) -> Tensor:
+    def step(self, x: Tensor, cache: CarriedCache) -> Tensor:
         """(B, K, d) -> (B, K, d)."""
-        assert isinstance(cache, CarriedCache)
         (past,) = cache.tensors or (x.new_zeros(*x.shape, self.window.before),)
         seen = torch.cat([past, x[..., None]], dim=-1)  # (B, K, d, k)
         cache.tensors = (seen[..., 1:],)
-        return self._across((seen * self.depthwise).sum(-1))
+        x = (seen * self.depthwise).sum(-1)  # (B, K, d)
+        return self._product(x, self.pointwise.weight, self.pointwise.bias)
 
 
 class BidirectionalRecurrence(Mixing):
-    """In the encoder: an LSTM from each end, each of half the width, side by side.
+    """In the encoder: two LSTMs of half the width, one from each end, concatenated.
 
     Args:
         d_model: d.
@@ -88,9 +276,9 @@ class BidirectionalRecurrence(Mixing):
 
 
 def _mirror(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Where each position goes when sentences are read from their ends: (B, n, 1).
+    """The positions of each sentence in reverse order: (B, n, 1).
 
-    Padding stays behind the sentence, so that an LSTM never comes through it.
+    Padding stays at the end, so that an LSTM reads it last.
     """
     n_batch, n, _ = x.shape
     position = torch.arange(n, device=x.device).expand(n_batch, n)  # (B, n)
@@ -100,7 +288,7 @@ def _mirror(x: Tensor, mask: Tensor | None) -> Tensor:
     return torch.where(position < length, length - 1 - position, position)[:, :, None]
 
 
-class CausalRecurrence(CausalMixing):
+class CausalRecurrence(CausalMixing[CarriedCache]):
     """In the decoder: an LSTM from left to right.
 
     Args:
@@ -113,15 +301,15 @@ class CausalRecurrence(CausalMixing):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """(B, n, d) -> (B, n, d)."""
-        return self.rightward(x)[0]  # type: ignore[no-any-return]
+        states: Tensor = self.rightward(x)[0]
+        return states
 
     def cache(self, ancestry: Ancestry) -> CarriedCache:
-        """h and c of each hypothesis."""
+        """A cache for h and c of each hypothesis."""
         return CarriedCache()
 
-    def step(self, x: Tensor, cache: Cache) -> Tensor:
+    def step(self, x: Tensor, cache: CarriedCache) -> Tensor:
         """(B, K, d) -> (B, K, d)."""
-        assert isinstance(cache, CarriedCache)
         h, c = cache.tensors or (torch.zeros_like(x), torch.zeros_like(x))
         before = h.flatten(0, 1)[None], c.flatten(0, 1)[None]  # (1, B K, d)
         _, after = self.rightward(x.flatten(0, 1)[:, None], before)  # (1, B K, d)

@@ -20,7 +20,7 @@ def card(receipt: Receipt) -> str:
     scores = "\n".join(f"- {score}" for score in receipt.scores)
     megabytes = 4e-6 * receipt.parameters  # float32
     length = f"{receipt.steps:,} steps, {receipt.target_tokens:,} target tokens"
-    return f"""{front}# {source} to {target}, a {task.makes} made with yakusu
+    return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
 
 | | |
 |---|---|

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yakusu.data.corpus import tree_files
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.treefiles import tree_files
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError
 from yakusu.metrics import (

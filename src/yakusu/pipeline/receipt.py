@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from yakusu.data.batches import collate, cut_by_length, n_positions, seen_in_epoch
-from yakusu.data.pairs import Pairs
+from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, sha256, verify_folder
 from yakusu.metrics import Score
@@ -217,15 +217,15 @@ def make_receipt(
         averaged: Steps of the averaged checkpoints.
         scores: Scores on the dev set.
     """
-    prepared = read_json(data / "data.json")
+    prepared = DataFacts.read(data)
     return Receipt(
         versions=state["made_by"]["versions"],
         languages=recipe.languages,
         recipe=recipe,
         seed=recipe.seed,
-        inputs=prepared["inputs"],
+        inputs=dict(prepared.inputs),
         tokenizer={path.name: sha256(path) for path in sorted(data.glob("*.model"))},
-        pairs=PairCounts(train=prepared["n_train"], dev=prepared["n_dev"]),
+        pairs=PairCounts(train=prepared.n_train, dev=prepared.n_dev),
         hardware=Hardware(**state["made_by"]["hardware"], processes=state["n_processes"]),
         steps=state["step"],
         skipped_steps=state["skipped"],

@@ -87,7 +87,7 @@ def _train(recipe: Recipe, progress: Progress) -> Trained:
         def prepare_data() -> Prepared:
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
-            if not prepared.was_there:
+            if not prepared.existed:
                 progress.say(str(prepared))
             return prepared
 

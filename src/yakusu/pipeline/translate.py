@@ -5,8 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from yakusu.data.corpus import read_sources
-from yakusu.data.treefiles import holds_trees
+from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.pipeline.evaluate import Text

@@ -1,14 +1,15 @@
-"""What may follow in a sentence of brackets, so that it ends as a tree over exactly N words.
+"""Constrained decoding for parsing: every output is a tree over exactly the N words of a sentence.
 
-B sentences, K hypotheses a sentence, V vocabulary, D tokens said, and so the most open brackets.
+B sentences, K hypotheses per sentence, V vocabulary, D tokens generated so far.
 
-Of a hypothesis all that counts is which brackets are open, how many words are still to come, and
-what its last token was. In L more tokens it can be ended if
+The state of a hypothesis is its open brackets, the number of remaining words and its last token.
+It can be completed within L more tokens if
 
-    words to come + open brackets + 1 (eos) <= L
+    remaining words + open brackets + 1 (eos) <= L
 
-and each token either keeps that sum (an opening bracket adds one) or takes one off it. So a
-hypothesis that obeys this can always be ended, and one that cannot be ended is never begun.
+A word, a closing bracket or eos reduces the left side by one, and an opening bracket increases it
+by one; each token reduces L by one. A token is allowed only if the inequality still holds after it,
+so that every allowed hypothesis can be completed.
 """
 
 from collections.abc import Sequence
@@ -20,24 +21,24 @@ from torch.nn import functional
 from yakusu.data.brackets import MAX_DEPTH, is_tag
 from yakusu.data.tokenizer import UNK
 
-MAX_CHAIN = 12  # opening brackets in a row; 6 in the Penn Treebank's sample and in GUM
-_OTHER = -1  # of a token: it opens, or closes, no bracket
-_NOTHING = -2  # no bracket is open, or none may be closed
+MAX_CHAIN = 12  # consecutive opening brackets; at most 6 in the Penn Treebank sample and in GUM
+_OTHER = -1  # a token that does not open (or close) a bracket
+_NO_LABEL = -2  # no bracket is open, or the open bracket must not be closed
 
 
 class BracketRules:
-    """What each token of a vocabulary is to a tree.
+    """The role of each vocabulary entry: opening bracket, closing bracket, word or eos.
 
     Args:
-        tokens: The written form of each id that a model may say.
-        eos: The id that ends a sentence.
-        device: Where the search runs.
+        tokens: The text of each target id, without pad.
+        eos: The id of eos.
+        device: Device of the search.
     """
 
     def __init__(self, tokens: Sequence[str], *, eos: int, device: torch.device) -> None:
         labels = {token[1:]: i for i, token in enumerate(tokens) if token.startswith("(")}
         closed = [labels.get(t[1:], _OTHER) if t.startswith(")") else _OTHER for t in tokens]
-        # A label is known by the id of its opening bracket; one that cannot be closed is no label.
+        # A label is the id of its opening bracket; brackets that cannot be closed are not opened.
         opened = [i if i in closed else _OTHER for i in range(len(tokens))]
         self.opens = torch.tensor(opened, device=device)  # (V,)
         self.closes = torch.tensor(closed, device=device)  # (V,)
@@ -48,79 +49,79 @@ class BracketRules:
 
 
 class TreeConstraint:
-    """The brackets of each hypothesis; moves as a `DecoderState` does.
+    """Tracks the open brackets of every hypothesis; reordered together with the `DecoderState`.
 
     Args:
-        rules: Of the target vocabulary.
-        n_words: Of each sentence.
-        n_beams: K.
+        rules: Roles of the entries of the target vocabulary.
+        n_words: Number of words of each sentence.
+        n_beams: Hypotheses per sentence, K.
     """
 
     def __init__(self, rules: BracketRules, n_words: Sequence[int], *, n_beams: int) -> None:
         self.rules = rules
         words = torch.tensor(n_words, device=rules.opens.device)
-        self.to_come = words[:, None].repeat(1, n_beams)  # (B, K)
-        self.depth = torch.zeros_like(self.to_come)  # (B, K), open brackets
-        self.chain = torch.zeros_like(self.to_come)  # (B, K), opening brackets just before
-        self.begun = False
-        self.labels = self.to_come[:, :, None][:, :, :0]  # (B, K, D), of the open brackets
+        self.remaining = words[:, None].repeat(1, n_beams)  # (B, K), words
+        self.depth = torch.zeros_like(self.remaining)  # (B, K), open brackets
+        self.chain = torch.zeros_like(self.remaining)  # (B, K), latest opening brackets
+        self.started = False
+        self.labels = self.remaining[:, :, None][:, :, :0]  # (B, K, D), the open brackets
 
     def allowed(self, left: Tensor) -> Tensor:
-        """The tokens that each hypothesis may say next (B, K, V).
+        """Return a mask of the tokens that may extend each hypothesis (B, K, V).
 
         Args:
-            left: How many tokens may still be said, that one and eos counted (B,).
+            left: Number of tokens that each sentence may still generate, including eos (B,).
         """
         rules, inside = self.rules, self.depth > 0
-        need = self.to_come + self.depth + 1  # (B, K)
-        may_open = (self.to_come > 0) & (self.chain < MAX_CHAIN)
-        may_open &= self.depth + 2 <= MAX_DEPTH  # that bracket, and its word's
-        if self.begun:
+        need = self.remaining + self.depth + 1  # (B, K)
+        may_open = (self.remaining > 0) & (self.chain < MAX_CHAIN)
+        may_open &= self.depth + 2 <= MAX_DEPTH  # this bracket and that of a tag
+        if self.started:
             may_open &= inside
-        # Said now, an opening bracket leaves left - 1 tokens for a need that is one more.
+        # After an opening bracket, `need` is one more and `left` one less.
         may_open &= need + 2 <= left[:, None]
-        may_say_word = inside & (self.to_come > 0)
-        last = (self.depth == 1) & (self.to_come > 0)  # the outermost bracket closes the tree
-        may_close = inside & (self.chain == 0) & ~last
-        may_end = ~inside & self.begun
-        open_label = self._open_label().masked_fill(~may_close, _NOTHING)
+        may_add_word = inside & (self.remaining > 0)
+        too_early = (self.depth == 1) & (self.remaining > 0)  # the outermost bracket ends the tree
+        may_close = inside & (self.chain == 0) & ~too_early
+        may_end = ~inside & self.started
+        open_label = self._open_label().masked_fill(~may_close, _NO_LABEL)
         return (
             (may_open[:, :, None] & (rules.opens != _OTHER))
-            | (may_say_word[:, :, None] & rules.is_word)
+            | (may_add_word[:, :, None] & rules.is_word)
             | (open_label[:, :, None] == rules.closes)
             | (may_end[:, :, None] & rules.is_end)
         )  # (B, K, V)
 
     def _open_label(self) -> Tensor:
-        """The label of the innermost open bracket (B, K); none where none is open."""
-        padded = functional.pad(self.labels, (1, 0), value=_NOTHING)  # (B, K, 1 + D)
+        """Return the label of the innermost open bracket (B, K), or _NO_LABEL."""
+        padded = functional.pad(self.labels, (1, 0), value=_NO_LABEL)  # (B, K, 1 + D)
         return padded.gather(2, self.depth[:, :, None])[:, :, 0]  # (B, K)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k] with the token ids[b, k] added.
+        """Replace hypothesis k of sentence b by hypothesis beams[b, k] extended with ids[b, k].
 
         Args:
-            beams: (B, K), numbers from 0 to K - 1.
-            ids: (B, K).
+            beams: Indices of hypotheses, 0 to K - 1 (B, K).
+            ids: Token ids (B, K).
         """
         opened = self.rules.opens[ids]  # (B, K)
-        depth, to_come = self.depth.gather(1, beams), self.to_come.gather(1, beams)
+        depth, remaining = self.depth.gather(1, beams), self.remaining.gather(1, beams)
         labels = self.labels.gather(1, beams[:, :, None].expand_as(self.labels))
         labels = functional.pad(labels, (0, 1))  # (B, K, D + 1)
-        # What stands above the innermost open bracket is never read, so it may be anything.
+        # Values above the innermost open bracket are never read.
         self.labels = labels.scatter(2, depth[:, :, None], opened[:, :, None])
         opens, closes = opened != _OTHER, self.rules.closes[ids] != _OTHER
-        # Below zero are only hypotheses without a probability, which search drops.
+        # Only hypotheses with probability zero get below zero; the search drops these.
         self.depth = (depth + opens.long() - closes.long()).clamp(min=0)
-        self.to_come = (to_come - self.rules.is_word[ids].long()).clamp(min=0)
+        self.remaining = (remaining - self.rules.is_word[ids].long()).clamp(min=0)
         self.chain = (self.chain.gather(1, beams) + 1) * opens
-        self.begun = True
+        self.started = True
 
     def keep(self, sentences: Tensor) -> None:
-        """Forget all sentences but these; one may be kept more than once.
+        """Keep only some sentences; a sentence may be repeated.
 
         Args:
-            sentences: (B',), numbers from 0 to B - 1.
+            sentences: Indices of sentences, 0 to B - 1 (B',).
         """
-        self.to_come, self.depth = self.to_come[sentences], self.depth[sentences]
+        self.remaining, self.depth = self.remaining[sentences], self.depth[sentences]
         self.chain, self.labels = self.chain[sentences], self.labels[sentences]

@@ -1,13 +1,16 @@
-"""How good a parser is: labelled brackets as EVALB counts them with COLLINS.prm.
+"""Labelled bracket scores of a parser, as EVALB computes them with COLLINS.prm (section 6.3).
 
-    precision = matched / made      recall = matched / true      F1 = 2 matched / (made + true)
+    precision = matched / predicted
+    recall    = matched / true
+    F1        = 2 matched / (predicted + true)
 
-A bracket is (label, first word, one past the last word). Words that the true tree tags as
-punctuation are taken out first and the rest numbered anew; TOP is no bracket, nor is one that is
-left without words; ADVP and PRT are one label; equal brackets count as often as they occur.
+A bracket is (label, index of the first word, index after the last word). Words that the true tree
+tags as punctuation are removed before words are numbered. TOP and brackets without words are not
+counted; ADVP and PRT are the same label; equal brackets count as often as they occur.
 
-EVALB takes out punctuation by each tree's own tags, and refuses a sentence whose trees differ in
-that. Here the true tree's tags hold for both, so that a wrong tag costs a parser nothing else.
+A departure from EVALB: it removes punctuation by the tags of each tree, and skips a sentence where
+the two trees disagree. Here the tags of the true tree apply to both, so that a wrong tag does not
+exclude the sentence.
 """
 
 from collections import Counter
@@ -30,90 +33,92 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Matches:
-    """Brackets of one sentence or of many."""
+    """Bracket counts of one or several sentences."""
 
     matched: int
-    made: int
+    predicted: int
     true: int
-    n_exact: int  # sentences of which all brackets match
-    n_sentences: int  # those with a word that is no punctuation
+    n_exact: int  # sentences where all brackets match
+    n_sentences: int  # sentences with a word other than punctuation
 
     @property
     def precision(self) -> float:
-        """Matched of those made, in per cent."""
-        return _percent(self.matched, self.made)
+        """Share of predicted brackets that match, in percent."""
+        return _percent(self.matched, self.predicted)
 
     @property
     def recall(self) -> float:
-        """Matched of the true ones, in per cent."""
+        """Share of true brackets that match, in percent."""
         return _percent(self.matched, self.true)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, in per cent."""
-        return _percent(2 * self.matched, self.made + self.true)
+        """Harmonic mean of precision and recall, in percent."""
+        return _percent(2 * self.matched, self.predicted + self.true)
 
     @property
     def exact(self) -> float:
-        """Sentences that match wholly, in per cent."""
+        """Share of sentences where all brackets match, in percent."""
         return _percent(self.n_exact, self.n_sentences)
 
     def scores(self) -> list[Score]:
-        """F1, precision, recall and exact match, with how they were made."""
+        """Return F1, precision, recall and exact match with their signature."""
         signature = f"{_SIGNATURE}|sentences:{self.n_sentences}"
         values = (self.f1, self.precision, self.recall, self.exact)
         names = ("F1", "precision", "recall", "exact match")
         return [Score(name, value, signature) for name, value in zip(names, values, strict=True)]
 
 
-def compare(made: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches]:
-    """Compare trees with the true ones, sentence by sentence.
+def compare(predicted: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches]:
+    """Compare predicted with true trees, sentence by sentence.
 
     Raises:
-        DataError: There are more of the one, or a sentence has other words; its number is named.
+        DataError: The numbers of trees differ, or two trees have different words (the message
+            gives the number of the sentence).
     """
-    if len(made) != len(true):
+    if len(predicted) != len(true):
         raise DataError(
-            f"there are {len(made)} trees and {len(true)} true ones: align them one by one"
+            f"there are {len(predicted)} predicted and {len(true)} true trees: align them in order"
         )
-    return [_compare(*pair, number) for number, pair in enumerate(zip(made, true, strict=True), 1)]
+    pairs = zip(predicted, true, strict=True)
+    return [_compare(*pair, number) for number, pair in enumerate(pairs, start=1)]
 
 
 def total(matches: Iterable[Matches]) -> Matches:
-    """All sentences as one: brackets are summed, not percentages."""
-    each = [(m.matched, m.made, m.true, m.n_exact, m.n_sentences) for m in matches]
+    """Sum the counts of sentences."""
+    each = [(m.matched, m.predicted, m.true, m.n_exact, m.n_sentences) for m in matches]
     return Matches(*map(sum, zip(*each, strict=True))) if each else Matches(0, 0, 0, 0, 0)
 
 
-def _compare(made: "Tree", true: "Tree", number: int) -> Matches:
-    words, true_words = words_of(made), words_of(true)
+def _compare(predicted: "Tree", true: "Tree", number: int) -> Matches:
+    words, true_words = words_of(predicted), words_of(true)
     if words != true_words:
         pairs = zip([*words, "nothing"], [*true_words, "nothing"], strict=False)
         word, true_word = next(pair for pair in pairs if pair[0] != pair[1])
         raise DataError(
-            f"tree {number} has '{word}' where the true one has '{true_word}': give trees over the "
-            "same words"
+            f"tree {number} has '{word}' where the true tree has '{true_word}': give trees over "
+            "the same words"
         )
     kept = [tag not in DELETED for tag in tags_of(true)]
-    ours, theirs = brackets(made, kept), brackets(true, kept)
-    matched = (ours & theirs).total()
-    exact = matched == ours.total() == theirs.total()
+    found, expected = brackets(predicted, kept), brackets(true, kept)
+    matched = (found & expected).total()
+    exact = matched == found.total() == expected.total()
     counted = any(kept)
-    return Matches(matched, ours.total(), theirs.total(), int(exact and counted), int(counted))
+    return Matches(matched, found.total(), expected.total(), int(exact and counted), int(counted))
 
 
 def brackets(tree: "Tree", kept: Sequence[bool]) -> Counter[Bracket]:
-    """The brackets of a tree that count.
+    """Count the brackets of a tree.
 
     Args:
-        tree: With the part-of-speech tags as its lowest nodes.
-        kept: For each word whether it counts.
+        tree: A tree whose lowest nodes are part-of-speech tags.
+        kept: For each word, whether it is counted (False: punctuation).
     """
     found: Counter[Bracket] = Counter()
     flags = iter(kept)
 
     def walk(node: "Tree", begin: int) -> int:
-        """Note the brackets of a node; return where it ends."""
+        """Count the brackets of a node that starts at word `begin`; return its end."""
         if isinstance(node[0], str):
             return begin + next(flags)
         end = begin

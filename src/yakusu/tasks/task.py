@@ -1,7 +1,7 @@
-"""What a model is taught: to translate, or to parse (section 6.3), which is one more translation.
+"""Tasks: translation and parsing (section 6.3), which is trained and searched like a translation.
 
-A task says how text enters the vocabularies, what may be answered, and how answers are scored;
-model, training and search know nothing of it.
+A task defines how lines of a corpus become the text that the vocabularies encode, which outputs
+are valid, and how outputs are scored. The model, the training and the search do not depend on it.
 """
 
 from abc import ABC, abstractmethod
@@ -11,9 +11,8 @@ from typing import ClassVar
 import torch
 
 from yakusu.config import Registry
-from yakusu.data.brackets import bracketed, flat, linearised, tree_words
+from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.data.tokenizer import EOS, Tokenizer
-from yakusu.data.treefiles import begins_as_tree
 from yakusu.errors import DataError
 from yakusu.metrics import Score, score
 from yakusu.search import Constraint
@@ -21,58 +20,73 @@ from yakusu.tasks.constraint import BracketRules, TreeConstraint
 
 
 class Task(ABC):
-    """One kind of source and target.
+    """A kind of source and target.
 
-    example: A source line, as a user is shown one.
-    sides: What the source and the target are, where they are in no language that has a code.
-    makes: What a trained model is.
+    Attributes:
+        example: An example of a source line.
+        sides: Names of the source and the target if their languages are unknown.
+        model_noun: What a trained model is called.
     """
 
     example: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
-    makes: ClassVar[str]
+    model_noun: ClassVar[str]
 
     @abstractmethod
-    def source(self, line: str) -> str:
-        """A source line as its vocabulary reads it.
+    def preprocess_source(self, line: str) -> str:
+        """Convert a source line to the text that its vocabulary encodes.
 
         Raises:
-            DataError: It cannot be one.
+            DataError: The line is not a source of this task.
         """
 
     @abstractmethod
-    def target(self, line: str) -> str:
-        """A target line of a corpus as its vocabulary reads it."""
-
-    @abstractmethod
-    def written(self, target: str, line: str) -> str:
-        """A target that somebody wrote for a source line, as a corpus has it.
+    def preprocess_target(self, line: str) -> str:
+        """Convert a target line of a corpus to the text that its vocabulary encodes.
 
         Raises:
-            DataError: It cannot be one of that line.
+            DataError: The line is not a target of this task.
         """
 
     @abstractmethod
-    def answer(self, said: str, line: str) -> str:
-        """What is given back for a source line when the model has said this; "" is nothing."""
+    def normalise_target(self, target: str, source: str) -> str:
+        """Convert a target that a user typed for a source line to a line as in a corpus.
+
+        Raises:
+            DataError: The target does not match the source.
+        """
+
+    @abstractmethod
+    def postprocess(self, output: str, source: str) -> str:
+        """Convert a model's output for a source line to a target line.
+
+        Args:
+            output: The decoded target ids; "" if the model has no output.
+            source: The source line.
+        """
 
     @abstractmethod
     def constraint(
-        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
     ) -> Constraint | None:
-        """What may be answered to each source line."""
+        """Return the constraint on the outputs for source lines; None: any output is valid."""
 
     @abstractmethod
     def score(
-        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str],
+        *,
+        lowercase: bool,
+        language: str,
     ) -> Score:
-        """The score that steers training.
+        """Compute the validation score of training.
 
         Args:
-            answers: To the source lines of a dev set.
-            truth: Its target lines.
+            hypotheses: Postprocessed outputs for the source lines of a dev set.
+            references: The target lines of the dev set.
             lowercase: Ignore case.
-            language: Code of the target language, "" where not known.
+            language: Code of the target language, "" if unknown.
         """
 
 
@@ -81,79 +95,93 @@ tasks: Registry[type[Task]] = Registry("task")
 
 @tasks.register("translation")
 class TranslationTask(Task):
-    """Sentences into sentences, scored by BLEU."""
+    """Translate sentences; the score is BLEU."""
 
     example = "A sentence."
     sides = ("source", "target")
-    makes = "translator"
+    model_noun = "translator"
 
-    def source(self, line: str) -> str:
+    def preprocess_source(self, line: str) -> str:
         return line.strip()
 
-    def target(self, line: str) -> str:
+    def preprocess_target(self, line: str) -> str:
         return line
 
-    def written(self, target: str, line: str) -> str:
+    def normalise_target(self, target: str, source: str) -> str:
         return target.strip()
 
-    def answer(self, said: str, line: str) -> str:
-        return said
+    def postprocess(self, output: str, source: str) -> str:
+        return output
 
     def constraint(
-        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
     ) -> Constraint | None:
         return None
 
     def score(
-        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str],
+        *,
+        lowercase: bool,
+        language: str,
     ) -> Score:
         (bleu,) = score(
-            answers, truth, metrics=("bleu",), lowercase=lowercase, target_language=language
+            hypotheses,
+            references,
+            metrics=("bleu",),
+            lowercase=lowercase,
+            target_language=language,
         )
         return bleu
 
 
 @tasks.register("parsing")
 class ParsingTask(Task):
-    """Words between blanks into a tree over them, scored by labelled F1."""
+    """Convert words, separated by white space, to a tree over them; the score is labelled F1."""
 
     example = "A sentence ."
     sides = ("words", "trees")
-    makes = "parser"
+    model_noun = "parser"
 
-    def source(self, line: str) -> str:
+    def preprocess_source(self, line: str) -> str:
         if begins_as_tree(line):
             raise DataError(
-                f"'{line.strip()[:40]}' is a tree, and what is parsed is words: name a file of "
-                "trees to have theirs parsed anew"
+                f"'{line.strip()[:40]}' is a tree, not a sentence: give words, or the name of a "
+                "file of trees to parse their words"
             )
         return " ".join(tree_words(line))
 
-    def target(self, line: str) -> str:
-        return " ".join(linearised(line))
+    def preprocess_target(self, line: str) -> str:
+        return " ".join(linearise(line))
 
-    def written(self, target: str, line: str) -> str:
-        from yakusu.data.trees import one_line, tree_over  # its library is an extra
+    def normalise_target(self, target: str, source: str) -> str:
+        from yakusu.data.trees import one_line, tree_over  # needs the extra 'parse'
 
-        return one_line(tree_over(tree_words(line), target))
+        return one_line(tree_over(tree_words(source), target))
 
-    def answer(self, said: str, line: str) -> str:
-        words = tree_words(line)
-        return bracketed(said.split(), words) if said else flat(words)
+    def postprocess(self, output: str, source: str) -> str:
+        words = tree_words(source)
+        return delinearise(output.split(), words) if output else flat_tree(words)
 
     def constraint(
-        self, tokenizer: Tokenizer, lines: Sequence[str], *, n_beams: int, device: torch.device
+        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
     ) -> Constraint | None:
         pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
         tokens = [piece.removeprefix("▁") for piece in pieces]
         rules = BracketRules(tokens, eos=EOS, device=device)
-        return TreeConstraint(rules, [len(tree_words(line)) for line in lines], n_beams=n_beams)
+        return TreeConstraint(rules, [len(tree_words(line)) for line in sources], n_beams=n_beams)
 
     def score(
-        self, answers: Sequence[str], truth: Sequence[str], *, lowercase: bool, language: str
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str],
+        *,
+        lowercase: bool,
+        language: str,
     ) -> Score:
-        from yakusu.data.trees import tree_of
-        from yakusu.tasks.evalb import compare, total  # its library is an extra
+        from yakusu.data.trees import tree_of  # needs the extra 'parse'
+        from yakusu.tasks.evalb import compare, total
 
-        made, true = ([tree_of(line) for line in lines] for lines in (answers, truth))
-        return total(compare(made, true)).scores()[0]
+        trees, true_trees = ([tree_of(line) for line in side] for side in (hypotheses, references))
+        return total(compare(trees, true_trees)).scores()[0]

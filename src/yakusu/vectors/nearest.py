@@ -85,7 +85,9 @@ def _evenly(begin: int, end: int, most: int) -> Rows:
     return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 
-def nearest(vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tracker: Tracker) -> Rows:
+def nearest(
+    vectors: Lookup, mean: Matrix, n_words: int, rows: Rows, n: int, tracker: Tracker
+) -> Rows:
     """The n words nearest to each row by cosine about the mean, nearest first, (R, n).
 
     Of equally near ones those of lower numbers.

@@ -1,4 +1,4 @@
-"""How a model attends: as data (`maps`), as pictures (`draw`), in numbers (`statistics`)."""
+"""Attention of a model as data (`maps`), pictures (`draw`) and statistics (`statistics`)."""
 
 from yakusu.view.draw import page, picture
 from yakusu.view.maps import AttentionMaps, Axis, Token, attention_maps

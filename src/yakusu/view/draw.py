@@ -1,7 +1,8 @@
-"""Attention as pictures: one layer as SVG, after the paper's Figures 3 to 5; all of it as a page.
+"""Attention as pictures: one layer as SVG, in the style of the paper's Figures 3 to 5, or all
+layers as an HTML page.
 
-A line goes from each row of a map to the columns that it attends to. Its colour is the head, its
-opacity the weight. A gap between tokens is a space of the text.
+A line connects each row of a map with the columns that it attends to. Its colour identifies the
+head, its opacity is the weight. A gap between tokens stands for a space in the sentence.
 """
 
 import colorsys
@@ -12,107 +13,113 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from itertools import accumulate
-from typing import Any
 from xml.etree import ElementTree
 
 from yakusu.errors import DataError
 from yakusu.model.base import Role
 from yakusu.view.maps import AttentionMaps, Axis, Weights
 
-_FONT, _PITCH, _SPACE, _MARGIN, _BETWEEN = 13, 20, 6, 16, 200  # pixels
-_TOP = 64  # where tokens begin, below the titles
-_SWATCH = 34  # of the legend
-_FAINTEST = 0.02  # weights below are not drawn: nobody could see them
+# All lengths are in pixels.
+_FONT_SIZE, _ROW_HEIGHT, _SPACE_HEIGHT, _MARGIN = 13, 20, 6, 16
+_LINES_WIDTH = 200  # horizontal distance between the rows and the columns
+_TOKENS_TOP = 64  # top of the tokens, below the titles
+_LEGEND_STEP = 34  # width of one legend entry
+_MIN_WEIGHT = 0.02  # lines of smaller weights are not drawn, as they would be invisible
 TITLES: dict[Role, str] = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-_SCRIPT = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+# JSON inside a <script> element must not contain these characters literally.
+_SCRIPT_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
 def picture(
-    maps: AttentionMaps, role: Role | None = None, *, layer: int = 0, heads: Sequence[int] = ()
+    maps: AttentionMaps,
+    role: Role | None = None,
+    *,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
 ) -> str:
-    """One layer as an SVG document.
+    """Draw one layer as an SVG document.
 
     Args:
-        maps: Of a sentence.
-        role: None: cross-attention, or else the first that there is.
-        layer: From 1; 0 is the last.
-        heads: From 1; none given: all.
+        maps: Attention weights of one sentence.
+        role: None: cross-attention if the model has it, otherwise its first role.
+        layer: Layer number, from 1. None: the last layer.
+        heads: Head numbers, from 1. None: all heads.
 
     Raises:
-        DataError: The model has no such role, layer or head.
+        DataError: The model does not have this role, layer or head.
     """
-    role, layer, weights = maps.one(role, layer=layer)  # (H, rows, columns)
+    role, layer, weights = maps.select_layer(role, layer=layer)  # (H, rows, columns)
     rows, columns = maps.axes(role)
-    chosen = _choose(heads, len(weights))
-    places = [_places(axis, max(_height(rows), _height(columns))) for axis in (rows, columns)]
+    selected = _select_heads(heads, len(weights))
+    tokens_height = max(_height(rows), _height(columns))
+    row_ys, column_ys = _token_ys(rows, tokens_height), _token_ys(columns, tokens_height)
     left, right = (_MARGIN + _width(axis) for axis in (rows, columns))
-    right = max(right, _SWATCH * len(chosen) + 76 - left - _BETWEEN)
-    width, height = left + _BETWEEN + right, _TOP + max(_height(rows), _height(columns)) + 48
+    right = max(right, _LEGEND_STEP * len(selected) + 76 - left - _LINES_WIDTH)
+    width, height = left + _LINES_WIDTH + right, _TOKENS_TOP + tokens_height + 48
     svg = _canvas(width, height, f"{TITLES[role]}, layer {layer} of {len(maps.weights[role])}")
-    for axis, ys, anchor, x in (
-        (rows, places[0], "end", left - 8),
-        (columns, places[1], "start", left + _BETWEEN + 8),
-    ):
-        _text(svg, axis.what, x, _TOP - 18, fill="#666", anchor=anchor)
-        for token, y in zip(axis.tokens, ys, strict=True):
-            fill = "#888" if token.special else "#111"
-            _text(svg, token.text, x, y + _FONT * 0.35, fill=fill, anchor=anchor)
-    for head in chosen:
-        shift = (head - (len(weights) + 1) / 2) * min(2.0, (_PITCH - 8) / len(weights))
-        group = _put(svg, "g", stroke=_colour(head, len(weights)), stroke_width=2)
-        _lines(group, weights[head - 1], places, (left, left + _BETWEEN), shift)
-    _legend(svg, chosen, len(weights), height - 20)
+    _draw_tokens(svg, rows, row_ys, left - 8, anchor="end")
+    _draw_tokens(svg, columns, column_ys, left + _LINES_WIDTH + 8, anchor="start")
+    for head in selected:
+        # Shift the lines of each head a little, so that they do not cover each other.
+        shift = (head - (len(weights) + 1) / 2) * min(2.0, (_ROW_HEIGHT - 8) / len(weights))
+        group = _add(svg, "g", stroke=_colour(head, len(weights)), stroke_width=2)
+        _draw_lines(group, weights[head - 1], row_ys, column_ys, left, shift)
+    _draw_legend(svg, selected, len(weights), height - 20)
     ElementTree.indent(svg)
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
 
 
 def page(maps: AttentionMaps) -> str:
-    """Every layer and head as one HTML page that needs no other file and no network."""
-    data = json.dumps(maps.as_json(), ensure_ascii=False, separators=(",", ":"))
+    """Return an HTML page with all layers and heads, which needs no other file and no network."""
+    assets = files(__package__) / "page"
+    maps_json = json.dumps(maps.as_json(), ensure_ascii=False, separators=(",", ":"))
     parts = {
         "title": escape(maps.src),
-        "maps": data.translate(_SCRIPT),
-        "titles": json.dumps(TITLES),
-        "faintest": str(_FAINTEST),
+        "style": (assets / "page.css").read_text(encoding="utf-8"),
+        "script": (assets / "page.js").read_text(encoding="utf-8"),
+        "settings": json.dumps({"titles": TITLES, "minWeight": _MIN_WEIGHT}),
+        "maps": maps_json.translate(_SCRIPT_ESCAPES),
     }
-    template = (files(__package__) / "page" / "page.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    template = (assets / "page.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
-def _choose(heads: Sequence[int], n_heads: int) -> list[int]:
+def _select_heads(heads: Sequence[int] | None, n_heads: int) -> list[int]:
+    if heads is None:
+        return list(range(1, n_heads + 1))
     for head in heads:
         if not 1 <= head <= n_heads:
             raise DataError(f"there is no head {head}: choose from 1 to {n_heads}")
-    return sorted(set(heads)) or list(range(1, n_heads + 1))
+    return sorted(set(heads))
 
 
-def _steps(axis: Axis) -> list[int]:
-    """Where each token stands below the first one."""
-    gaps = [_PITCH + _SPACE * token.spaced for token in axis.tokens[1:]]
-    return [0, *accumulate(gaps)]
+def _offsets(axis: Axis) -> list[int]:
+    """Return the distance of each token from the first one."""
+    steps = [_ROW_HEIGHT + _SPACE_HEIGHT * token.spaced for token in axis.tokens[1:]]
+    return [0, *accumulate(steps)]
 
 
 def _height(axis: Axis) -> int:
-    return _steps(axis)[-1] + _PITCH
+    return _offsets(axis)[-1] + _ROW_HEIGHT
 
 
-def _places(axis: Axis, room: int) -> list[float]:
-    """The middle of each token, from the top; the shorter side stands halfway down the longer."""
-    top = _TOP + (room - _height(axis)) / 2 + _PITCH / 2
-    return [top + step for step in _steps(axis)]
+def _token_ys(axis: Axis, height: int) -> list[float]:
+    """Return the y of the middle of each token; the shorter axis is centred vertically."""
+    first = _TOKENS_TOP + (height - _height(axis)) / 2 + _ROW_HEIGHT / 2
+    return [first + offset for offset in _offsets(axis)]
 
 
 def _width(axis: Axis) -> int:
-    """Room for the longest token in any usual font."""
+    """Return an upper bound of the width of the widest label in any usual font."""
     widths = [
-        sum(1.05 if unicodedata.east_asian_width(c) in "WF" else 0.65 for c in word)
-        for word in (axis.what, *(token.text for token in axis.tokens))
+        sum(1.05 if unicodedata.east_asian_width(c) in "WF" else 0.65 for c in label)
+        for label in (axis.what, *(token.text for token in axis.tokens))
     ]
-    return round(_FONT * max(widths)) + 12
+    return round(_FONT_SIZE * max(widths)) + 12
 
 
 def _colour(head: int, n_heads: int) -> str:
@@ -130,49 +137,59 @@ def _canvas(width: int, height: int, title: str) -> ElementTree.Element:
         role="img",
     )
     svg.set("font-family", "system-ui, sans-serif")
-    svg.set("font-size", str(_FONT))
-    _put(svg, "title").text = title
-    _put(svg, "rect", width=width, height=height, fill="#fff")
-    _text(svg, title, _MARGIN, 24, fill="#111", anchor="start")
+    svg.set("font-size", str(_FONT_SIZE))
+    _add(svg, "title").text = title
+    _add(svg, "rect", width=width, height=height, fill="#fff")
+    _add_text(svg, title, _MARGIN, 24, fill="#111", anchor="start")
     return svg
 
 
-def _lines(
+def _draw_tokens(
+    svg: ElementTree.Element, axis: Axis, ys: Sequence[float], x: float, *, anchor: str
+) -> None:
+    _add_text(svg, axis.what, x, _TOKENS_TOP - 18, fill="#666", anchor=anchor)
+    for token, y in zip(axis.tokens, ys, strict=True):
+        fill = "#888" if token.special else "#111"
+        _add_text(svg, token.text, x, y + _FONT_SIZE * 0.35, fill=fill, anchor=anchor)
+
+
+def _draw_lines(
     group: ElementTree.Element,
     weights: Weights,
-    places: Sequence[Sequence[float]],
-    ends: tuple[int, int],
+    row_ys: Sequence[float],
+    column_ys: Sequence[float],
+    x: int,
     shift: float,
 ) -> None:
-    for row, y1 in enumerate(places[0]):
-        for column, y2 in enumerate(places[1]):
-            if (weight := float(weights[row, column])) >= _FAINTEST:
-                _put(
+    for row, y1 in enumerate(row_ys):
+        for column, y2 in enumerate(column_ys):
+            if (weight := float(weights[row, column])) >= _MIN_WEIGHT:
+                _add(
                     group,
                     "line",
-                    x1=ends[0],
+                    x1=x,
                     y1=round(y1 + shift, 1),
-                    x2=ends[1],
+                    x2=x + _LINES_WIDTH,
                     y2=round(y2 + shift, 1),
                     opacity=round(weight, 2),
                 )
 
 
-def _legend(svg: ElementTree.Element, heads: Sequence[int], n_heads: int, y: int) -> None:
-    _text(svg, "heads", _MARGIN, y, fill="#666", anchor="start")
+def _draw_legend(svg: ElementTree.Element, heads: Sequence[int], n_heads: int, y: int) -> None:
+    _add_text(svg, "heads", _MARGIN, y, fill="#666", anchor="start")
     for i, head in enumerate(heads):
-        x = _MARGIN + 44 + _SWATCH * i
-        _put(svg, "rect", x=x, y=y - 9, width=10, height=10, fill=_colour(head, n_heads))
-        _text(svg, str(head), x + 13, y, fill="#111", anchor="start")
+        x = _MARGIN + 44 + _LEGEND_STEP * i
+        _add(svg, "rect", x=x, y=y - 9, width=10, height=10, fill=_colour(head, n_heads))
+        _add_text(svg, str(head), x + 13, y, fill="#111", anchor="start")
 
 
-def _text(
+def _add_text(
     svg: ElementTree.Element, text: str, x: float, y: float, *, fill: str, anchor: str
 ) -> None:
-    _put(svg, "text", x=x, y=round(y, 1), fill=fill, text_anchor=anchor).text = text
+    _add(svg, "text", x=x, y=round(y, 1), fill=fill, text_anchor=anchor).text = text
 
 
-def _put(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
-    """A child with attributes, whose names are written with `_` for `-`."""
+def _add(parent: ElementTree.Element, tag: str, **attributes: object) -> ElementTree.Element:
+    """Add a child element; `_` in an attribute name stands for `-`."""
     named = {name.replace("_", "-"): str(value) for name, value in attributes.items()}
     return ElementTree.SubElement(parent, tag, named)

@@ -1,16 +1,17 @@
-"""How a model attends while it translates one sentence, as data.
+"""Attention weights of a model for one sentence, as data.
 
-N layers, H heads, S source, T target; eos counts in S and in T.
+N layers, H heads, S source tokens, T target tokens; both counts include eos.
 
-Row t of a decoder's map is the position that predicts target token t. When it does so it has read
-the start and the tokens before t: column 0 of its self-attention is the start, column j is target
-token j - 1, and the diagonal is the token just read, never the one that is predicted.
+Row t of a decoder map belongs to the position that predicts target token t. At that position the
+decoder has read the start vector and the tokens before t. Column 0 of decoder self-attention is
+therefore the start and column j is target token j - 1; the diagonal is the token read last, never
+the predicted token.
 """
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +23,26 @@ from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Role, Seq2Seq
 from yakusu.translator import Translator
 
-MAX_TOKENS = 256  # a side; weights grow by the square, and a picture of more shows nothing
-FORMAT = 1  # of the JSON
+MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture is unreadable
+FORMAT = 1  # version of the JSON document
 _DECIMALS = 4
-_WORD_MARK = "\u2581"  # what SentencePiece writes for a space
+_WORD_MARK = "\u2581"  # SentencePiece's symbol for a space
 Weights = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a sentence as a reader sees it."""
+    """A vocabulary piece in readable form.
+
+    Attributes:
+        text: The piece without the space in front of it.
+        spaced: Whether a space precedes the piece in the sentence.
+        special: Whether the piece is eos, the start, an unknown piece or a single space.
+    """
 
     text: str
-    spaced: bool = False  # a space stands before it
-    special: bool = False  # eos, the start, what the vocabulary does not know, a lone space
+    spaced: bool = False
+    special: bool = False
 
 
 START = Token("(start)", special=True)
@@ -43,79 +50,111 @@ START = Token("(start)", special=True)
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a map."""
+    """Labels of the rows or columns of a map.
 
-    what: str  # "source", "predicted" or "read"
+    Attributes:
+        what: "source", "predicted" or "read".
+        tokens: One token per row or column.
+    """
+
+    what: str
     tokens: tuple[Token, ...]
+
+
+class AxisDocument(TypedDict):
+    """`Axis` in JSON."""
+
+    what: str
+    tokens: list[dict[str, str | bool]]
+
+
+class RoleDocument(TypedDict):
+    """Maps of one role in JSON; the weights are indexed by layer, head, row and column."""
+
+    rows: AxisDocument
+    columns: AxisDocument
+    weights: list[list[list[list[float]]]]
+
+
+class MapsDocument(TypedDict):
+    """`AttentionMaps` in JSON."""
+
+    format: int
+    src: str
+    tgt: str
+    roles: dict[Role, RoleDocument]
 
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """All that a model attended to while it predicted one sentence from another."""
+    """All attention weights of a model that predicts one target sentence from one source sentence.
+
+    Attributes:
+        src: The source sentence.
+        tgt: The target sentence.
+        source: The S source tokens.
+        target: The T target tokens.
+        weights: (N, H, rows, columns) for each role that the model has.
+    """
 
     src: str
     tgt: str
-    source: tuple[Token, ...]  # S
-    target: tuple[Token, ...]  # T
-    weights: dict[Role, Weights]  # of each role that the model has (N, H, rows, columns)
+    source: tuple[Token, ...]
+    target: tuple[Token, ...]
+    weights: dict[Role, Weights]
 
     def axes(self, role: Role) -> tuple[Axis, Axis]:
-        """What the rows of a map are, and its columns; each row attends to the columns."""
+        """Return the rows and the columns of a role's maps; each row attends to the columns."""
         source, predicted = Axis("source", self.source), Axis("predicted", self.target)
         if role == "encoder":
             return source, source
         return predicted, source if role == "cross" else Axis("read", (START, *self.target[:-1]))
 
-    def one(self, role: Role | None = None, *, layer: int = 0) -> tuple[Role, int, Weights]:
-        """The heads of one layer.
+    def select_layer(
+        self, role: Role | None = None, *, layer: int | None = None
+    ) -> tuple[Role, int, Weights]:
+        """Return the weights of one layer.
 
         Args:
-            role: None: how the decoder attends to the source, or else the first that there is.
-            layer: From 1; 0 is the last.
+            role: None: cross-attention if the model has it, otherwise its first role.
+            layer: Layer number, from 1. None: the last layer.
 
         Returns:
-            The role, the number of the layer, and its weights (H, rows, columns).
+            The role, the layer number and the weights (H, rows, columns).
 
         Raises:
-            DataError: The model has no such role or layer.
+            DataError: The model does not have this role or layer.
         """
         role = role or ("cross" if "cross" in self.weights else next(iter(self.weights)))
         if role not in self.weights:
             known = " or ".join(self.weights)
             raise DataError(f"this model has no {role} attention: choose {known}")
         n_layers = len(self.weights[role])
-        if not 0 <= layer <= n_layers:
+        layer = n_layers if layer is None else layer
+        if not 1 <= layer <= n_layers:
             raise DataError(
                 f"there is no layer {layer} of {role} attention: choose from 1 to {n_layers}"
             )
-        layer = layer or n_layers
         return role, layer, self.weights[role][layer - 1]  # (H, rows, columns)
 
-    def as_json(self) -> dict[str, Any]:
-        """The document that docs/view.md describes; weights have four decimals."""
-        return {
-            "format": FORMAT,
-            "src": self.src,
-            "tgt": self.tgt,
-            "roles": {
-                role: {
-                    "rows": asdict(self.axes(role)[0]),
-                    "columns": asdict(self.axes(role)[1]),
-                    "weights": weights.astype(np.float64).round(_DECIMALS).tolist(),
-                }
-                for role, weights in self.weights.items()
-            },
-        }
+    def as_json(self) -> MapsDocument:
+        """Return the JSON document that docs/view.md describes, weights rounded to 4 decimals."""
+        roles: dict[Role, RoleDocument] = {}
+        for role, weights in self.weights.items():
+            rows, columns = map(_axis_document, self.axes(role))
+            rounded = weights.astype(np.float64).round(_DECIMALS).tolist()
+            roles[role] = {"rows": rows, "columns": columns, "weights": rounded}
+        return {"format": FORMAT, "src": self.src, "tgt": self.tgt, "roles": roles}
 
     def for_bertviz(self) -> dict[str, Any]:
-        """What bertviz takes: `head_view(**maps.for_bertviz())`, `model_view` likewise.
+        """Return keyword arguments for bertviz: `head_view(**maps.for_bertviz())` or `model_view`.
 
-        Its decoder tokens are those that the decoder reads, the start first.
+        The decoder tokens are the tokens that the decoder reads, so the first one is the start.
 
         Returns:
-            `encoder_attention`, `decoder_attention` and `cross_attention`, each N tensors
-            (1, H, rows, columns), of the roles that the model has; `encoder_tokens` and
-            `decoder_tokens`.
+            `encoder_attention`, `decoder_attention` and `cross_attention`, if the model has them,
+            each a tuple of N tensors (1, H, rows, columns); `encoder_tokens` and
+            `decoder_tokens`, lists of strings.
         """
         maps = {
             f"{role}_attention": tuple(torch.from_numpy(layer)[None] for layer in weights)
@@ -128,105 +167,133 @@ class AttentionMaps:
 
 
 def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> AttentionMaps:
-    """How a translator attends when it predicts `tgt` from `src`.
+    """Compute the attention weights of a translator that predicts `tgt` from `src`.
 
     Args:
-        translator: Its model must be one that attends.
-        src: A sentence.
-        tgt: Its translation; None: the translator's own, token for token as it was found. Every
-            search ends in eos; at the greatest length nothing else was left to predict.
+        translator: A translator with an attention model.
+        src: The source sentence.
+        tgt: The target sentence. None: the translator's own output, token for token as the search
+            found it.
 
     Raises:
-        DataError: A sentence is empty or too long, or is no text.
-        ModelError: The model does not attend.
+        DataError: A sentence is empty, too long or not valid text.
+        ModelError: The model has no attention, or is an ensemble.
     """
-    model, tokenizer, task = attentive(translator), translator.tokenizer, translator.task
-    n_src, n_tgt = limits(translator)
-    _require_text("source sentence", src)
-    src_ids = tokenizer.encode_source([task.source(src)])[0]
-    src_ids = _within(n_src, "source sentence", src, src_ids)
+    model, tokenizer, task = attention_model(translator), translator.tokenizer, translator.task
+    max_src, max_tgt = token_limits(translator)
+    _check_text("source sentence", src)
+    src_ids = tokenizer.encode_source([task.preprocess_source(src)])[0]
+    _check_length(max_src, "source sentence", src, src_ids)
     if tgt is None:
-        side = "model's own translation"
-        found = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
-        tgt = task.answer(tokenizer.decode_target([found])[0], src)
-        tgt_ids = [*found, EOS]
-        tgt_pieces = tokenizer.target_pieces(tgt_ids)
+        label = "model's own translation"
+        tgt, tgt_ids, tgt_pieces = _translate(translator, src, src_ids)
     else:
-        side = "target sentence"
-        _require_text(side, tgt)
-        tgt = task.written(tgt, src)
-        tgt_ids = tokenizer.encode_target([task.target(tgt)])[0]
-        tgt_pieces = tokenizer.target_surfaces(task.target(tgt))
-    tgt_ids = _within(n_tgt, side, tgt, tgt_ids)
-    seen = attentions(model, *(torch.tensor([ids]) for ids in (src_ids, tgt_ids)))
+        label = "target sentence"
+        _check_text(label, tgt)
+        tgt = task.normalise_target(tgt, src)
+        tgt_ids = tokenizer.encode_target([task.preprocess_target(tgt)])[0]
+        tgt_pieces = tokenizer.target_surfaces(task.preprocess_target(tgt))
+    _check_length(max_tgt, label, tgt, tgt_ids)
+    maps = compute_attention(model, torch.tensor([src_ids]), torch.tensor([tgt_ids]))
     return AttentionMaps(
         src=src.strip(),
         tgt=tgt.strip(),
-        source=_tokens(src_ids, tokenizer.source_surfaces(task.source(src))),
+        source=_tokens(src_ids, tokenizer.source_surfaces(task.preprocess_source(src))),
         target=_tokens(tgt_ids, tgt_pieces),
-        weights={role: weights[0].float().cpu().numpy() for role, weights in seen.items()},
+        weights={role: weights[0].float().cpu().numpy() for role, weights in maps.items()},
     )
 
 
-def limits(translator: Translator) -> tuple[int, int]:
-    """The most tokens of a source and of a target, eos too, that are looked at."""
+def token_limits(translator: Translator) -> tuple[int, int]:
+    """Return the maximum numbers of source and target tokens of a map, including eos."""
     return (
         min(MAX_TOKENS, translator.max_source_tokens),
         min(MAX_TOKENS, translator.model.max_length),
     )
 
 
-def attentive(translator: Translator) -> Seq2Seq:
-    """The model of a translator, if it attends.
+def attention_model(translator: Translator) -> Seq2Seq:
+    """Return the model of a translator.
 
     Raises:
-        ModelError: It does not, or it is an ensemble.
+        ModelError: The model has no attention, or is an ensemble.
     """
     model = translator.model
     if not (isinstance(model, Seq2Seq) and model.attention_layers()):
-        raise ModelError("this model has no attention to show: view one model that attends")
+        raise ModelError(
+            "this model has no attention to show: use a single model with attention layers"
+        )
     return model
 
 
 @torch.inference_mode()
-def attentions(model: Seq2Seq, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
-    """`Seq2Seq.attentions` of ids on any device, without gradients."""
+def compute_attention(model: Seq2Seq, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
+    """Run `Seq2Seq.attentions` on the model's device, without gradients.
+
+    Args:
+        model: A model with attention.
+        src: Source ids (B, S), on any device.
+        tgt: Target ids (B, T), on any device.
+
+    Returns:
+        (B, N, H, rows, columns) for each role that the model has.
+    """
     device = next(model.parameters()).device
     return model.attentions(src.to(device), tgt.to(device))
 
 
-def _require_text(side: str, text: str) -> None:
-    """Refuse halves of surrogate pairs: what a shell's bytes become where they are not UTF-8."""
+def _translate(
+    translator: Translator, src: str, src_ids: list[int]
+) -> tuple[str, list[int], list[str]]:
+    """Return the best translation as text, ids with eos, and pieces."""
+    tokenizer = translator.tokenizer
+    tokens = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
+    text = translator.task.postprocess(tokenizer.decode_target([tokens])[0], src)
+    ids = [*tokens, EOS]  # every search ends in eos; at the maximum length no other choice is left
+    return text, ids, tokenizer.target_pieces(ids)
+
+
+def _check_text(label: str, text: str) -> None:
+    """Reject lone surrogates, which the shell produces from bytes that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"the {side}, character {error.start + 1}: {text[error.start]!a} is no text: "
-            "give the sentence in UTF-8"
+            f"the {label}, character {error.start + 1}: {text[error.start]!a} is not valid text: "
+            "encode the sentence as UTF-8"
         ) from error
 
 
-def _within(limit: int, side: str, text: str, ids: list[int]) -> list[int]:
-    if len(ids) < 2:  # eos alone
-        raise DataError(f"the {side} is empty, so there is nothing to show: give another")
+def _check_length(limit: int, label: str, text: str, ids: list[int]) -> None:
+    if len(ids) < 2:  # only eos
+        raise DataError(
+            f"the {label} is empty, so there is no attention to show: use another sentence"
+        )
     if len(ids) > limit:
         raise DataError(
-            f"the {side} '{text.strip()[:40]}...' has {len(ids)} tokens and can have {limit}: "
-            "view a part of it"
+            f"the {label} '{text.strip()[:40]}...' has {len(ids)} tokens, including eos, but the "
+            f"limit is {limit}: shorten the sentence"
         )
-    return ids
+
+
+def _axis_document(axis: Axis) -> AxisDocument:
+    tokens: list[dict[str, str | bool]] = [
+        {"text": token.text, "spaced": token.spaced, "special": token.special}
+        for token in axis.tokens
+    ]
+    return {"what": axis.what, "tokens": tokens}
 
 
 def _tokens(ids: Sequence[int], pieces: Sequence[str]) -> tuple[Token, ...]:
     return tuple(_token(i, piece) for i, piece in zip(ids, pieces, strict=True))
 
 
-def _token(number: int, piece: str) -> Token:
-    """A piece as text shows it; controls, which no picture can hold, are U+FFFD."""
+def _token(id_: int, piece: str) -> Token:
+    """Convert a piece; control characters, which XML cannot contain, become U+FFFD."""
     text = piece.replace(_WORD_MARK, " ").strip()
-    shown = "".join(
+    printable = "".join(
         "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
         for c in text
     )
-    special = number in (EOS, UNK) or not shown
-    return Token(shown or "\u2423", spaced=piece.startswith(_WORD_MARK), special=special)
+    special = id_ in (EOS, UNK) or not printable
+    return Token(printable or "\u2423", spaced=piece.startswith(_WORD_MARK), special=special)

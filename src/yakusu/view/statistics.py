@@ -1,16 +1,17 @@
-"""What each head of a model does, in means over a corpus.
+"""Statistics of each attention head: means over a corpus.
 
-B batch, N layers, H heads, Q rows, K columns of a map; w_ij is how much row i attends to column j.
+B batch, N layers, H heads, Q rows, K columns of a map; w_ij is the weight of column j in row i.
 
-entropy      - sum_j w_ij ln w_ij, in nats: 0 where one token has it all, ln K where all have alike
+entropy      - sum_j w_ij ln w_ij, in nats: 0 if one token has all the weight, ln K if uniform
 maximum      max_j w_ij
-distance     sum_j w_ij |i - j|, in tokens; of cross-attention, whose sides differ in length,
-             sum_j w_ij |(i + 1/2) / Q - (j + 1/2) / K|, a share of the sentence
-previous     w_i,i-1, over rows that have a token before them
-itself       w_ii; in a decoder that is the token just read
-eos, start   the weight on the source's eos; in a decoder, which never reads eos, on the start
+distance     sum_j w_ij |i - j|, in tokens. Cross-attention, where the sentences differ in length:
+             sum_j w_ij |(i + 1/2) / Q - (j + 1/2) / K|, a fraction of the sentence
+previous     w_i,i-1, over rows with i > 0
+itself       w_ii; in a decoder, column i is the token read last
+eos          weight of the source eos; None for decoder self-attention, which never reads eos
+start        weight of the start; decoder self-attention only
 
-Each is a mean over all rows that hold a token. What a measure does not apply to is None.
+Each value is a mean over all rows that are not padding, None where it does not apply.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,19 +27,25 @@ from yakusu.errors import DataError
 from yakusu.model.base import Role
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator
-from yakusu.view.maps import attentions, attentive, limits
+from yakusu.view.maps import attention_model, compute_attention, token_limits
 
-_BATCH = 16  # pairs; all maps of a batch are in memory at once
+_BATCH_SIZE = 16  # pairs; all maps of a batch are in memory at once
 Encoded = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """The means of one head; the module's legend says of what."""
+    """Means of one head; the docstring of the module defines them.
+
+    Attributes:
+        role: Encoder, decoder or cross-attention.
+        layer: Layer number, from 1.
+        head: Head number, from 1.
+    """
 
     role: Role
-    layer: int  # from 1
-    head: int  # from 1
+    layer: int
+    head: int
     entropy: float
     maximum: float
     distance: float
@@ -50,49 +57,55 @@ class HeadStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the heads of a model do over a corpus."""
+    """Statistics of all heads over a corpus.
+
+    Attributes:
+        n_pairs: Number of pairs used.
+        n_left_out: Number of pairs with an empty sentence or more tokens than `token_limits`.
+        heads: One entry per head.
+    """
 
     n_pairs: int
-    n_left_out: int  # pairs with an empty side, or with more tokens than `maps.limits` on one
+    n_left_out: int
     heads: tuple[HeadStatistics, ...]
 
 
 def head_statistics(
     translator: Translator, pairs: Iterable[Pair], *, progress: Progress | None = None
 ) -> Statistics:
-    """Means over all tokens of a corpus, which is read as it comes and never held.
+    """Compute the statistics of all heads over a corpus, which is streamed.
 
     Args:
-        translator: Its model must be one that attends.
-        pairs: Sentences and their translations.
-        progress: Watches.
+        translator: A translator with an attention model.
+        pairs: Source sentences and their translations.
+        progress: Progress reporter.
 
     Raises:
-        DataError: No pair can be looked at.
-        ModelError: The model does not attend.
+        DataError: No pair can be used.
+        ModelError: The model has no attention, or is an ensemble.
     """
-    model, progress = attentive(translator), progress or Silent()
-    most, totals = limits(translator), dict[Role, _Totals]()
+    model, progress = attention_model(translator), progress or Silent()
+    limits, totals = token_limits(translator), dict[Role, _Totals]()
     n_read = n_pairs = 0
-    with progress.track("looking", "pairs", None) as tracker:
-        for window in windows(iter(pairs), _BATCH):
-            batch = [pair for pair in _encode(translator, window) if _fits(pair, most)]
+    with progress.track("analysing", "pairs", None) as tracker:
+        for window in windows(iter(pairs), _BATCH_SIZE):
+            batch = [pair for pair in _encode(translator, window) if _fits(pair, limits)]
             n_read, n_pairs = n_read + len(window), n_pairs + len(batch)
             tracker.advance(len(window))
             if not batch:
                 continue
-            src, tgt = ([pair[side] for pair in batch] for side in (0, 1))
-            seen = attentions(model, pad(src, model.src_pad), pad(tgt, model.tgt_pad))
-            n_src, n_tgt = (torch.tensor([len(ids) for ids in side]) for side in (src, tgt))
-            for role, weights in seen.items():
+            src, tgt = [src for src, _ in batch], [tgt for _, tgt in batch]
+            maps = compute_attention(model, pad(src, model.src_pad), pad(tgt, model.tgt_pad))
+            n_src, n_tgt = torch.tensor(list(map(len, src))), torch.tensor(list(map(len, tgt)))
+            for role, weights in maps.items():
                 n_rows = n_src if role == "encoder" else n_tgt  # (B)
                 n_columns = n_tgt if role == "decoder" else n_src  # (B)
-                measures = _measures(role, weights.float().cpu(), n_rows, n_columns)
-                totals.setdefault(role, _Totals()).add(measures, n_rows)
+                values = _row_values(role, weights.float().cpu(), n_rows, n_columns)
+                totals.setdefault(role, _Totals()).add(values, n_rows)
     if not n_pairs:
         raise DataError(
-            f"none of {n_read} pairs can be looked at: give sentences on both sides, of at most "
-            f"{min(most)} tokens, eos counted"
+            f"none of the {n_read} pairs can be used: provide pairs of at most {limits[0]} source "
+            f"and {limits[1]} target tokens, including eos, with text on both sides"
         )
     heads = [head for role, total in totals.items() for head in total.heads(role)]
     return Statistics(n_pairs, n_read - n_pairs, tuple(heads))
@@ -100,57 +113,65 @@ def head_statistics(
 
 def _encode(translator: Translator, pairs: list[Pair]) -> list[Encoded]:
     tokenizer, task = translator.tokenizer, translator.task
-    sources = tokenizer.encode_source([task.source(source) for source, _ in pairs])
-    targets = tokenizer.encode_target([task.target(target) for _, target in pairs])
+    sources = tokenizer.encode_source([task.preprocess_source(source) for source, _ in pairs])
+    targets = tokenizer.encode_target([task.preprocess_target(target) for _, target in pairs])
     return list(zip(sources, targets, strict=True))
 
 
-def _fits(pair: Encoded, most: tuple[int, int]) -> bool:
-    return all(1 < len(ids) <= limit for ids, limit in zip(pair, most, strict=True))
+def _fits(pair: Encoded, limits: tuple[int, int]) -> bool:
+    return all(1 < len(ids) <= limit for ids, limit in zip(pair, limits, strict=True))
 
 
-def _measures(role: Role, w: Tensor, n_rows: Tensor, n_columns: Tensor) -> dict[str, Tensor]:
-    """Each measure of every row, (B, N, H, Q), of maps (B, N, H, Q, K) with padding."""
+def _row_values(role: Role, w: Tensor, n_rows: Tensor, n_columns: Tensor) -> dict[str, Tensor]:
+    """Compute each statistic for each row of a batch of maps.
+
+    Args:
+        role: Encoder, decoder or cross-attention.
+        w: Weights (B, N, H, Q, K), padded.
+        n_rows: Number of rows of each map that are not padding, (B).
+        n_columns: Number of columns of each map that are not padding, (B).
+
+    Returns:
+        (B, N, H, Q) for each statistic that applies to the role.
+    """
     row, column = torch.arange(w.shape[-2])[:, None], torch.arange(w.shape[-1])  # (Q, 1), (K)
-    measures = {"entropy": torch.special.entr(w).sum(-1), "maximum": w.amax(-1)}
+    values = {"entropy": torch.special.entr(w).sum(-1), "maximum": w.amax(-1)}
     if role == "cross":
-        share = (row + 0.5) / n_rows[:, None, None] - (column + 0.5) / n_columns[:, None, None]
-        distance = share.abs()  # (B, Q, K)
+        offset = (row + 0.5) / n_rows[:, None, None] - (column + 0.5) / n_columns[:, None, None]
+        distance = offset.abs()  # (B, Q, K)
     else:
         distance = (row - column).abs()[None]  # (1, Q, K)
-        measures["itself"] = w.diagonal(dim1=-2, dim2=-1)
-        measures["previous"] = F.pad(w.diagonal(-1, dim1=-2, dim2=-1), (1, 0))
-    measures["distance"] = (w * distance[:, None, None]).sum(-1)
+        values["itself"] = w.diagonal(dim1=-2, dim2=-1)
+        values["previous"] = F.pad(w.diagonal(-1, dim1=-2, dim2=-1), (1, 0))
+    values["distance"] = (w * distance[:, None, None]).sum(-1)
     if role == "decoder":
-        measures["start"] = w[..., 0]
+        values["start"] = w[..., 0]
     else:
         last = (n_columns - 1)[:, None, None, None, None].expand(*w.shape[:-1], 1)
-        measures["eos"] = w.gather(-1, last).squeeze(-1)
-    return measures
+        values["eos"] = w.gather(-1, last).squeeze(-1)
+    return values
 
 
 class _Totals:
-    """Sums of measures over rows that hold a token."""
+    """Sums of the statistics of one role over all rows that are not padding."""
 
     def __init__(self) -> None:
         self.sums: dict[str, Tensor] = {}  # (N, H) each
         self.n_rows = self.n_sentences = 0
 
-    def add(self, measures: dict[str, Tensor], n_rows: Tensor) -> None:
-        """Count the rows (B, N, H, Q) of a batch, of which the first n_rows (B) hold tokens."""
-        self.n_rows, self.n_sentences = (
-            self.n_rows + int(n_rows.sum()),
-            self.n_sentences + len(n_rows),
-        )
-        for name, values in measures.items():
-            real = torch.arange(values.shape[-1]) < n_rows[:, None]  # (B, Q)
-            total = (values * real[:, None, None]).sum((0, 3), dtype=torch.float64)  # (N, H)
+    def add(self, values: dict[str, Tensor], n_rows: Tensor) -> None:
+        """Add the values (B, N, H, Q) of a batch; the first n_rows (B) rows are not padding."""
+        self.n_rows += int(n_rows.sum())
+        self.n_sentences += len(n_rows)
+        for name, value in values.items():
+            real = torch.arange(value.shape[-1]) < n_rows[:, None]  # (B, Q)
+            total = (value * real[:, None, None]).sum((0, 3), dtype=torch.float64)  # (N, H)
             self.sums[name] = self.sums.get(name, 0) + total
 
     def heads(self, role: Role) -> Iterator[HeadStatistics]:
-        """The means of each head, layer by layer."""
+        """Yield the means of each head, layer by layer."""
         rows = dict.fromkeys(self.sums, self.n_rows)
-        rows["previous"] = self.n_rows - self.n_sentences  # the first token has none before it
+        rows["previous"] = self.n_rows - self.n_sentences  # the first row has no previous token
         n_layers, n_heads = self.sums["entropy"].shape
         for layer in range(n_layers):
             for head in range(n_heads):

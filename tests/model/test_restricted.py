@@ -6,13 +6,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from yakusu.model.attention import AdditiveScore, DotProduct, ScaledDotProduct, Score, attention
-from yakusu.model.cache import Window
-from yakusu.model.self_attention import (
-    CausalRestrictedSelfAttention,
+from yakusu.model.attention import (
     CausalSelfAttention,
-    RestrictedSelfAttention,
+    Compatibility,
+    MultiHeadAttention,
     SelfAttention,
+    attention,
+)
+from yakusu.model.config import TransformerConfig
+from yakusu.model.variants import (
+    AdditiveCompatibility,
+    CausalRestrictedSelfAttention,
+    DotProduct,
+    RestrictedSelfAttention,
+    Window,
     band_attention,
 )
 
@@ -23,18 +30,26 @@ def randn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def scores(d_k: int = D_K) -> dict[str, Score]:
+SIZES = TransformerConfig(d_model=12, n_heads=H)
+
+
+def scores(d_k: int = D_K) -> dict[str, Compatibility | None]:
     torch.manual_seed(0)
     return {
-        "scaled": ScaledDotProduct(),
+        "scaled": None,
         "dot": DotProduct(),
-        "additive": AdditiveScore(n_heads=H, d_k=d_k),
+        "additive": AdditiveCompatibility(n_heads=H, d_k=d_k),
     }
+
+
+def functions(name: str) -> MultiHeadAttention:
+    """A layer in double precision, for its `attention` and `fused_attention`."""
+    return MultiHeadAttention(SIZES, scores()[name]).double()
 
 
 def layer(kind: Any, **more: Any) -> Any:
     torch.manual_seed(0)
-    return kind(d_model=12, n_heads=H, d_k=6, d_v=6, score=ScaledDotProduct(), **more)
+    return kind(SIZES, None, **more)
 
 
 def band(n: int, window: Window) -> Tensor:
@@ -74,12 +89,14 @@ def saved_numbers(module: Any, n: int) -> int:
 
 
 def test_the_additive_score_by_hand() -> None:
-    score = AdditiveScore(n_heads=1, d_k=2)
+    score = AdditiveCompatibility(n_heads=1, d_k=2)
     score.v.data = torch.tensor([[1.0, -2.0]])
     query, key = torch.tensor([[[[0.5, 0.0]]]]), torch.tensor([[[[0.5, 1.0], [-0.5, 0.0]]]])
     # v^T tanh(q + k) is tanh 1 - 2 tanh 1 for the first key and 0 for the second.
     e = torch.tensor([-torch.tensor(1.0).tanh(), 0.0])
-    torch.testing.assert_close(score.weights(query, key, None), e.softmax(0)[None, None, None])
+    torch.testing.assert_close(
+        score.attention_weights(query, key, None), e.softmax(0)[None, None, None]
+    )
 
 
 def test_each_head_has_an_additive_score_of_its_own() -> None:
@@ -88,27 +105,26 @@ def test_each_head_has_an_additive_score_of_its_own() -> None:
     pairs = (query[:, :, :, None] + key[:, :, None]).tanh()
     for head, v in enumerate(score.v):
         expected = (pairs[:, head] * v).sum(-1).softmax(-1)
-        torch.testing.assert_close(score.weights(query, key, None)[:, head], expected)
+        torch.testing.assert_close(score.attention_weights(query, key, None)[:, head], expected)
 
 
 def test_the_dot_product_is_not_scaled() -> None:
     query, key = randn(B, H, 4, D_K), randn(B, H, 7, D_K, seed=1)
-    torch.testing.assert_close(DotProduct().weights(query, key, None), (query @ key.mT).softmax(-1))
+    torch.testing.assert_close(
+        DotProduct().attention_weights(query, key, None), (query @ key.mT).softmax(-1)
+    )
 
 
 @pytest.mark.parametrize("name", ["scaled", "dot", "additive"])
 def test_the_kernel_of_a_score_equals_its_formula(name: str) -> None:
-    query, key, value = (
-        randn(B, H, 6, D_K),
-        randn(B, H, 7, D_K, seed=1),
-        randn(B, H, 7, D_V, seed=2),
-    )
+    query, key = randn(B, H, 6, D_K).double(), randn(B, H, 7, D_K, seed=1).double()
+    value = randn(B, H, 7, D_V, seed=2).double()
     mask = randn(B, 1, 6, 7, seed=3) > 0
     mask[..., 0] = True
-    score = scores()[name]
-    expected = score.weights(query, key, mask) @ value
-    torch.testing.assert_close(score.attention(query, key, value, mask), expected)
-    torch.testing.assert_close(score.fused(query, key, value, mask), expected)
+    layer = functions(name)
+    expected = layer.attention_weights(query, key, mask) @ value
+    torch.testing.assert_close(layer.attention(query, key, value, mask), expected)
+    torch.testing.assert_close(layer.fused_attention(query, key, value, mask), expected)
 
 
 # ---- the band
@@ -130,9 +146,10 @@ def test_a_window_of_r_spans_r_positions() -> None:
 def test_band_attention_equals_masked_dense_attention(n: int, window: Window, name: str) -> None:
     query, key = randn(B, H, n, D_K).double(), randn(B, H, n, D_K, seed=1).double()
     value = randn(B, H, n, D_V, seed=2).double()
-    score = scores()[name].double()
-    expected = score.attention(query, key, value, band(n, window))
-    found = band_attention(query, key, value, None, window, score)
+    layer = functions(name)
+    expected = layer.attention(query, key, value, band(n, window))
+    attend = layer.fused_attention
+    found = band_attention(query, key, value, None, window=window, attend=attend)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
 
 
@@ -144,7 +161,7 @@ def test_band_attention_equals_dense_attention_beside_padding(window: Window) ->
     dense = attention(
         query, key, value, (band(n, window) & real[:, None, None]) | (torch.eye(n) > 0)
     )
-    found = band_attention(query, key, value, real[:, None, None], window, ScaledDotProduct())
+    found = band_attention(query, key, value, real[:, None, None], window=window)
     torch.testing.assert_close(
         found.transpose(1, 2)[real], dense.transpose(1, 2)[real], rtol=0, atol=1e-6
     )
@@ -155,7 +172,7 @@ def test_gradients_on_the_band_are_those_of_dense_attention() -> None:
     n, window = 10, Window(2, 1)
     inputs = [randn(B, H, n, D_K, seed=i).double().requires_grad_() for i in range(3)]
     dense = attention(*inputs, band(n, window)).square().sum()
-    found = band_attention(*inputs, None, window, ScaledDotProduct()).square().sum()
+    found = band_attention(*inputs, None, window=window).square().sum()
     for mine, theirs in zip(
         torch.autograd.grad(found, inputs), torch.autograd.grad(dense, inputs), strict=True
     ):
@@ -189,7 +206,7 @@ def test_weights_are_those_with_which_values_are_added() -> None:
 def test_memory_of_the_band_grows_as_n_and_dense_memory_as_n_squared(name: str) -> None:
     def made(kind: Any, **more: Any) -> Any:
         torch.manual_seed(0)
-        return kind(d_model=12, n_heads=H, d_k=6, d_v=6, score=scores(6)[name], **more)
+        return kind(SIZES, scores(6)[name], **more)
 
     restricted = made(RestrictedSelfAttention, window=Window.around(9))
     assert saved_numbers(restricted, 512) == pytest.approx(2 * saved_numbers(restricted, 256), 0.03)
@@ -203,12 +220,7 @@ def test_memory_of_the_band_grows_as_r() -> None:
     def kept(r: int) -> int:
         score = scores(6)["additive"]
         window = Window.until(r)
-        return saved_numbers(
-            RestrictedSelfAttention(
-                d_model=12, n_heads=H, d_k=6, d_v=6, score=score, window=window
-            ),
-            512,
-        )
+        return saved_numbers(RestrictedSelfAttention(SIZES, score, window), 512)
 
     assert kept(65) / kept(33) == pytest.approx(2, rel=0.1)
 

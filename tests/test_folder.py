@@ -1,0 +1,206 @@
+"""Folders are written completely or not at all, and damaged files are reported."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from yakusu.errors import ModelError, RunError
+from yakusu.folder import FORMAT, locked, save_folder, sha256, verify_folder, write_file
+
+
+def fill(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(bytes(range(256)) * 2)
+    (folder / "config.json").write_text("{}")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_folder(tmp_path / "model", fill)
+    return tmp_path / "model"
+
+
+# ---- saving --------------------------------------------------------------------------------------
+
+
+def test_the_manifest_lists_every_file_with_its_size_and_hash(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    assert manifest["format"] == FORMAT
+    assert manifest["files"] == {
+        name: {"size": (saved / name).stat().st_size, "sha256": sha256(saved / name)}
+        for name in ("config.json", "model.safetensors")
+    }
+    # echo -n '{}' | sha256sum
+    assert manifest["files"]["config.json"]["sha256"].startswith("44136fa355b3678a1146ad16f7e8649e")
+
+
+def test_a_saved_folder_is_valid_and_leaves_no_other_files(saved: Path) -> None:
+    verify_folder(saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o027, 0o750)])
+def test_the_permissions_of_a_folder_respect_the_umask(
+    tmp_path: Path, umask: int, mode: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        save_folder(tmp_path / "model", fill)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == mode
+
+
+def test_missing_parent_folders_are_created(tmp_path: Path) -> None:
+    save_folder(tmp_path / "a" / "b" / "model", fill)
+    verify_folder(tmp_path / "a" / "b" / "model")
+
+
+def test_a_failed_save_leaves_no_folder_and_no_other_files(tmp_path: Path) -> None:
+    def fail(folder: Path) -> None:
+        fill(folder)
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space left"):
+        save_folder(tmp_path / "model", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_save_leaves_the_old_folder_unchanged(saved: Path) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+
+    def interrupt(folder: Path) -> None:
+        (folder / "config.json").write_text("new")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        save_folder(saved, interrupt)
+    verify_folder(saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_new_folder_replaces_all_files_of_an_old_one(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool
+) -> None:
+    if not can_exchange:  # a C library without renameat2
+        monkeypatch.setattr(ctypes, "CDLL", lambda name, use_errno: object())
+    save_folder(saved, lambda folder: (folder / "other.json").write_text("{}") and None)
+    verify_folder(saved)
+    assert sorted(path.name for path in saved.iterdir()) == ["manifest.json", "other.json"]
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+def test_a_folder_without_a_manifest_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ModelError, match="exists but is not a model folder: choose another name"):
+        save_folder(tmp_path, fill)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+# ---- verifying -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("position", [0, 8, 200, -1])
+def test_a_flipped_bit_is_detected_and_its_file_named(saved: Path, position: int) -> None:
+    path = saved / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=r"model\.safetensors is corrupt"):
+        verify_folder(saved)
+
+
+def test_a_truncated_file_is_reported_with_both_sizes(saved: Path) -> None:
+    path = saved / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(ModelError, match=r"safetensors is corrupt \(505 bytes, 512 expected;"):
+        verify_folder(saved)
+
+
+def test_a_missing_file_is_named(saved: Path) -> None:
+    (saved / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"config\.json is missing"):
+        verify_folder(saved)
+
+
+@pytest.mark.parametrize(
+    "manifest", [None, "", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "files": 7}']
+)
+def test_a_folder_without_a_valid_manifest_is_rejected(saved: Path, manifest: str | None) -> None:
+    if manifest is None:
+        (saved / "manifest.json").unlink()
+    else:
+        (saved / "manifest.json").write_text(manifest)
+    with pytest.raises(ModelError, match=r"has no valid manifest\.json"):
+        verify_folder(saved)
+
+
+@pytest.mark.parametrize("entry", ["7", "{}", "null"])
+def test_a_manifest_without_the_size_and_hash_of_a_file_is_rejected(
+    saved: Path, entry: str
+) -> None:
+    text = f'{{"format": {FORMAT}, "files": {{"config.json": {entry}}}}}'
+    (saved / "manifest.json").write_text(text)
+    with pytest.raises(ModelError, match=r"has no valid manifest\.json"):
+        verify_folder(saved)
+
+
+def test_a_newer_format_is_rejected_with_both_versions(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    (saved / "manifest.json").write_text(json.dumps({**manifest, "format": FORMAT + 1}))
+    with pytest.raises(ModelError, match=rf"has format {FORMAT + 1}, .* reads format {FORMAT}: "):
+        verify_folder(saved)
+
+
+def test_a_path_without_a_folder_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is not a model folder: check the path"):
+        verify_folder(tmp_path / "nowhere")
+
+
+# ---- locks and single files ----------------------------------------------------------------------
+
+
+def test_a_lock_is_reentrant_and_deletes_leftovers_once(tmp_path: Path) -> None:
+    leftover = tmp_path / "checkpoints" / ".saving-step-00000003-0123abcd"
+    leftover.mkdir(parents=True)
+    with locked(tmp_path):
+        assert not leftover.exists()
+        leftover.mkdir()  # now written by this process
+        with locked(tmp_path):
+            assert leftover.exists()
+
+
+def test_a_folder_locked_by_another_process_is_rejected(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from yakusu.folder import locked\n"
+        "with locked(Path(sys.argv[1])): print(flush=True); input()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin and other.stdout
+        other.stdout.readline()  # the other process holds the lock
+        with pytest.raises(RunError, match="in use by another yakusu process"), locked(tmp_path):
+            pass
+        other.stdin.write(b"\n")
+    assert other.returncode == 0
+    with locked(tmp_path):
+        pass
+
+
+def test_a_failed_write_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    write_file(path, lambda file: file.write(b"old"))
+
+    def fail(file: object) -> None:
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space left"):
+        write_file(path, fail)
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.bin"]
