@@ -18,7 +18,7 @@ from yakusu.metrics import Score
 from yakusu.model.base import models
 from yakusu.progress import Silent, Tracker
 from yakusu.recipe import Recipe
-from yakusu.training.trainer import Trainer
+from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,10 @@ def train(job: Job) -> Throughput:
     watch = Watch(job.seconds)
     watch.trainer = Trainer(
         models["transformer"](recipe.model, src_vocab_size=size, tgt_vocab_size=size),
-        train=pairs,
-        dev=Pairs.open(job.run / "data", "dev"),
+        TrainingData(pairs, Pairs.open(job.run / "data", "dev"), recipe.batches, job.seed),
         config=recipe.training,
-        batches=recipe.batches,
-        seed=job.seed,
-        folder=job.run / "never",
         score=lambda model: Score("BLEU", 0.0, "not measured"),
-        record=lambda event: None,
-        progress=watch,
+        output=TrainingOutput(job.run / "never", record=lambda event: None, progress=watch),
     )
     with suppress(TimeUpError):
         watch.trainer.run()

@@ -19,7 +19,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.progress import Silent
 from yakusu.training.config import TrainingConfig
-from yakusu.training.trainer import Trainer
+from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 Sentences = Sequence[Sequence[int]]
 MakeTrainer = Callable[..., Trainer]
@@ -107,15 +107,16 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
         pairs = _write_pairs(tmp_path / "data", ids, ids)
         return Trainer(
             _tiny(**{"dropout": 0.1, **(sizes or {})}),
-            train=pairs,
-            dev=pairs,
+            TrainingData(
+                pairs, pairs, BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens), seed
+            ),
             config=TrainingConfig(**{"device": "cpu", "warmup_steps": 10, **config}),
-            batches=BatchConfig(step_tokens=step_tokens, batch_tokens=batch_tokens),
-            seed=seed,
-            folder=folder or tmp_path / "checkpoints",
             score=lambda model: Score("BLEU", bleu(model), "of a test"),
-            record=record,
-            progress=Silent(),
+            output=TrainingOutput(
+                folder or tmp_path / "checkpoints",
+                record=lambda event: record(event.fields()),
+                progress=Silent(),
+            ),
         )
 
     return make
@@ -147,16 +148,20 @@ def copy_task(tmp_path_factory: pytest.TempPathFactory) -> CopyTask:
     events: list[dict[str, Any]] = []
     Trainer(
         model,
-        train=_write_pairs(folder, train, train),
-        dev=_write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+        TrainingData(
+            _write_pairs(folder, train, train),
+            _write_pairs(folder, held_out[:50], held_out[:50], "dev"),
+            BatchConfig(step_tokens=1000, batch_tokens=1000),
+            seed=1,
+        ),
         config=TrainingConfig(
             warmup_steps=100, max_steps=600, validate_steps=300, log_steps=50, device="cpu"
         ),
-        batches=BatchConfig(step_tokens=1000, batch_tokens=1000),
-        seed=1,
-        folder=folder / "checkpoints",
         score=lambda _: Score("BLEU", 0.0, "of a test"),
-        record=events.append,
-        progress=Silent(),
+        output=TrainingOutput(
+            folder / "checkpoints",
+            record=lambda event: events.append(event.fields()),
+            progress=Silent(),
+        ),
     ).run()
     return CopyTask(model.eval(), events, held_out[50:], vocab_size)

@@ -1,26 +1,31 @@
-"""Where training runs, and what it asks of that place."""
+"""The device that computes: choice, memory settings, out-of-memory errors, description."""
 
 import ctypes
 import os
 import platform
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from yakusu.errors import RecipeError
 
 _LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
 
 
 def pick_device(name: str, local_rank: int = 0) -> torch.device:
-    """The device called `name`; "auto" is a GPU where there is one, for each process its own.
+    """Return the device called `name`.
+
+    Args:
+        name: A torch device, or "auto" for a GPU if there is one and the CPU otherwise.
+        local_rank: Number of this process on its machine; "auto" and "cuda" give each process
+            a GPU of its own.
 
     Raises:
-        RecipeError: torch knows no such device, or this machine has none.
+        RecipeError: torch does not know the device, or this machine does not have it.
     """
     if name in ("auto", "cuda") and torch.cuda.is_available():
         return torch.device(f"cuda:{local_rank}")
@@ -29,14 +34,15 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
-        there = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
-        raise RecipeError(f"there is no device '{name}' here: use {there}") from error
+        known = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
+        raise RecipeError(f"there is no device '{name}' here: use {known}") from error
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc to keep what is freed: large tensors come and go at each step on a CPU.
+    """Tell glibc to keep freed memory for the next allocation; no effect on other systems.
 
-    Fresh pages from the kernel cost a fifth of the time of a small model. Elsewhere: no effect.
+    Every training step on a CPU allocates and frees large tensors. Getting fresh pages from the
+    kernel each time takes a fifth of the training time of a small model.
     """
     if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL("libc.so.6")
@@ -45,24 +51,42 @@ def keep_freed_memory() -> None:
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory ran out, on a GPU or not."""
+    """Return whether an error means that memory ran out, on a GPU or on the CPU."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
-def made_by(device: torch.device) -> dict[str, Any]:
-    """The versions and the hardware that train on a device."""
+@dataclass(frozen=True)
+class Hardware:
+    """The machine of a training run."""
+
+    system: str  # operating system and architecture
+    device: str  # name of the GPU or of the processor
+    threads: int  # that torch uses on the CPU
+    cores: int | None
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """The software and the hardware of a training run."""
+
+    versions: dict[str, str]  # of Python and of the libraries
+    hardware: Hardware
+
+
+def made_by(device: torch.device) -> MadeBy:
+    """Describe the software and the hardware that compute on a device."""
     on_gpu = device.type == "cuda"
-    return {
-        "versions": {"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
-        "hardware": {
-            "system": f"{platform.system()} {platform.machine()}",
-            "device": torch.cuda.get_device_name(device) if on_gpu else _processor(),
-            "threads": torch.get_num_threads(),
-            "cores": os.cpu_count(),
-        },
-    }
+    return MadeBy(
+        versions={"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        hardware=Hardware(
+            system=f"{platform.system()} {platform.machine()}",
+            device=torch.cuda.get_device_name(device) if on_gpu else _processor(),
+            threads=torch.get_num_threads(),
+            cores=os.cpu_count(),
+        ),
+    )
 
 
 def _processor() -> str:

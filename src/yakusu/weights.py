@@ -1,6 +1,6 @@
-"""Checkpoints: named tensors as safetensors, the newest whole one, the average of several.
+"""Tensors on disk: safetensors, averages of tensors, int8 rows, entropy-coded streams.
 
-Nothing is ever unpickled. See docs/decisions/0005.
+Nothing is ever unpickled (docs/decisions/0005).
 """
 
 import zlib
@@ -16,48 +16,54 @@ from torch import Tensor
 from yakusu.errors import ModelError
 
 Tensors = dict[str, Tensor]
-_REMEDY = "copy the folder again"
-_DIFFERENT = "the checkpoints are of different models: average those of one run"
-_PART = 2**22  # numbers of each checkpoint that are averaged at a time
+_AVERAGED_AT_ONCE = 2**22  # numbers of each checkpoint
+
+# ---- safetensors ---------------------------------------------------------------------------------
 
 
 def save_tensors(path: Path, tensors: Tensors) -> None:
-    """Write named tensors as safetensors, from any device.
+    """Write named tensors, from any device, as safetensors.
+
+    The file gets the permissions of any new file; safetensors by itself writes it for its owner
+    only (mode 0600).
 
     Raises:
-        OSError: The disk is full, or the place cannot be written to.
+        OSError: The disk is full, or the path is not writable.
     """
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    path.touch()  # its permissions respect the umask
+    mode = path.stat().st_mode
     try:
-        save_file(whole, path)
+        save_file(on_cpu, path)
     except SafetensorError as error:
         raise OSError(None, str(error), str(path)) from error
+    path.chmod(mode)
 
 
 def load_tensors(path: Path) -> Tensors:
     """Read named tensors onto the CPU.
 
     Raises:
-        ModelError: The file is missing or is not safetensors.
+        ModelError: The file is missing or is not a valid safetensors file.
     """
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
+        raise _invalid(path) from error
 
 
 class TensorsOnDisk(Mapping[str, Tensor]):
-    """The named tensors of a safetensors file, each read when it is asked for.
+    """The named tensors of a safetensors file, each read when it is accessed.
 
     Raises:
-        ModelError: The file is missing or is not safetensors.
+        ModelError: The file is missing or is not a valid safetensors file.
     """
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file: Any = safe_open(path, "pt")  # it ships no types
+            self._file: Any = safe_open(path, "pt")  # safetensors ships no types
         except (OSError, SafetensorError) as error:
-            raise ModelError(f"{path} is no whole safetensors file: {_REMEDY}") from error
+            raise _invalid(path) from error
 
     def __getitem__(self, name: str) -> Tensor:
         tensor: Tensor = self._file.get_tensor(name)
@@ -70,60 +76,77 @@ class TensorsOnDisk(Mapping[str, Tensor]):
         return len(self._file.keys())
 
 
-def average_tensors(members: Sequence[Mapping[str, Tensor]]) -> Tensors:
-    """The mean of each tensor over checkpoints, section 6.1, in float64, one tensor at a time.
+def _invalid(path: Path) -> ModelError:
+    return ModelError(f"{path} is not a valid safetensors file: copy the folder again")
 
-    Each number is summed from the least to the greatest, so the order of the checkpoints has no
-    part in it.
+
+# ---- averages, section 6.1 -----------------------------------------------------------------------
+
+
+def average_tensors(checkpoints: Sequence[Mapping[str, Tensor]]) -> Tensors:
+    """Return the mean of each tensor over checkpoints, computed in float64.
+
+    The values of each number are sorted before they are summed, so the result does not depend on
+    the order of the checkpoints. Only one tensor of each checkpoint is in memory at a time.
 
     Raises:
-        ModelError: The checkpoints are of different models.
+        ModelError: The checkpoints belong to different models.
     """
-    if any(member.keys() != members[0].keys() for member in members):
-        raise ModelError(_DIFFERENT)
-    return {name: _mean([member[name] for member in members]) for name in members[0]}
+    first = checkpoints[0]
+    if any(checkpoint.keys() != first.keys() for checkpoint in checkpoints):
+        raise _different_models()
+    return {name: _mean([checkpoint[name] for checkpoint in checkpoints]) for name in first}
 
 
 def _mean(tensors: list[Tensor]) -> Tensor:
     mean = torch.empty_like(tensors[0], memory_format=torch.contiguous_format)
     if any(tensor.shape != mean.shape for tensor in tensors):
-        raise ModelError(_DIFFERENT)
-    views = [tensor.flatten().split(_PART) for tensor in (mean, *tensors)]
-    for out, *same in zip(*views, strict=True):
-        out.copy_(torch.stack(same).double().sort(dim=0).values.mean(dim=0))
+        raise _different_models()
+    parts = [tensor.flatten().split(_AVERAGED_AT_ONCE) for tensor in (mean, *tensors)]
+    for out, *values in zip(*parts, strict=True):
+        out.copy_(torch.stack(values).double().sort(dim=0).values.mean(dim=0))
     return mean
 
 
-# ---- from compress/rows.py: Weights in 8 bits: each row of a matrix is whole numbers from -127 to 127 times a scale.
+def _different_models() -> ModelError:
+    return ModelError(
+        "the checkpoints belong to different models: average checkpoints of the same run"
+    )
 
-_SCALE = "scale of "
+
+# ---- int8 rows: row = scale x integers from -127 to 127 ------------------------------------------
+
+_SCALE = "scale of "  # prefix of the name of a matrix, for its scales
 
 
-def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> dict[str, Tensor]:
-    """Every matrix of floats as int8 rows and, beside it, their scales; the rest as it is.
+def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> Tensors:
+    """Round every matrix of floats to int8 rows, with one scale per row.
 
     Args:
-        weights: By name.
-        keep: Names of matrices that stay as they are too.
+        weights: Tensors by name.
+        keep: Names of matrices to leave unchanged.
+
+    Returns:
+        The int8 matrices (n, m) with their scales (n, 1), and all other tensors unchanged.
     """
-    small: dict[str, Tensor] = {}
+    rounded: Tensors = {}
     for name, tensor in weights.items():
         if name in keep or tensor.ndim != 2 or not tensor.is_floating_point():
-            small[name] = tensor
+            rounded[name] = tensor
             continue
         scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(tensor.dtype).tiny)
-        small[name] = (tensor * (127 / scale)).round().to(torch.int8)
-        small[_SCALE + name] = scale / 127
-    return small
+        rounded[name] = (tensor * (127 / scale)).round().to(torch.int8)
+        rounded[_SCALE + name] = scale / 127
+    return rounded
 
 
 def has_int8(weights: Mapping[str, Tensor]) -> bool:
-    """Whether `to_int8` made them."""
+    """Return whether any of the tensors is a result of `to_int8`."""
     return any(name.startswith(_SCALE) for name in weights)
 
 
-def from_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights that `to_int8` was given, up to its rounding."""
+def from_int8(weights: Mapping[str, Tensor]) -> Tensors:
+    """Return the tensors that `to_int8` was given, up to rounding."""
     return {
         name: tensor * weights[_SCALE + name] if _SCALE + name in weights else tensor
         for name, tensor in weights.items()
@@ -131,51 +154,51 @@ def from_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-# ---- from compress/streams.py: Tables of whole numbers on disk, in a Huffman code; a running model holds a byte a number.
+# ---- streams: integers (V, M) in a Huffman code --------------------------------------------------
 
-_NUMBERS = ".numbers"  # how the name of such a matrix (V, M) ends
-_SHAPE = "shape of "
+_INTEGERS = ".numbers"  # suffix of the names of matrices that are coded
+_SHAPE = "shape of "  # prefix of the name of a matrix, for its shape
 
 
-def to_streams(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Every matrix of numbers as its code, and beside it its shape; the rest as it is."""
-    coded: dict[str, Tensor] = {}
+def to_streams(weights: Mapping[str, Tensor]) -> Tensors:
+    """Encode every matrix of integers, with its shape; leave all other tensors unchanged."""
+    encoded: Tensors = {}
     for name, tensor in weights.items():
-        if not name.endswith(_NUMBERS):
-            coded[name] = tensor
+        if not name.endswith(_INTEGERS):
+            encoded[name] = tensor
             continue
-        coded[name] = torch.frombuffer(bytearray(_stream(tensor)), dtype=torch.uint8)
-        coded[_SHAPE + name] = torch.tensor(tensor.shape)
-    return coded
+        encoded[name] = torch.frombuffer(bytearray(_stream(tensor)), dtype=torch.uint8)
+        encoded[_SHAPE + name] = torch.tensor(tensor.shape)
+    return encoded
 
 
-def stored_bits(numbers: Tensor) -> float:
-    """Bits that a row of numbers (V, M) takes on disk."""
-    return 8 * len(_stream(numbers)) / max(1, len(numbers))
+def stored_bits(integers: Tensor) -> float:
+    """Return the bits per row that integers (V, M) take on disk."""
+    return 8 * len(_stream(integers)) / max(1, len(integers))
 
 
-def from_streams(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights that `to_streams` was given.
+def from_streams(weights: Mapping[str, Tensor]) -> Tensors:
+    """Return the tensors that `to_streams` was given.
 
     Raises:
-        ValueError: A code is no whole one.
+        ValueError: A stream is not valid.
     """
-    whole: dict[str, Tensor] = {}
+    decoded: Tensors = {}
     for name, tensor in weights.items():
-        if name.endswith(_NUMBERS) and not name.startswith(_SHAPE):
+        if name.endswith(_INTEGERS) and not name.startswith(_SHAPE):
             try:
-                by_component = bytearray(zlib.decompress(tensor.numpy().tobytes()))
-                numbers = torch.frombuffer(by_component, dtype=torch.int8)
-                height, width = weights[_SHAPE + name].tolist()
-                whole[name] = numbers.view(width, height).T.contiguous()
+                columns = bytearray(zlib.decompress(tensor.numpy().tobytes()))
+                integers = torch.frombuffer(columns, dtype=torch.int8)
+                n_rows, n_columns = weights[_SHAPE + name].tolist()
+                decoded[name] = integers.view(n_columns, n_rows).T.contiguous()
             except (zlib.error, KeyError, RuntimeError) as error:
-                raise ValueError(f"the code of '{name}' is altered: {error}") from error
+                raise ValueError(f"the stream '{name}' is corrupted: {error}") from error
         elif not name.startswith(_SHAPE):
-            whole[name] = tensor
-    return whole
+            decoded[name] = tensor
+    return decoded
 
 
-def _stream(numbers: Tensor) -> bytes:
-    """The code of numbers (V, M), one component after the other: near ones are alike."""
+def _stream(integers: Tensor) -> bytes:
+    """Encode integers (V, M) column by column, because each column has its own distribution."""
     coder = zlib.compressobj(9, strategy=zlib.Z_HUFFMAN_ONLY)
-    return coder.compress(numbers.T.contiguous().numpy().tobytes()) + coder.flush()
+    return coder.compress(integers.T.contiguous().numpy().tobytes()) + coder.flush()

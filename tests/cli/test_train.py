@@ -216,7 +216,7 @@ def test_corrupted_data_or_checkpoints_stop_a_run(
         weights.write_bytes(weights.read_bytes()[:-1])
     for _ in range(2):  # it stays so
         told = run_yakusu("train", *train_options(own)).error
-        assert f"no checkpoint in {weights.parents[1]} is whole ({weights} is corrupt" in told
+        assert f"no checkpoint in {weights.parents[1]} is intact ({weights} is corrupt" in told
     tokens = own / "run" / "data" / "train.src.tokens"
     tokens.write_bytes(tokens.read_bytes()[:-2])
     assert f"{tokens} is corrupt" in run_yakusu("train", *train_options(own)).error

@@ -97,5 +97,5 @@ def test_a_code_takes_little_more_than_the_entropy(spread: float, most: float) -
 
 def test_a_code_that_was_cut_is_told() -> None:
     coded = to_streams({"a.numbers": torch.ones(9, 3, dtype=torch.int8)})
-    with pytest.raises(ValueError, match=r"the code of 'a\.numbers' is altered"):
+    with pytest.raises(ValueError, match=r"the stream 'a\.numbers' is corrupted"):
         from_streams(coded | {"a.numbers": coded["a.numbers"][:-3]})

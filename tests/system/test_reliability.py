@@ -247,14 +247,14 @@ class Slow:
         self.marker, self.seconds = marker, seconds
 
     def __call__(self) -> None:
-        step = Trainer._step
+        step = Trainer._update
 
         def slow(trainer: Trainer, batches: Any) -> None:
             step(trainer, batches)
             self.marker.write_text(str(trainer.state.step))
             time.sleep(self.seconds)
 
-        Trainer._step = slow  # type: ignore[method-assign]
+        Trainer._update = slow  # type: ignore[method-assign]
 
 
 def wait_for(path: Path, seconds: float = 60) -> None:
@@ -283,8 +283,8 @@ def test_a_signal_is_answered_by_a_checkpoint_and_its_exit_code(
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert f"{number.name}: a checkpoint after this step; once more leaves at once" in err
-    stopped = re.search(rf"{number.name}: stopped after step ([\d,]+); the same command", err)
+    assert f"{number.name}: saving after this step; send it again to exit at once" in err
+    stopped = re.search(rf"{number.name}: stopped after step ([\d,]+); rerun the same command", err)
     assert stopped
     step = int(stopped[1].replace(",", ""))
     assert checkpoints(run / "checkpoints")[-1].name == f"step-{step:08}"
@@ -361,7 +361,7 @@ def test_a_full_disk_costs_checkpoints_and_never_the_run(
 ) -> None:
     run, ballast = small_disk / "run", small_disk / "ballast"
     before: dict[str, str] = {}
-    step = Trainer._step
+    step = Trainer._update
 
     def fill_up(trainer: Trainer, batches: Any) -> None:
         step(trainer, batches)
@@ -371,7 +371,7 @@ def test_a_full_disk_costs_checkpoints_and_never_the_run(
                 while True:
                     file.write(bytes(4096))
 
-    monkeypatch.setattr(Trainer, "_step", fill_up)
+    monkeypatch.setattr(Trainer, "_update", fill_up)
     recipe = recipe_for(corpus, run, f"training.max_failed_saves={limit}")
     if limit == 3:
         with pytest.raises(OSError, match="No space left"):  # there is no room for a model
@@ -417,7 +417,7 @@ def test_a_pickle_in_the_place_of_weights_is_refused_unread(corpus: Path, tmp_pa
     entry = {"size": weights.stat().st_size, "sha256": sha256(weights)}
     manifest["files"]["model.safetensors"] = entry
     (run / "model" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ModelError, match=r"model\.safetensors is no whole safetensors file"):
+    with pytest.raises(ModelError, match=r"model\.safetensors is not a valid safetensors file"):
         yakusu.Translator.load(run / "model")
     assert not (tmp_path / "exploded").exists()
 

@@ -1,90 +1,216 @@
-"""Tensors round-trip, averages do not depend on the order, and checkpoints are sorted by step."""
+"""Checkpoints: a resumed run equals an uninterrupted one, and the right checkpoints are kept."""
 
-import random
-from itertools import permutations
+import json
+import shutil
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from yakusu.errors import ModelError
-from yakusu.folder import sha256
+from yakusu.folder import read_json, save_folder
 from yakusu.training.checkpoint import checkpoints
-from yakusu.weights import average_tensors, load_tensors, save_tensors
+from yakusu.training.state import read_state
+from yakusu.training.trainer import Trainer
+from yakusu.weights import load_tensors
+
+MakeTrainer = Callable[..., Trainer]
+INTERRUPTED = Path(__file__).parents[1] / "fixtures" / "format-1" / "interrupted" / "checkpoints"
 
 
-def test_tensors_round_trip_bit_for_bit_whatever_their_layout(tmp_path: Path) -> None:
-    tensors = {
-        "transposed": torch.randn(3, 5).T,
-        "parameter": torch.nn.Parameter(torch.randn(4)),
-        "half": torch.randn(6).bfloat16(),
-        "number": torch.tensor(7.0),
-    }
-    save_tensors(tmp_path / "t.safetensors", tensors)
-    loaded = load_tensors(tmp_path / "t.safetensors")
-    assert loaded.keys() == tensors.keys()
-    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
-    assert all(loaded[name].dtype == tensors[name].dtype for name in tensors)
+def weights(trainer: Trainer) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in trainer.model.weights().items()}
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no tensors here"])
-def test_a_file_that_holds_no_tensors_is_named(tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "model.safetensors"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ModelError, match=r"model\.safetensors is no whole safetensors file"):
-        load_tensors(path)
+def names(folder: Path) -> list[int]:
+    return [int(path.name.removeprefix("step-")) for path in checkpoints(folder)]
 
 
-def test_the_average_is_the_mean_by_hand() -> None:
-    members = [{"w": torch.tensor([1.0, -2.0])}, {"w": torch.tensor([2.0, 5.0])}]
-    assert average_tensors(members)["w"].tolist() == [1.5, 1.5]
+# ---- resuming ------------------------------------------------------------------------------------
 
 
-def test_the_average_is_summed_in_float64() -> None:
-    # In float32 each 1 would be lost beside 2^25.
-    members = [
-        {"w": torch.tensor([x])} for x in (2.0**25, 1.0, 1.0, 1.0, 1.0, -(2.0**25), 2.0, 2.0)
-    ]
-    average = average_tensors(members)["w"]
-    assert average.dtype == torch.float32
-    assert average.item() == 1.0
+@pytest.mark.parametrize("stop", [3, 4, 5])  # the epoch has 4 steps: within, at and after its end
+def test_resumed_run_equals_uninterrupted_run_bit_for_bit(
+    make_trainer: MakeTrainer, tmp_path: Path, stop: int
+) -> None:
+    uninterrupted = make_trainer(folder=tmp_path / "uninterrupted", max_steps=9)
+    uninterrupted.run()
+    first = make_trainer(folder=tmp_path / "halves", max_steps=stop)
+    assert not first.resume()
+    first.run()
+    torch.manual_seed(12345)  # must have no effect
+    second = make_trainer(folder=tmp_path / "halves", max_steps=9, sizes={"seed": 7})
+    assert second.resume()
+    assert second.state.step == stop
+    second.run()
+    assert uninterrupted.state.epoch >= 1
+    assert all(torch.equal(weights(second)[name], w) for name, w in weights(uninterrupted).items())
+    for key in ("step", "epoch", "step_in_epoch", "epoch_share", "target_tokens"):
+        assert getattr(second.state, key) == getattr(uninterrupted.state, key)
 
 
-def test_the_average_of_one_is_itself() -> None:
-    member = {"w": torch.randn(50), "b": torch.randn(3).bfloat16()}
-    average = average_tensors([member])
-    assert all(torch.equal(average[name], member[name]) for name in member)
-    assert average["b"].dtype == torch.bfloat16
+def test_optimizer_resumes_with_its_moments(make_trainer: MakeTrainer) -> None:
+    first = make_trainer(max_steps=3)
+    first.run()
+    second = make_trainer(max_steps=3, sizes={"seed": 7})
+    second.resume()
+    ours, theirs = (t.optimizer.state_dict()["state"] for t in (second, first))
+    assert ours.keys() == theirs.keys()
+    for i in ours:
+        assert all(torch.equal(ours[i][key], theirs[i][key]) for key in theirs[i])
 
 
-def test_the_average_has_the_same_bytes_in_any_order(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    members = [{"w": torch.randn(64, 64), "b": torch.randn(64) * 1e-4} for _ in range(5)]
-    shuffler, hashes = random.Random(0), set()
-    for _ in range(20):
-        shuffler.shuffle(members)
-        save_tensors(tmp_path / "average.safetensors", average_tensors(members))
-        hashes.add(sha256(tmp_path / "average.safetensors"))
-    assert len(hashes) == 1
+def test_run_at_its_limit_changes_nothing(make_trainer: MakeTrainer) -> None:
+    make_trainer(max_steps=3).run()
+    again = make_trainer(max_steps=3)
+    again.resume()
+    before = weights(again)
+    assert again.run() == "max_steps = 3"
+    assert again.state.step == 3
+    assert all(torch.equal(weights(again)[name], w) for name, w in before.items())
 
 
-def test_the_average_has_the_same_bytes_in_any_order_of_far_apart_magnitudes() -> None:
-    members = [{"w": torch.tensor([x])} for x in (1.0, 2.0**-60, -1.0)]
-    averages = {average_tensors(order)["w"].item() for order in permutations(members)}
-    assert len(averages) == 1
+def test_corrupted_checkpoint_is_reported_and_not_resumed(
+    make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    make_trainer(max_steps=2).run()
+    path = tmp_path / "checkpoints" / "step-00000002" / "optimizer.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=r"step-00000002/optimizer\.safetensors is corrupt"):
+        make_trainer(max_steps=2).resume()
 
 
-def test_checkpoints_of_different_models_are_refused() -> None:
-    one = {"w": torch.zeros(3)}
-    for other in ({"w": torch.zeros(4)}, {"v": torch.zeros(3)}, {**one, "v": torch.zeros(3)}):
-        with pytest.raises(ModelError, match="different models"):
-            average_tensors([one, other])
+# ---- which checkpoints are kept ------------------------------------------------------------------
 
 
-def test_checkpoints_come_oldest_first_even_past_eight_digits(tmp_path: Path) -> None:
+def test_best_and_last_checkpoints_stay_on_disk(
+    make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([5.0, 9.0, 1.0, 1.0, 1.0, 1.0])
+    on_disk: list[list[int]] = []
+    trainer = make_trainer(max_steps=6, validate_steps=1, keep_last=2, bleu=lambda _: next(scores))
+    save = trainer.checkpoints.save
+
+    def save_and_look(*args: Any, **options: Any) -> bool:
+        written = save(*args, **options)
+        on_disk.append(names(tmp_path / "checkpoints"))
+        return written
+
+    monkeypatch.setattr(trainer.checkpoints, "save", save_and_look)
+    trainer.run()
+    assert on_disk == [[1], [1, 2], [2, 3], [2, 3, 4], [2, 4, 5], [2, 5, 6]]
+
+
+def test_failed_save_of_a_new_best_keeps_the_older_checkpoints(
+    make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([5.0, 1.0, 9.0, 1.0])
+    trainer = make_trainer(max_steps=4, validate_steps=1, keep_last=2, bleu=lambda _: next(scores))
+
+    def full(folder: Path, fill: Callable[[Path], None]) -> None:
+        if folder.name == "step-00000003":
+            raise OSError("no space left")
+        save_folder(folder, fill)
+
+    monkeypatch.setattr("yakusu.training.checkpoint.save_folder", full)
+    trainer.run()
+    assert names(tmp_path / "checkpoints") == [1, 2, 4]
+    assert (trainer.state.best_step, trainer.state.best_kept) == (3, 1)
+    assert trainer.state.milestones == [2, 4]
+
+
+def test_newer_checkpoints_replace_those_between_validations(
+    make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    make_trainer(max_steps=7, validate_steps=3, checkpoint_steps=2, keep_last=5).run()
+    assert names(tmp_path / "checkpoints") == [3, 6, 7]
+    state = read_json(tmp_path / "checkpoints" / "step-00000007" / "state.json")
+    assert state["milestones"] == [3, 6, 7]
+
+
+def test_checkpoints_are_also_saved_by_time(
+    make_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minutes = count(0, 60)  # each call of the clock is a minute later
+    monkeypatch.setattr("yakusu.training.trainer.time.monotonic", lambda: float(next(minutes)))
+    trainer = make_trainer(max_steps=3, checkpoint_minutes=1.5, keep_last=1)
+    saved: list[int] = []
+    save = trainer.checkpoints.save
+
+    def watched(*args: Any, **options: Any) -> bool:
+        saved.append(trainer.state.step)
+        return save(*args, **options)
+
+    trainer.checkpoints.save = watched  # type: ignore[method-assign]
+    trainer.run()
+    assert saved[0] < 3
+
+
+def test_checkpoint_holds_the_weights_of_its_step(
+    make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    trainer = make_trainer(max_steps=2)
+    trainer.run()
+    saved = load_tensors(tmp_path / "checkpoints" / "step-00000002" / "model.safetensors")
+    assert saved.keys() == weights(trainer).keys()
+    assert all(torch.equal(saved[name], w) for name, w in weights(trainer).items())
+
+
+def test_checkpoints_are_sorted_by_step_beyond_eight_digits(tmp_path: Path) -> None:
     for step in (100_000_000, 20, 99_999_999, 3):
         (tmp_path / f"step-{step:08}").mkdir()
     (tmp_path / ".step-00000004-abc").mkdir()  # one that is being written
     names = [path.name for path in checkpoints(tmp_path)]
     assert names == ["step-00000003", "step-00000020", "step-99999999", "step-100000000"]
+
+
+# ---- state.json ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """A checkpoint of yakusu 0.1.0, whose state.json has no version."""
+    return Path(shutil.copytree(INTERRUPTED / "step-00000090", tmp_path / "step-00000090"))
+
+
+def rewrite(checkpoint: Path, **changes: Any) -> None:
+    facts = read_json(checkpoint / "state.json")
+    (checkpoint / "state.json").write_text(json.dumps({**facts, **changes}))
+
+
+def test_state_without_a_version_is_read_as_version_1(interrupted: Path) -> None:
+    state = read_state(interrupted)
+    assert (state.version, state.step, state.milestones) == (1, 90, [60, 90])
+    assert state.made_by.versions["yakusu"] == "0.1.0"
+    assert state.made_by.hardware.threads == 1
+
+
+def test_state_round_trips_and_keeps_the_keys_of_older_files(
+    make_trainer: MakeTrainer, tmp_path: Path, interrupted: Path
+) -> None:
+    trainer = make_trainer(max_steps=2)
+    trainer.run()
+    checkpoint = tmp_path / "checkpoints" / "step-00000002"
+    assert read_state(checkpoint) == trainer.state
+    written, older = (read_json(path / "state.json") for path in (checkpoint, interrupted))
+    assert list(written) == [*older, "version"]
+    for part in ("versions", "hardware"):
+        assert written["made_by"][part].keys() == older["made_by"][part].keys()
+
+
+def test_state_of_a_newer_version_is_an_error(interrupted: Path) -> None:
+    rewrite(interrupted, version=2)
+    with pytest.raises(ModelError, match=r"state\.json has version 2 and this yakusu reads 1: upd"):
+        read_state(interrupted)
+
+
+def test_invalid_state_is_reported_with_its_key(interrupted: Path) -> None:
+    rewrite(interrupted, step="many")
+    with pytest.raises(ModelError, match=r"state\.json is not a valid training state: step: "):
+        read_state(interrupted)

@@ -1,4 +1,4 @@
-"""Costs against counts by hand, and the published cost of the base model."""
+"""Counts of FLOPs equal counts by hand, and the formula gives the published costs."""
 
 from collections.abc import Callable
 from itertools import count
@@ -40,19 +40,19 @@ def test_formula_gives_the_published_costs_of_the_transformers(
     assert cost == pytest.approx(published, rel=0.02)
 
 
-def test_rate_of_the_papers_gpus_is_the_papers() -> None:
+def test_gpus_of_the_paper_have_the_rates_of_the_paper() -> None:
     assert sustained_flops("Tesla P100-SXM2-16GB", CPU) == 9.5e12
 
 
 @pytest.mark.parametrize("name", ["Quadro P1000", "Quadro M4000", "Quadro K4000"])
-def test_other_gpus_do_not_take_the_rates_of_those_whose_names_they_begin_with(name: str) -> None:
+def test_gpus_with_similar_names_do_not_get_the_rates_of_the_paper(name: str) -> None:
     assert sustained_flops(name, CPU) not in SUSTAINED.values()
 
 
 @pytest.mark.parametrize(
     ("name", "sizes"), [("recurrent", {}), ("transformer", {"n_experts": 4}), ("transformer", {})]
 )
-def test_training_costs_the_same_whatever_mode_the_model_is_in(
+def test_count_does_not_depend_on_the_mode_of_the_model(
     tiny: Callable[..., Seq2Seq], name: str, sizes: dict[str, int]
 ) -> None:
     model, batch = tiny(name, **sizes), Batch(torch.full((B, S), 3), torch.full((B, T), 3))
@@ -61,13 +61,13 @@ def test_training_costs_the_same_whatever_mode_the_model_is_in(
     assert model.training
 
 
-def test_rate_of_another_device_is_that_of_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate_of_another_device_is_measured_by_products(monkeypatch: pytest.MonkeyPatch) -> None:
     now = count()
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))  # a product takes a second
     assert sustained_flops("a processor", CPU) == 2 * 512**3
 
 
-def test_training_step_of_a_transformer_is_counted_as_by_hand(
+def test_count_of_a_transformer_step_equals_the_count_by_hand(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     vocab_size, d_ff, n_layers = 12, 32, 2
@@ -89,7 +89,7 @@ def test_training_step_of_a_transformer_is_counted_as_by_hand(
 
 
 @pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
-def test_fused_attention_counts_as_much_as_its_products(backend: SDPBackend) -> None:
+def test_fused_attention_counts_as_much_as_separate_products(backend: SDPBackend) -> None:
     query = torch.ones(B, H, T, D, requires_grad=True)
     keys = torch.ones(B, H, S, D, requires_grad=True)
     with sdpa_kernel(backend), counting() as counter:
@@ -100,9 +100,7 @@ def test_fused_attention_counts_as_much_as_its_products(backend: SDPBackend) -> 
 
 
 @pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])
-def test_parts_of_a_batch_count_as_much_as_the_whole(
-    tiny: Callable[..., Seq2Seq], name: str
-) -> None:
+def test_count_of_a_batch_equals_that_of_its_parts(tiny: Callable[..., Seq2Seq], name: str) -> None:
     model = tiny(name)
     batch = Batch(torch.randint(2, 9, (7, S)), torch.randint(2, 9, (7, T)))
     batch.src[3, 2:], batch.tgt[5, 1:] = model.src_pad, model.tgt_pad
@@ -112,21 +110,21 @@ def test_parts_of_a_batch_count_as_much_as_the_whole(
     assert count_flops(model, parts) == count_flops(model, [batch])
 
 
-def test_counting_leaves_no_gradient(tiny: Callable[..., Seq2Seq]) -> None:
+def test_counting_leaves_no_gradients(tiny: Callable[..., Seq2Seq]) -> None:
     model = tiny("transformer").train()
     count_flops(model, [Batch(torch.full((B, S), 3), torch.full((B, T), 3))])
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
 @pytest.mark.parametrize("n_directions", [1, 2])
-def test_lstm_is_counted_as_by_hand_though_it_is_one_kernel(n_directions: int) -> None:
+def test_count_of_a_fused_lstm_equals_the_count_by_hand(n_directions: int) -> None:
     lstm = nn.LSTM(D, D, batch_first=True, bidirectional=n_directions == 2)
     forward = n_directions * S * 2 * B * 4 * D * (D + D)
     assert flops(lstm, torch.ones(B, S, D, requires_grad=True)) == 3 * forward
 
 
 @pytest.mark.parametrize("groups", [1, D])
-def test_convolution_is_counted_as_by_hand_depthwise_too(groups: int) -> None:
+def test_count_of_a_convolution_equals_the_count_by_hand(groups: int) -> None:
     convolution = nn.Conv1d(D, D, 3, groups=groups)
     forward = 2 * B * (S - 2) * D * (D // groups) * 3
     assert flops(convolution, torch.ones(B, D, S, requires_grad=True)) == 3 * forward

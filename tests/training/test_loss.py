@@ -1,4 +1,4 @@
-"""The loss in chunks against torch's cross-entropy, its gradient, and its least value."""
+"""The loss in chunks equals torch's cross-entropy; its gradient and its lowest value."""
 
 import math
 
@@ -28,8 +28,8 @@ def oracle(hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float) -> Te
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
-@pytest.mark.parametrize("chunk", [1, 7, 22, N, 1000])  # tokens; 22 leaves a last chunk of one
-def test_value_and_gradients_equal_torchs_cross_entropy(
+@pytest.mark.parametrize("chunk", [1, 7, 22, N, 1000])  # tokens; with 22 the last chunk has one
+def test_value_and_gradients_equal_cross_entropy_of_torch(
     dtype: torch.dtype, epsilon: float, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", chunk * (V + 1))
@@ -44,7 +44,7 @@ def test_value_and_gradients_equal_torchs_cross_entropy(
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
-def test_a_chunk_holds_one_token_when_the_vocabulary_is_larger_than_a_chunk(
+def test_vocabulary_larger_than_a_chunk_gives_chunks_of_one_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(loss_module, "_CHUNK_LOGITS", V)
@@ -53,7 +53,7 @@ def test_a_chunk_holds_one_token_when_the_vocabulary_is_larger_than_a_chunk(
     torch.testing.assert_close(loss, oracle(hidden, weight, target, 0.1), **TOLERANCE)
 
 
-def test_nll_is_the_plain_negative_log_likelihood_whatever_epsilon() -> None:
+def test_nll_does_not_depend_on_epsilon() -> None:
     hidden, weight, target = inputs()
     loss = smoothed_loss(hidden, weight, target, epsilon=0.3)
     log_p = (hidden @ weight[:-1].T).log_softmax(dim=-1)
@@ -61,12 +61,12 @@ def test_nll_is_the_plain_negative_log_likelihood_whatever_epsilon() -> None:
     assert not loss.nll.requires_grad
 
 
-def test_without_smoothing_the_loss_is_the_nll() -> None:
+def test_loss_without_smoothing_equals_nll() -> None:
     smoothed, nll = smoothed_loss(*inputs(), epsilon=0.0)
     assert smoothed.item() == pytest.approx(nll.item(), rel=1e-6)
 
 
-def test_large_logits_neither_overflow_nor_lose_their_gradient() -> None:
+def test_large_logits_do_not_overflow_and_keep_their_gradient() -> None:
     hidden, weight, target = inputs(scale=200.0)
     loss = smoothed_loss(hidden, weight, target, epsilon=0.1).smoothed
     expected = oracle(hidden, weight, target, 0.1)
@@ -77,7 +77,7 @@ def test_large_logits_neither_overflow_nor_lose_their_gradient() -> None:
         torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-3)
 
 
-def test_nothing_is_kept_for_gradients_that_nobody_wants() -> None:
+def test_loss_without_gradients_requires_no_gradient() -> None:
     hidden, weight, target = inputs()
     with torch.no_grad():
         loss = smoothed_loss(hidden, weight, target, epsilon=0.1)
@@ -85,7 +85,7 @@ def test_nothing_is_kept_for_gradients_that_nobody_wants() -> None:
     torch.testing.assert_close(loss.smoothed, oracle(hidden, weight, target, 0.1), **TOLERANCE)
 
 
-def test_bf16_states_with_fp32_weights_get_gradients_of_their_own_types() -> None:
+def test_bf16_states_and_fp32_weights_get_gradients_of_their_types() -> None:
     hidden, weight, target = inputs()
     half = hidden.detach().bfloat16().requires_grad_()
     loss = smoothed_loss(half, weight, target, epsilon=0.1).smoothed
@@ -97,19 +97,19 @@ def test_bf16_states_with_fp32_weights_get_gradients_of_their_own_types() -> Non
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
-def test_zero_point_is_the_entropy_of_the_smoothed_targets(epsilon: float) -> None:
+def test_zero_point_equals_the_entropy_of_the_smoothed_targets(epsilon: float) -> None:
     q = torch.full((V,), epsilon / V, dtype=torch.float64)
     q[3] += 1 - epsilon
     entropy = torch.special.entr(q).sum().item()  # entr(0) = 0
     assert zero_point(V, epsilon) == pytest.approx(entropy, abs=1e-12)
 
 
-def test_zero_point_by_hand() -> None:
+def test_zero_point_of_two_outputs_equals_the_value_by_hand() -> None:
     # Two outputs, epsilon 1/2: targets 3/4 and 1/4.
     assert zero_point(2, 0.5) == pytest.approx(2 * math.log(2) - 0.75 * math.log(3))
 
 
-def test_the_loss_attains_its_zero_point_where_the_model_gives_the_smoothed_targets() -> None:
+def test_loss_of_the_smoothed_targets_equals_the_zero_point() -> None:
     epsilon, target = 0.1, torch.arange(V)
     q = torch.full((V, V), epsilon / V) + (1 - epsilon) * torch.eye(V)
     hidden = q.log().requires_grad_()  # (N = V, D = V): with the identity these are the logits
@@ -119,7 +119,7 @@ def test_the_loss_attains_its_zero_point_where_the_model_gives_the_smoothed_targ
     torch.testing.assert_close(gradient, torch.zeros(V, V), atol=1e-6, rtol=0)
 
 
-def test_under_autocast_products_are_in_its_type_and_gradients_in_the_weights() -> None:
+def test_autocast_changes_products_but_not_gradient_types() -> None:
     hidden, weight, target = inputs()
     exact = torch.autograd.grad(oracle(hidden, weight, target, 0.1), (hidden, weight))
     with torch.autocast("cpu", dtype=torch.bfloat16):

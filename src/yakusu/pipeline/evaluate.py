@@ -276,9 +276,9 @@ class DevScore:
             task=recipe.task,
             device=model.output_weight.device,
         )
-        sources = self.group.share(self.src)
+        sources = self.group.shard(self.src)
         with self.progress.track("validating", "sentences", len(sources)) as tracker:
-            hypotheses = self.group.join(translated(translator, sources, tracker))
+            hypotheses = self.group.gather(translated(translator, sources, tracker))
         return translator.task.score(
             hypotheses,
             self.tgt,

@@ -22,11 +22,11 @@ from yakusu.pipeline.run import opened
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, load_recipe
 from yakusu.tasks.task import tasks
-from yakusu.training.distributed import Group, processes
+from yakusu.training.distributed import Group, process_group
 from yakusu.training.log import RunLog
 from yakusu.training.schedule import limit_reached
-from yakusu.training.signals import Stop
-from yakusu.training.trainer import Trainer
+from yakusu.training.signals import StopSignal
+from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def train(
 
 def _train(recipe: Recipe, progress: Progress) -> Trained:
     pick_device(recipe.training.device)  # fails before anything is written
-    with processes(recipe.training.stall_minutes) as group, ExitStack() as held:
+    with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
             held.enter_context(opened(recipe))
@@ -91,12 +91,12 @@ def _train(recipe: Recipe, progress: Progress) -> Trained:
                 progress.say(str(prepared))
             return prepared
 
-        data = group.lead(prepare_data).folder
-        if not group.leads:
+        data = group.run_on_main(prepare_data).folder
+        if not group.is_main:
             progress = Silent()
         trainer, reason = _train_model(recipe, data, group, progress)
         run = Path(recipe.run)
-        model = group.lead(lambda: averaged(run, recipe) or average(run, progress=progress))
+        model = group.run_on_main(lambda: averaged(run, recipe) or average(run, progress=progress))
     return Trained(
         model,
         steps=trainer.state.step,
@@ -119,18 +119,22 @@ def _train_model(
         torch.cuda.set_device(device)  # for tensors that torch creates without a device
     torch.manual_seed(recipe.seed)
     model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes).to(device)
-    with RunLog(run, progress) if group.leads else nullcontext() as log, Stop() as stop:
+    with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
             model,
-            train=Pairs.open(data, "train"),
-            dev=Pairs.open(data, "dev"),
+            TrainingData(
+                train=Pairs.open(data, "train"),
+                dev=Pairs.open(data, "dev"),
+                batches=recipe.batches,
+                seed=recipe.seed,
+            ),
             config=recipe.training,
-            batches=recipe.batches,
-            seed=recipe.seed,
-            folder=run / "checkpoints",
             score=DevScore(recipe, tokenizer, data, group, progress),
-            record=log.record if log else lambda event: None,
-            progress=progress,
+            output=TrainingOutput(
+                checkpoints=run / "checkpoints",
+                record=log.record if log else lambda event: None,
+                progress=progress,
+            ),
             group=group,
             stop=stop,
         )

@@ -1,7 +1,7 @@
-"""Checkpoints of one run: written, let go of, found again.
+"""The checkpoints of a run: writing, finding and restoring them.
 
 CHECKPOINTS/step-N/model.safetensors      weights
-                   optimizer.safetensors  moments
+                   optimizer.safetensors  moments of Adam
                    state.json             TrainerState
                    manifest.json          sizes and hashes
 """
@@ -9,165 +9,198 @@ CHECKPOINTS/step-N/model.safetensors      weights
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 from torch import Tensor
 from torch.optim import Optimizer
 
 from yakusu.errors import ModelError, RunError
-from yakusu.folder import read_json, save_folder, verify_folder, write_json
+from yakusu.folder import save_folder, verify_folder
 from yakusu.model.base import Seq2Seq
-from yakusu.training.distributed import Group, part_of, whole_tensors
-from yakusu.training.state import TrainerState
+from yakusu.training.distributed import Group, full_tensors, shard_like
+from yakusu.training.state import TrainerState, read_state, write_state
 from yakusu.weights import Tensors, TensorsOnDisk, save_tensors
 
 _log = logging.getLogger(__name__)
-_SPARE = 2**20  # bytes beside the tensors
+_OTHER_FILES = 2**20  # bytes of disk space for the files without tensors
 
 
-class Saving:
-    """Writes the checkpoints of a run and goes on from them.
+class RunCheckpoints:
+    """The checkpoints of one run; every process must call its methods.
 
     Args:
-        folder: Where they lie.
+        folder: Folder of all checkpoints of the run.
+        model: The model, which may be sharded.
+        optimizer: Its optimizer.
         group: The processes; rank 0 writes.
-        max_failed: How many failures in a row are borne.
+        keep_last: Number of milestones to keep.
+        max_failed: Failed saves in a row before training stops.
     """
 
-    def __init__(self, folder: Path, group: Group, *, max_failed: int) -> None:
-        self.folder, self.group, self.max_failed = folder, group, max_failed
-        self._failed = 0
+    def __init__(
+        self,
+        folder: Path,
+        model: Seq2Seq,
+        optimizer: Optimizer,
+        *,
+        group: Group,
+        keep_last: int,
+        max_failed: int,
+    ) -> None:
+        self.folder, self.model, self.optimizer, self.group = folder, model, optimizer, group
+        self.keep_last, self.max_failed = keep_last, max_failed
+        self.last_step = -1  # step of the last save, even if it failed
+        self._n_failed = 0
 
-    def save(self, model: Seq2Seq, optimizer: Optimizer, state: TrainerState) -> bool:
-        """Write a checkpoint; let go of those that nobody needs any more.
+    def save(self, state: TrainerState, *, milestone: bool = False) -> bool:
+        """Write a checkpoint and remove those that are no longer needed.
+
+        Args:
+            state: The state of the run.
+            milestone: Keep the checkpoint for averaging; the best milestone is kept as well.
 
         Returns:
-            Whether it was written.
+            Whether it was written; if not, a warning says why.
 
         Raises:
-            RunError: That failed too often in a row; once in a while it is a warning.
+            RunError: Saving has failed too often in a row.
         """
-        with self.group.exchange():
+        before = state.milestones, state.best_kept
+        if milestone:
+            state.milestones = [*state.milestones, state.step][-self.keep_last :]
+            state.best_kept = state.step if state.best_step == state.step else state.best_kept
+        self.last_step = state.step
+        failure = self._try_to_write(state)
+        self._n_failed = self._n_failed + 1 if failure else 0
+        if failure:
+            state.milestones, state.best_kept = before  # the older checkpoints are still needed
+            self._report(f"step {state.step:,}: no checkpoint could be written ({failure})")
+        return not failure
+
+    def _try_to_write(self, state: TrainerState) -> str:
+        """Gather the tensors and write them on rank 0; return the error of the disk, or ""."""
+        keep = self.group.is_main
+        with self.group.collective():
             tensors = {
-                "model.safetensors": whole_tensors(model.weights().items(), keep=self.group.leads),
-                "optimizer.safetensors": whole_tensors(
-                    _moments(model, optimizer), keep=self.group.leads
-                ),
+                "model.safetensors": full_tensors(self.model.weights().items(), keep=keep),
+                "optimizer.safetensors": full_tensors(self._moments(), keep=keep),
             }
         failure = ""
-        if self.group.leads:
+        if self.group.is_main:
             try:
                 self._write(tensors, state)
             except OSError as error:
                 failure = str(error)
-        failure = self.group.join([failure])[0]
-        self._failed = self._failed + 1 if failure else 0
-        if failure:
-            self._bear(f"step {state.step:,}: no checkpoint could be written ({failure})")
-        return not failure
+        return self.group.gather([failure])[0]
 
-    def _bear(self, failure: str) -> None:
-        if self._failed >= self.max_failed:
+    def _moments(self) -> Iterator[tuple[str, Tensor]]:
+        for name, parameter in self.model.weights().items():
+            for key, tensor in self.optimizer.state[parameter].items():
+                yield f"{key}/{name}", tensor
+
+    def _report(self, failure: str) -> None:
+        if self._n_failed >= self.max_failed:
             raise RunError(
-                f"{failure}, {self.max_failed} times in a row: make room for them, then the same "
-                "command goes on from the last one that was written"
+                f"{failure}, {self.max_failed} times in a row: make room on the disk and rerun the "
+                "same command to resume from the last checkpoint"
             )
-        if self.group.leads:
+        if self.group.is_main:
             _log.warning(
-                "%s: training goes on; failure %d of %d", failure, self._failed, self.max_failed
+                "%s: training continues; failure %d of %d", failure, self._n_failed, self.max_failed
             )
 
     def _write(self, tensors: dict[str, Tensors], state: TrainerState) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        needed = sum(t.nbytes for group in tensors.values() for t in group.values()) + _SPARE
+        size = sum(t.nbytes for file in tensors.values() for t in file.values()) + _OTHER_FILES
         free = shutil.disk_usage(self.folder).free
-        if free < needed:
-            raise OSError(f"{free >> 20:,} MiB are free, {needed >> 20:,} MiB are needed")
+        if free < size:
+            raise OSError(f"{free >> 20:,} MiB are free, {size >> 20:,} MiB are needed")
 
         def fill(temporary: Path) -> None:
-            for name, group in tensors.items():
-                save_tensors(temporary / name, group)
-            write_json(temporary / "state.json", asdict(state))
+            for name, file in tensors.items():
+                save_tensors(temporary / name, file)
+            write_state(temporary, state)
 
         save_folder(self.folder / f"step-{state.step:08}", fill)
-        wanted = {*state.milestones, state.best_kept, state.step}
+        needed = {*state.milestones, state.best_kept, state.step}
         for other in checkpoints(self.folder):
-            if step_of(other) not in wanted:
+            if step_of(other) not in needed:
                 shutil.rmtree(other, ignore_errors=True)
 
-    def newest(self, say: Callable[[str], None]) -> tuple[Path, TrainerState] | None:
-        """The newest whole checkpoint; None where there is none.
+    def restore(self, say: Callable[[str], None]) -> TrainerState | None:
+        """Restore weights and moments from the newest intact checkpoint.
+
+        Args:
+            say: Displays one line of text.
+
+        Returns:
+            The state of the run, or None if there are no checkpoints.
 
         Raises:
-            ModelError: There are checkpoints, and all are corrupt.
-            RunError: They were made by another number of processes.
+            ModelError: There are checkpoints, and all of them are corrupted.
+            RunError: They were written by another number of processes.
         """
-        newest = self.group.lead(lambda: newest_whole(self.folder, say))
-        if newest is None:
+        checkpoint = self.group.run_on_main(lambda: newest_valid(self.folder, say))
+        if checkpoint is None:
             return None
-        state = TrainerState(**read_json(newest / "state.json"))
+        state = read_state(checkpoint)
         if state.n_processes != self.group.size:
             raise RunError(
-                f"{newest} was made by {state.n_processes} processes, not {self.group.size}: go "
-                "on with as many, or begin another run"
+                f"{checkpoint} was made by {state.n_processes} processes, not {self.group.size}: "
+                "resume with the same number of processes, or start a new run"
             )
-        return newest, state
-
-
-def restore(checkpoint: Path, model: Seq2Seq, optimizer: Optimizer) -> None:
-    """Take weights and moments over from a checkpoint."""
-    parameters = model.weights()
-    weights = TensorsOnDisk(checkpoint / "model.safetensors")
-    model.load_weights({name: part_of(weights[name], parameters[name]) for name in weights})
-    moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
-    if not len(moments):
-        return  # no step has been finite yet
-    for name, parameter in parameters.items():
-        optimizer.state[parameter] = {
-            key: part_of(moments[f"{key}/{name}"], parameter)
-            for key in ("step", "exp_avg", "exp_avg_sq")
-        }
-
-
-def _moments(model: Seq2Seq, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
-    for name, parameter in model.weights().items():
-        for key, tensor in optimizer.state[parameter].items():
-            yield f"{key}/{name}", tensor
+        parameters = self.model.weights()
+        weights = TensorsOnDisk(checkpoint / "model.safetensors")
+        self.model.load_weights(
+            {name: shard_like(weights[name], parameters[name]) for name in weights}
+        )
+        moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
+        if len(moments):  # there are none if every step so far was skipped
+            for name, parameter in parameters.items():
+                self.optimizer.state[parameter] = {
+                    key: shard_like(moments[f"{key}/{name}"], parameter)
+                    for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+        self.last_step = state.step
+        return state
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first."""
+    """Return the checkpoints in a folder, oldest first."""
     return sorted(folder.glob("step-[0-9]*"), key=step_of)
 
 
-def newest_whole(folder: Path, say: Callable[[str], None]) -> Path | None:
-    """The newest checkpoint that is as it was written; None where there is none at all.
+def step_of(checkpoint: Path) -> int:
+    """Return the step at which a checkpoint was written."""
+    return int(checkpoint.name.removeprefix("step-"))
 
-    Newer ones that are not are said, and put aside as `corrupt-step-N`.
+
+def newest_valid(folder: Path, say: Callable[[str], None]) -> Path | None:
+    """Return the newest intact checkpoint, or None if there are no checkpoints.
+
+    Newer ones that are corrupted are reported and renamed to `corrupt-step-N`.
+
+    Args:
+        folder: Folder of all checkpoints of the run.
+        say: Displays one line of text.
 
     Raises:
-        ModelError: None of those that are there is whole.
+        ModelError: There are checkpoints, and all of them are corrupted.
     """
-    faults: dict[Path, ModelError] = {}
+    corrupted: dict[Path, ModelError] = {}
     for checkpoint in reversed(checkpoints(folder)):
         try:
             verify_folder(checkpoint)
         except ModelError as error:
-            faults[checkpoint] = error
+            corrupted[checkpoint] = error
             continue
-        for corrupt, fault in faults.items():
-            aside = corrupt.with_name(f"corrupt-{corrupt.name}")
-            shutil.rmtree(aside, ignore_errors=True)
-            corrupt.rename(aside)
-            say(f"{fault}; it is now {aside}, going back to {checkpoint.name}")
+        for other, fault in corrupted.items():
+            renamed = other.with_name(f"corrupt-{other.name}")
+            shutil.rmtree(renamed, ignore_errors=True)
+            other.rename(renamed)
+            say(f"{fault}; it is now {renamed}, going back to {checkpoint.name}")
         return checkpoint
-    if faults:
-        first = next(iter(faults.values()))
-        raise ModelError(f"no checkpoint in {folder} is whole ({first}): begin another run")
+    if corrupted:
+        first = next(iter(corrupted.values()))
+        raise ModelError(f"no checkpoint in {folder} is intact ({first}): start a new run")
     return None
-
-
-def step_of(checkpoint: Path) -> int:
-    """The step at which a checkpoint was written."""
-    return int(checkpoint.name.removeprefix("step-"))

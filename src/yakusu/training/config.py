@@ -1,4 +1,4 @@
-"""How the weights are learnt; the defaults are the paper's (section 5)."""
+"""Settings of training; the defaults are the paper's (section 5)."""
 
 from typing import Literal
 
@@ -11,26 +11,26 @@ class TrainingConfig(Config):
     """The section [training] of a recipe."""
 
     warmup_steps: int = Field(4000, ge=1)
-    lr_scale: float = Field(1.0, gt=0)  # times Eq. 3
+    lr_scale: float = Field(1.0, gt=0)  # factor of Eq. 3
     adam_beta1: float = Field(0.9, ge=0, lt=1)
     adam_beta2: float = Field(0.98, ge=0, lt=1)
     adam_epsilon: float = Field(1e-9, gt=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # epsilon_ls
-    clip_norm: float = Field(0.0, ge=0)  # 0: gradients are not clipped
+    clip_norm: float = Field(0.0, ge=0)  # 0: no gradient clipping
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
     compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU
-    device: str = "auto"  # auto: a GPU where there is one
+    device: str = "auto"  # auto: a GPU if there is one
     max_steps: int = Field(100_000, ge=1)
     max_epochs: float = Field(0.0, ge=0)  # 0: no limit
     max_hours: float = Field(0.0, ge=0)  # 0: no limit
-    patience: int = Field(0, ge=0)  # validations without a new best before stopping; 0: no limit
-    validate_steps: int = Field(1000, ge=1)  # validate, and keep a checkpoint to average
-    keep_last: int = Field(5, ge=1)  # how many of these are kept and averaged
+    patience: int = Field(0, ge=0)  # stop after this many validations without a new best; 0: never
+    validate_steps: int = Field(1000, ge=1)  # validate and keep a checkpoint to average
+    keep_last: int = Field(5, ge=1)  # number of these checkpoints that are kept and averaged
     checkpoint_minutes: float = Field(10.0, ge=0)  # also save this often; 0: not by time
     checkpoint_steps: int = Field(0, ge=0)  # also save this often; 0: not by steps
-    best_by: Literal["score", "perplexity"] = "score"  # of the dev set: BLEU, or the task's own
+    best_by: Literal["score", "perplexity"] = "score"  # on the dev set; BLEU, or F1 for a parser
     log_steps: int = Field(50, ge=1)
-    max_skipped: int = Field(20, ge=0)  # steps left out because they are not finite, in a run
-    max_failed_saves: int = Field(3, ge=1)  # in a row, before training stops
-    stall_minutes: float = Field(10.0, gt=0)  # what processes wait for one another
-    sharded: bool = False  # each process holds a part of the weights (FSDP2), not a copy
+    max_skipped: int = Field(20, ge=0)  # steps of a run skipped because they are not finite
+    max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
+    stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
+    sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy

@@ -1,7 +1,7 @@
-"""The processes of one run: who is who, what each does, sums over all.
+"""Training with several processes: the process group, and one model in all of them.
 
-torchrun starts them and says so in the environment; a run of one process needs neither
-(docs/decisions/0008).
+torchrun starts the processes and describes them in the environment; a run of one process needs
+no torchrun (docs/decisions/0008).
 """
 
 import os
@@ -27,96 +27,99 @@ from yakusu.errors import RunError, YakusuError
 from yakusu.model.base import Seq2Seq
 
 T = TypeVar("T")
-_GAP = object()
-_GRACE_SECONDS = 2.0  # in which all that live notice that one is lost
+_FILL = object()
+_GRACE_SECONDS = 2.0  # time for every live process to notice that another one is gone
 
 
 class Group:
-    """All processes that train one model, as seen from one of them; alone: rank 0 of 1.
+    """The processes that train one model, as seen from one of them; by default a single process.
 
     Args:
-        rank: This process's number.
-        size: How many there are.
-        local_rank: Its number on its machine.
+        rank: Number of this process, from 0.
+        size: Number of processes.
+        local_rank: Number of this process on its machine, from 0.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, local_rank: int = 0) -> None:
         self.rank, self.size, self.local_rank = rank, size, local_rank
 
     @property
-    def leads(self) -> bool:
-        """Whether this process writes what all have made."""
+    def is_main(self) -> bool:
+        """Whether this is rank 0, the process that writes files."""
         return self.rank == 0
 
-    def share(self, items: Sequence[T]) -> list[T]:
-        """This process's part; together the parts are all items."""
+    def shard(self, items: Sequence[T]) -> list[T]:
+        """Return the items of this process: every `size`-th one, starting with its rank."""
         return list(items[self.rank :: self.size])
 
-    def join(self, part: list[T]) -> list[T]:
-        """The parts of all processes, in the order before `share`."""
-        return part
+    def gather(self, shard: list[T]) -> list[T]:
+        """Return the items of all processes, in the order they had before `shard`."""
+        return shard
 
-    def sums(self, *numbers: float) -> list[float]:
-        """The sum of each number over all processes."""
+    def sum(self, *numbers: float) -> list[float]:
+        """Return the sum of each number over all processes."""
         return list(numbers)
 
-    def lead(self, work: Callable[[], T]) -> T:
-        """What rank 0 makes of `work`, for all; the others wait as long as it takes.
+    def run_on_main(self, work: Callable[[], T]) -> T:
+        """Call `work` on rank 0 and return its result on all processes, however long it takes.
 
         Raises:
-            YakusuError: It failed.
+            YakusuError: `work` failed.
         """
         return work()
 
-    def exchange(self) -> AbstractContextManager[None]:
-        """Within it the processes wait for one another.
+    def collective(self) -> AbstractContextManager[None]:
+        """Return a context for operations in which the processes wait for each other.
 
         Raises:
-            RunError: One did not come.
+            RunError: Another process did not take part.
         """
         return nullcontext()
 
 
-class _Joined(Group):
-    """Several processes; every exchange raises RunError if one of them does not come to it.
+class _ProcessGroup(Group):
+    """Several processes connected by torch.distributed.
 
-    Those who waited in vain say so in a store that all can read; who does not is the one.
+    A process that waits in vain for the others writes its rank to the shared store, so that the
+    ranks missing there are the ones that died or stalled.
     """
 
-    def __init__(self, store: Any, local_rank: int, minutes: float) -> None:
+    def __init__(self, store: Any, local_rank: int, stall_minutes: float) -> None:
         super().__init__(dist.get_rank(), dist.get_world_size(), local_rank)
-        self._store, self._minutes = store, minutes
-        self._prompt = dist.new_group(backend="gloo", timeout=timedelta(minutes=minutes))
-        self._patient = dist.new_group(backend="gloo", timeout=timedelta(days=30))
+        self._store, self._stall_minutes = store, stall_minutes
+        stall = timedelta(minutes=stall_minutes)
+        self._gloo = dist.new_group(backend="gloo", timeout=stall)
+        self._gloo_without_timeout = dist.new_group(backend="gloo", timeout=timedelta(days=30))
 
-    def join(self, part: list[T]) -> list[T]:
-        parts: list[Any] = [None] * self.size
-        with self.exchange():
-            dist.all_gather_object(parts, part, group=self._prompt)
-        return [item for item in chain(*zip_longest(*parts, fillvalue=_GAP)) if item is not _GAP]
+    def gather(self, shard: list[T]) -> list[T]:
+        shards: list[Any] = [None] * self.size
+        with self.collective():
+            dist.all_gather_object(shards, shard, group=self._gloo)
+        items = chain(*zip_longest(*shards, fillvalue=_FILL))
+        return [item for item in items if item is not _FILL]
 
-    def sums(self, *numbers: float) -> list[float]:
+    def sum(self, *numbers: float) -> list[float]:
         total = torch.tensor(numbers, dtype=torch.float64)
-        with self.exchange():
-            dist.all_reduce(total, group=self._prompt)
+        with self.collective():
+            dist.all_reduce(total, group=self._gloo)
         return list(total.tolist())
 
-    def lead(self, work: Callable[[], T]) -> T:
-        made: list[Any] = [None, None]
-        fault: YakusuError | None = None
-        if self.leads:
+    def run_on_main(self, work: Callable[[], T]) -> T:
+        result: list[Any] = [None, None]  # value, error message
+        failure: YakusuError | None = None
+        if self.is_main:
             try:
-                made = [work(), None]
+                result = [work(), None]
             except YakusuError as error:
-                made, fault = [None, str(error)], error
-        with self.exchange():
-            dist.broadcast_object_list(made, group=self._patient)
-        if made[1] is not None:
-            raise fault or RunError(f"rank {self.rank}: rank 0 has stopped ({made[1]})")
-        return made[0]  # type: ignore[no-any-return]
+                result, failure = [None, str(error)], error
+        with self.collective():
+            dist.broadcast_object_list(result, group=self._gloo_without_timeout)
+        if result[1] is not None:
+            raise failure or RunError(f"rank {self.rank}: rank 0 failed ({result[1]})")
+        return result[0]  # type: ignore[no-any-return]
 
     @contextmanager
-    def exchange(self) -> Iterator[None]:
+    def collective(self) -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
@@ -127,105 +130,130 @@ class _Joined(Group):
             lost = [r for r in range(self.size) if not self._store.check([f"gave up/{r}"])]
             who = f"rank {', '.join(map(str, lost))}" if lost else "another rank"
             raise RunError(
-                f"rank {self.rank}: {who} died, or stalled for {self._minutes:g} minutes "
-                "(training.stall_minutes): the same command goes on from the last checkpoint "
-                f"[{error}]"
+                f"rank {self.rank}: {who} died, or stalled for {self._stall_minutes:g} minutes "
+                "(training.stall_minutes): rerun the same command to resume from the last "
+                f"checkpoint [{error}]"
             ) from error
 
 
 @contextmanager
-def processes(stall_minutes: float) -> Iterator[Group]:
-    """The group that torchrun's environment describes; without torchrun, one process."""
+def process_group(stall_minutes: float) -> Iterator[Group]:
+    """Join the processes that torchrun started; without torchrun, a group of one process.
+
+    Args:
+        stall_minutes: How long the processes wait for each other before they give up.
+    """
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         yield Group()
         return
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     store, rank, size = next(rendezvous("env://"))
     if os.environ["GROUP_WORLD_SIZE"] == "1":
-        # The store may outlive a restart, with the addresses of processes that are gone.
+        # The store may survive a restart and still hold the addresses of dead processes.
         store = dist.PrefixStore(f"attempt-{os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
     dist.init_process_group(
         backend, store=store, rank=rank, world_size=size, timeout=timedelta(minutes=stall_minutes)
     )
-    yield _Joined(store, int(os.environ["LOCAL_RANK"]), stall_minutes)
-    dist.destroy_process_group()  # after an error it could wait for those that are gone
+    yield _ProcessGroup(store, int(os.environ["LOCAL_RANK"]), stall_minutes)
+    dist.destroy_process_group()  # not after an error: it could wait for dead processes
 
 
-# ---- from training/sharding.py: One model over several processes: a whole copy in each, or a part in each.
+# ---- one model in all processes ------------------------------------------------------------------
 
 
-def spread(loss: nn.Module, model: Seq2Seq, group: Group, *, sharded: bool) -> nn.Module:
-    """The same loss of a model, for all processes: their gradients are averaged.
+def wrap(loss: nn.Module, model: Seq2Seq, group: Group, *, sharded: bool) -> nn.Module:
+    """Wrap the loss of a model so that its gradients are averaged over all processes.
 
     Args:
-        loss: Calls the model.
-        model: Its weights are cut into parts where `sharded`.
-        group: The processes; alone, nothing changes.
-        sharded: Each process keeps a part of the weights, not a copy.
+        loss: Module that calls the model.
+        model: Its weights are sharded in place if `sharded`.
+        group: The processes; with one process `loss` is returned unchanged.
+        sharded: Each process holds a shard of the weights (FSDP2), not a copy of them (DDP).
     """
     if group.size == 1:
         return loss
     if sharded:
-        return _shard(loss, model, group)
-    # The warning is torch 2.13's, of a new name for `broadcast_buffers` that 2.11 does not know.
-    with group.exchange(), catch_warnings(action="ignore", category=FutureWarning):
-        # With `find_unused_parameters` the order of the sums is the same in every step.
+        return _fully_shard(loss, model, group)
+    # torch 2.13 warns of a new name for `broadcast_buffers` that torch 2.11 does not accept.
+    with group.collective(), catch_warnings(action="ignore", category=FutureWarning):
+        # `find_unused_parameters` keeps the order of the sums the same in every step.
         return DistributedDataParallel(loss, broadcast_buffers=False, find_unused_parameters=True)
 
 
-def _shard(loss: nn.Module, model: Seq2Seq, group: Group) -> nn.Module:
+def _fully_shard(loss: nn.Module, model: Seq2Seq, group: Group) -> nn.Module:
     mesh = init_device_mesh(model.output_weight.device.type, (group.size,))
     for stack in model.children():
         if isinstance(stack, nn.ModuleList):
             for layer in stack:
                 fully_shard(layer, mesh=mesh)
-    fully_shard(loss, mesh=mesh)  # what lies outside the layers
+    fully_shard(loss, mesh=mesh)  # parameters outside the layers
     return loss
 
 
 def is_sharded(loss: nn.Module) -> bool:
-    """Whether each process has a part of the weights."""
+    """Return whether each process holds a shard of the weights."""
     return isinstance(loss, FSDPModule)
 
 
-def apart(loss: nn.Module, group: Group) -> AbstractContextManager[None]:
-    """While it is open, gradients stay within their process; parts of a model have to meet."""
+def no_sync(loss: nn.Module, group: Group) -> AbstractContextManager[None]:
+    """Accumulate gradients in each process without averaging them; shards always communicate."""
     if is_sharded(loss):
-        return group.exchange()
+        return group.collective()
     return loss.no_sync() if isinstance(loss, DistributedDataParallel) else nullcontext()
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """All of a tensor of which each process has a part; all processes call this together."""
+def sync_gradients(loss: nn.Module, group: Group, src: Tensor, tgt: Tensor) -> None:
+    """Average the gradients that `no_sync` left in each process (docs/decisions/0016).
+
+    DistributedDataParallel averages gradients during a backward pass, and this one adds zero.
+
+    Args:
+        loss: A loss wrapped in DistributedDataParallel.
+        group: The processes.
+        src: Any source ids (B, S).
+        tgt: Any target ids (B, T).
+    """
+    with group.collective():
+        smoothed, _ = loss(src, tgt)
+        (smoothed * 0).backward()
+
+
+def full_tensor(tensor: Tensor) -> Tensor:
+    """Return a tensor with the shards of all processes; every process must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def whole_tensors(named: Iterable[tuple[str, Tensor]], *, keep: bool) -> dict[str, Tensor]:
-    """All of each, on the CPU if they were in parts; nothing where `keep` is False."""
-    found = {}
+def full_tensors(named: Iterable[tuple[str, Tensor]], *, keep: bool) -> dict[str, Tensor]:
+    """Gather named tensors; every process must call this.
+
+    Args:
+        named: Names and tensors; sharded ones are moved to the CPU once gathered.
+        keep: Return them; otherwise only take part in gathering and return nothing.
+    """
+    gathered = {}
     for name, tensor in named:
-        full = whole(tensor.detach())
+        full = full_tensor(tensor.detach())
         if keep:
-            found[name] = full.cpu() if isinstance(tensor, DTensor) else full
-    return found
+            gathered[name] = full.cpu() if isinstance(tensor, DTensor) else full
+    return gathered
 
 
-def part_of(full: Tensor, like: Tensor) -> Tensor:
-    """What this process keeps of `full`, on the device and in the parts of `like`."""
+def shard_like(full: Tensor, like: Tensor) -> Tensor:
+    """Return this process's shard of `full`, on the device and with the layout of `like`."""
     full = full.to(like.device)
     if not isinstance(like, DTensor) or not full.ndim:
         return full
-    # Every process has read the same file: nothing is sent.
+    # Every process has read the same file, so nothing needs to be sent.
     return distribute_tensor(full, like.device_mesh, like.placements, src_data_rank=None)
 
 
-def whole_model(model: Seq2Seq, group: Group) -> Seq2Seq:
-    """A model that can do more than training: the same one, or a copy put together from parts."""
+def full_model(model: Seq2Seq, group: Group) -> Seq2Seq:
+    """Return a model with all its weights: the same one, or a copy if it is sharded."""
     if not isinstance(model.output_weight, DTensor):
         return model
     copy = type(model)(
         model.config, src_vocab_size=model.src_vocab_size, tgt_vocab_size=model.tgt_vocab_size
     ).to(model.output_weight.device)
-    with group.exchange(), torch.no_grad():
-        copy.load_weights(whole_tensors(model.weights().items(), keep=True))
+    with group.collective(), torch.no_grad():
+        copy.load_weights(full_tensors(model.weights().items(), keep=True))
     return copy

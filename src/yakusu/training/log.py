@@ -1,9 +1,14 @@
-"""The log of a run: JSON lines in a file, curves for TensorBoard, one line each for people."""
+"""The log of a run: JSON lines in a file, curves for TensorBoard, one line of text per event.
+
+Every line of log.jsonl has the keys `event`, `step`, `epoch` and `version`, then those of its kind
+of event. Lines without `version` have version 1.
+"""
 
 import json
 import logging
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch.utils.tensorboard import SummaryWriter
 
@@ -12,15 +17,128 @@ from yakusu.progress import Progress
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of log.jsonl.
+
+    Attributes:
+        name: Kind of event.
+        step: Steps done, including skipped ones.
+        epoch: Epochs done, with the share of the current one.
+        version: Version of the format.
+    """
+
+    name: ClassVar[str]
+    step: int
+    epoch: float
+    version: int = 1
+
+    def fields(self) -> dict[str, Any]:
+        """Return the keys and values of the line."""
+        return {"event": self.name, **asdict(self)}
+
+    def __str__(self) -> str:
+        return f"step {self.step:,}  epoch {self.epoch:.2f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainEvent(Event):
+    """Training since the last event of this kind.
+
+    Attributes:
+        loss: Smoothed loss per target token, in nats.
+        loss_zero_point: Lowest value that the smoothed loss can have.
+        perplexity: Perplexity per target token, without smoothing.
+        learning_rate: Rate of the step, Eq. 3.
+        tokens_per_second: Target tokens per second.
+        seconds: Time spent training, over all interruptions.
+    """
+
+    name: ClassVar[str] = "train"
+    loss: float
+    loss_zero_point: float
+    perplexity: float
+    learning_rate: float
+    tokens_per_second: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{super().__str__()}  loss {self.loss:.3f} (never below {self.loss_zero_point:.3f})  "
+            f"perplexity {self.perplexity:.2f}  rate {self.learning_rate:.2e}  "
+            f"{self.tokens_per_second:,.0f} target tokens/s"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateEvent(Event):
+    """Result of a validation.
+
+    Attributes:
+        dev_perplexity: Perplexity per target token of the dev set.
+        score: Name of the score, such as BLEU.
+        dev_score: Its value on the dev set; its key in log.jsonl is `dev_bleu` for BLEU.
+        best_step: Step of the best validation so far.
+        bad_validations: Validations since then.
+        validation_seconds: Duration of this validation.
+        seconds: Time spent training, over all interruptions.
+    """
+
+    name: ClassVar[str] = "validate"
+    dev_perplexity: float
+    score: str
+    dev_score: float
+    best_step: int
+    bad_validations: int
+    validation_seconds: float
+    seconds: float
+
+    def fields(self) -> dict[str, Any]:
+        """Return the keys and values of the line."""
+        key = f"dev_{self.score.lower()}"
+        return {key if k == "dev_score" else k: v for k, v in super().fields().items()}
+
+    def __str__(self) -> str:
+        best = "  (best so far)" if self.best_step == self.step else ""
+        return (
+            f"{super().__str__()}  dev perplexity {self.dev_perplexity:.2f}  "
+            f"dev {self.score} {self.dev_score:.2f}{best}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkipEvent(Event):
+    """A step that was skipped because its loss or gradient was not finite.
+
+    Attributes:
+        skipped: Skipped steps of the run so far, including this one.
+        lines: Lines of the training text in the step.
+    """
+
+    name: ClassVar[str] = "skip"
+    skipped: int
+    lines: list[int]
+
+    def __str__(self) -> str:
+        return (
+            f"{super().__str__()}  skipped: its loss or gradient is not finite ({self.skipped} "
+            f"skipped so far; lines {', '.join(map(str, self.lines[:10]))}, ...)"
+        )
+
+
 class RunLog:
     """Appends events to `log.jsonl` and `tensorboard/` of a run folder.
 
-    A disk that is full costs lines of the log, never the run.
+    When the disk is full, lines of the log are lost but training continues.
+
+    Args:
+        run: The run folder.
+        progress: Displays one line per event.
     """
 
     def __init__(self, run: Path, progress: Progress) -> None:
         self._file = (run / "log.jsonl").open("ab+", buffering=0)
-        self._curves = SummaryWriter(str(run / "tensorboard"))
+        self._tensorboard = SummaryWriter(str(run / "tensorboard"))
         self._progress = progress
         self._warned = False
 
@@ -30,54 +148,30 @@ class RunLog:
     def __exit__(self, *error: object) -> None:
         self._file.close()
         try:
-            self._curves.close()
-        except OSError as fault:
-            self._warn(fault)
+            self._tensorboard.close()
+        except OSError as failure:
+            self._warn(failure)
 
-    def record(self, event: dict[str, Any]) -> None:
-        """Write one event everywhere."""
+    def record(self, event: Event) -> None:
+        """Write one event to the file and to TensorBoard, and display it."""
+        fields = event.fields()
         try:
-            self._append(event)
-            self._draw(event)
-        except OSError as fault:
-            self._warn(fault)
-        self._progress.say(describe(event))
+            self._append(json.dumps(fields))
+            for name, value in fields.items():
+                if isinstance(value, int | float) and name not in ("step", "version"):
+                    self._tensorboard.add_scalar(f"{event.name}/{name}", value, event.step)
+        except OSError as failure:
+            self._warn(failure)
+        self._progress.say(str(event))
 
-    def _append(self, event: dict[str, Any]) -> None:
-        torn = False  # a run that was killed may have left half a line
+    def _append(self, line: str) -> None:
+        is_cut = False  # a killed run may have left an incomplete last line
         if self._file.seek(0, 2):
             self._file.seek(-1, 2)
-            torn = self._file.read(1) != b"\n"
-        self._file.write(b"\n" * torn + json.dumps(event).encode() + b"\n")
+            is_cut = self._file.read(1) != b"\n"
+        self._file.write(b"\n" * is_cut + line.encode() + b"\n")
 
-    def _draw(self, event: dict[str, Any]) -> None:
-        for name, value in event.items():
-            if isinstance(value, int | float) and name != "step":
-                self._curves.add_scalar(f"{event['event']}/{name}", value, event["step"])
-
-    def _warn(self, fault: OSError) -> None:
+    def _warn(self, failure: OSError) -> None:
         if not self._warned:
-            _log.warning("the log cannot be written (%s): training goes on", fault)
+            _log.warning("cannot write the log (%s): training continues", failure)
         self._warned = True
-
-
-def describe(event: dict[str, Any]) -> str:
-    """One line of an event for people."""
-    where = f"step {event['step']:,}  epoch {event['epoch']:.2f}"
-    if event["event"] == "skip":
-        return (
-            f"{where}  left out: its loss or gradient is not finite ({event['skipped']} such "
-            f"steps so far; lines {', '.join(map(str, event['lines'][:10]))}, ...)"
-        )
-    if event["event"] == "validate":
-        best = "  (best so far)" if event["best_step"] == event["step"] else ""
-        key = f"dev_{event['score'].lower()}"
-        return (
-            f"{where}  dev perplexity {event['dev_perplexity']:.2f}  "
-            f"dev {event['score']} {event[key]:.2f}{best}"
-        )
-    return (
-        f"{where}  loss {event['loss']:.3f} (never below {event['loss_zero_point']:.3f})  "
-        f"perplexity {event['perplexity']:.2f}  rate {event['learning_rate']:.2e}  "
-        f"{event['tokens_per_second']:,.0f} target tokens/s"
-    )

@@ -1,6 +1,13 @@
-"""Section 5.4: label smoothing, computed in chunks so that the logits never exist all at once.
+"""Cross-entropy with label smoothing, section 5.4.
 
-N target tokens (no padding), D width of the hidden states, V vocabulary, of which the last is pad.
+    q = (1 - epsilon) onehot(y) + epsilon / (V - 1)      smoothed target
+    loss = - sum over outputs of q log p                 with p = softmax(W h)
+    d loss / d (W h) = p - q
+
+It is computed in chunks of tokens, so that the logits are never in memory all at once.
+
+N target tokens (no padding), n tokens of a chunk, D width of the hidden states, V vocabulary, whose
+last id is padding.
 """
 
 import math
@@ -9,28 +16,28 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-# Logits held at a time: what a CPU's caches hold, or what fills a GPU.
+# Logits of a chunk: as many as fit into the caches of a CPU, or as keep a GPU busy.
 _CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 2**22, 2**27
 
 
 class Loss(NamedTuple):
     """Sums over N tokens, in nats."""
 
-    smoothed: Tensor  # what training minimises
-    nll: Tensor  # -log p(y): exp(nll / N) is the plain perplexity
+    smoothed: Tensor  # minimised by training
+    nll: Tensor  # -log p(y); exp(nll / N) is the perplexity
 
 
 def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: float) -> Loss:
-    """Cross-entropy with the smoothed targets (1 - epsilon) onehot(y) + epsilon / (V - 1).
+    """Compute the sum of the cross-entropy with smoothed targets over N tokens.
 
-    Equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T, target, reduction="sum",
-    label_smoothing=epsilon)`, and is differentiated through `smoothed` alone. Under autocast the
-    products are in its type; all sums are in float32.
+    `smoothed` equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T, target,
+    reduction="sum", label_smoothing=epsilon)`; only `smoothed` has a gradient. Under autocast,
+    matrix products use its data type; all sums are in float32.
 
     Args:
-        hidden: (N, D).
-        weight: The pre-softmax matrix (V, D).
-        target: (N,), ids below V - 1.
+        hidden: Hidden states (N, D).
+        weight: Output projection (V, D).
+        target: Token ids (N,) below V - 1.
         epsilon: The paper's epsilon_ls.
     """
     device = hidden.device.type
@@ -42,19 +49,25 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: fl
 
 
 def zero_point(n_outputs: int, epsilon: float) -> float:
-    """The least value that the smoothed loss can have, a token: the targets' entropy in nats."""
-    likely = 1 - epsilon + epsilon / n_outputs
-    unlikely = epsilon / n_outputs
-    rest = (n_outputs - 1) * unlikely * math.log(unlikely) if epsilon else 0.0
-    return abs(likely * math.log(likely) + rest)  # and not -0.0
+    """Return the lowest possible smoothed loss per token: the entropy of q, in nats.
+
+    Args:
+        n_outputs: V - 1.
+        epsilon: The paper's epsilon_ls.
+    """
+    q_target = 1 - epsilon + epsilon / n_outputs
+    q_other = epsilon / n_outputs
+    rest = (n_outputs - 1) * q_other * math.log(q_other) if epsilon else 0.0
+    return abs(q_target * math.log(q_target) + rest)  # `abs` turns -0.0 into 0.0
 
 
 class _ChunkedLoss(torch.autograd.Function):
-    """The loss and, where wanted, its gradients in one pass over chunks of tokens.
+    """The loss and, if needed, its gradients, in one pass over chunks of tokens.
 
-    With z = W h, p = softmax(z) and the smoothed target q, the gradient is dz = p - q. The part
-    epsilon / (V - 1) of q is the same for all outputs, so it is taken off the products, not off dz.
-    The product takes pad along, since an even number of rows is faster; its z is minus infinity.
+    With z = W h, the gradient is dz = p - q. The term epsilon / (V - 1) of q is the same for all
+    outputs, so it is subtracted from the products with dz instead of from dz itself.
+    The row of padding is part of the product, because an even number of rows is faster; its z is
+    minus infinity.
     """
 
     @staticmethod
@@ -62,9 +75,9 @@ class _ChunkedLoss(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float
     ) -> tuple[Tensor, Tensor]:
         n_outputs = len(weight) - 1
-        wanted = any(ctx.needs_input_grad)
-        d_hidden = torch.empty_like(hidden) if wanted else None
-        d_weight = torch.zeros_like(weight) if wanted else None
+        needs_grad = any(ctx.needs_input_grad)
+        d_hidden = torch.empty_like(hidden) if needs_grad else None
+        d_weight = torch.zeros_like(weight) if needs_grad else None
         matrix = weight.to(hidden.dtype)
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)

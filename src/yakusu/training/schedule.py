@@ -1,4 +1,4 @@
-"""Section 5.3: the learning rate."""
+"""The learning rate, section 5.3, and the limits that end a run."""
 
 import math
 from math import pow
@@ -11,22 +11,19 @@ def lrate(step_num: int, *, d_model: int, warmup_steps: int, scale: float = 1.0)
     """Eq. 3: d_model^-0.5 * min(step_num^-0.5, step_num * warmup_steps^-1.5), times `scale`.
 
     Args:
-        step_num: The step about to be taken, from 1.
+        step_num: Number of the step, from 1.
         d_model: Width of the model.
         warmup_steps: Steps of linear growth; 4,000 in the paper.
-        scale: 1 in the paper; small models on small corpora bear more.
+        scale: 1 in the paper; small models on small corpora learn faster with more.
     """
     return scale * pow(d_model, -0.5) * min(pow(step_num, -0.5), step_num * pow(warmup_steps, -1.5))
 
 
-# ---- from training/limits.py: When a run ends.
-
-
 def limit_reached(config: TrainingConfig, state: TrainerState) -> str:
-    """Which limit of the recipe ends the run now; "" if none does."""
+    """Return the limit of the recipe that ends the run now, or "" if there is none."""
     if state.step >= config.max_steps:
         return f"max_steps = {config.max_steps}"
-    if config.max_epochs and state.epoch + state.epoch_share >= config.max_epochs:
+    if config.max_epochs and state.epochs >= config.max_epochs:
         return f"max_epochs = {config.max_epochs:g}"
     if config.max_hours and state.seconds >= 3600 * config.max_hours:
         return f"max_hours = {config.max_hours:g}"
@@ -36,10 +33,10 @@ def limit_reached(config: TrainingConfig, state: TrainerState) -> str:
 
 
 def expected_steps(config: TrainingConfig, state: TrainerState) -> int:
-    """After how many steps the first of the limits will be reached, by the speed so far."""
+    """Estimate the number of steps after which the first limit is reached, at the speed so far."""
     shares = [state.step / config.max_steps]
     if config.max_epochs:
-        shares.append((state.epoch + state.epoch_share) / config.max_epochs)
+        shares.append(state.epochs / config.max_epochs)
     if config.max_hours:
         shares.append(state.seconds / 3600 / config.max_hours)
     return math.ceil(state.step / max(shares))

@@ -1,4 +1,4 @@
-"""Signals: the first asks for a checkpoint at the next step boundary, the second leaves at once."""
+"""Signals: the first one saves a checkpoint after the current step, the second one exits."""
 
 import os
 import signal
@@ -9,31 +9,31 @@ from typing import Any
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stop:
-    """While it is open, SIGTERM and SIGINT are noted in `signal` instead of obeyed.
+class StopSignal:
+    """Context in which SIGTERM and SIGINT are stored in `number` instead of ending the process.
 
-    A signal that was ignored before (a job in the background of a script) stays ignored.
+    A signal that was ignored before, as in a background job of a script, stays ignored.
     """
 
     def __init__(self) -> None:
-        self.signal = 0  # its number; 0 for none
-        self._before: dict[signal.Signals, Any] = {}
+        self.number = 0  # 0: no signal received
+        self._handlers: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> "Stop":
+    def __enter__(self) -> "StopSignal":
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 if signal.getsignal(number) != signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._note)
+                    self._handlers[number] = signal.signal(number, self._receive)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-    def _note(self, number: int, _: FrameType | None) -> None:
-        self.signal = number
-        for other in self._before:
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        self.number = number
+        for other in self._handlers:
             signal.signal(other, signal.SIG_DFL)
         name = signal.Signals(number).name
         # Not `print`, which the signal may have interrupted.
-        os.write(2, f"{name}: a checkpoint after this step; once more leaves at once\n".encode())
+        os.write(2, f"{name}: saving after this step; send it again to exit at once\n".encode())

@@ -1,46 +1,115 @@
-"""All that a run is besides its tensors: where it is, the time it takes, its random numbers."""
+"""The state of a run apart from its tensors: position, best result, time and random numbers."""
 
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter, ValidationError
+
+from yakusu.device import MadeBy
+from yakusu.errors import ModelError
+from yakusu.folder import read_json, write_json
+
+VERSION = 1  # of state.json
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TrainerState:
-    """Saved with each checkpoint as state.json."""
+    """What a checkpoint stores as state.json.
+
+    Attributes:
+        step: Steps done, including skipped ones.
+        epoch: Completed epochs.
+        step_in_epoch: Steps done in the current epoch.
+        epoch_share: Completed share of the current epoch, from 0 to 1.
+        best: Best validation result, higher is better: the score, or minus the perplexity.
+        best_step: Step of the best validation.
+        best_kept: Step of the best checkpoint that could be written.
+        bad_validations: Validations since the best one.
+        seconds: Time spent training, over all interruptions.
+        target_tokens: Target tokens of all steps that were not skipped.
+        validated: Step of the last validation.
+        skipped: Steps whose loss or gradient was not finite.
+        n_processes: Number of processes.
+        milestones: Steps whose checkpoints are averaged.
+        made_by: Versions and hardware.
+        version: Version of state.json; a file without one has version 1.
+    """
 
     step: int = 0
     epoch: int = 0
     step_in_epoch: int = 0
-    epoch_share: float = 0.0  # how much of the epoch is done
-    best: float | None = None  # higher is better: BLEU, or minus the perplexity
+    epoch_share: float = 0.0
+    best: float | None = None
     best_step: int = 0
-    best_kept: int = 0  # the step of the best checkpoint that could be written
+    best_kept: int = 0
     bad_validations: int = 0
     seconds: float = 0.0
     target_tokens: int = 0
-    validated: int = 0  # the step of the last validation
-    skipped: int = 0  # steps whose loss or gradient was not finite
+    validated: int = 0
+    skipped: int = 0
     n_processes: int = 1
-    milestones: list[int] = field(default_factory=list)  # steps whose checkpoints are averaged
-    made_by: dict[str, Any] = field(default_factory=dict)  # versions and hardware
+    milestones: list[int] = field(default_factory=list)
+    made_by: MadeBy
+    version: int = VERSION
+
+    @property
+    def epochs(self) -> float:
+        """Epochs done, with the share of the current one."""
+        return self.epoch + self.epoch_share
+
+    def add_validation(self, value: float) -> None:
+        """Note the result of a validation at this step; higher is better."""
+        if self.best is None or value > self.best:
+            self.best, self.best_step, self.bad_validations = value, self.step, 0
+        else:
+            self.bad_validations += 1
+
+
+def write_state(checkpoint: Path, state: TrainerState) -> None:
+    """Write state.json into the folder of a checkpoint."""
+    write_json(checkpoint / "state.json", asdict(state))
+
+
+def read_state(checkpoint: Path) -> TrainerState:
+    """Read state.json from the folder of a checkpoint.
+
+    Raises:
+        ModelError: The file is missing, is not valid, or is of a newer version.
+    """
+    path = checkpoint / "state.json"
+    try:
+        state = TypeAdapter(TrainerState).validate_python(read_json(path))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} is not a valid training state: {_reason(error)}") from error
+    if state.version > VERSION:
+        raise ModelError(
+            f"{path} has version {state.version} and this yakusu reads {VERSION}: update yakusu"
+        )
+    return state
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 class Clock:
-    """Time spent training, kept in the state across interruptions, and the speed since the log."""
+    """Time spent training, kept in the state across interruptions, and the training speed."""
 
     def __init__(self, state: TrainerState) -> None:
         self.state, self.note = state, ""
         now = time.monotonic()
-        self._begin, self._saved, self._logged = now - state.seconds, now, now
+        self._start, self._saved, self._logged = now - state.seconds, now, now
         self._mark = (now, state.target_tokens)
 
     def tick(self) -> None:
-        """A step is done."""
-        self.state.seconds = time.monotonic() - self._begin
+        """Update the time in the state after a step."""
+        self.state.seconds = time.monotonic() - self._start
 
     @property
     def since_save(self) -> float:
@@ -49,16 +118,16 @@ class Clock:
 
     @property
     def since_log(self) -> float:
-        """Seconds since the speed was last asked for."""
+        """Seconds since the last call of `tokens_per_second`."""
         return time.monotonic() - self._logged
 
     def saved(self) -> None:
-        """A checkpoint was written; what it took is not counted as training speed."""
+        """Note that a checkpoint was written; the time it took does not count as training."""
         self._saved = time.monotonic()
         self._mark = (time.monotonic(), self.state.target_tokens)
 
     def tokens_per_second(self) -> float:
-        """Target tokens a second since this was last asked or a checkpoint was written."""
+        """Target tokens per second since the last call, or since the last checkpoint."""
         (before, tokens), now = self._mark, time.monotonic()
         self._mark, self._logged = (now, self.state.target_tokens), now
         speed = (self.state.target_tokens - tokens) / max(now - before, 1e-9)
@@ -67,6 +136,6 @@ class Clock:
 
 
 def seed_step(seed: int, step: int, rank: int = 0) -> None:
-    """Make torch's random numbers a pure function of (seed, step, rank)."""
+    """Make torch's random numbers a pure function of (seed, step, rank), docs/decisions/0006."""
     entropy = np.random.SeedSequence([seed, step, rank])
     torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))

@@ -1,31 +1,44 @@
-"""The gradient of the mean loss over all target tokens of a step.
+"""The gradient of one update: the mean loss over all target tokens of a step, section 5.1.
 
-The batches of a step are shared out among the processes. Where memory runs out the step is
-computed again in smaller batches, which give the same gradient, but for the balance of experts
+    gradient = sum over the batches of d(smoothed loss) / number of target tokens of the step
+
+The batches of a step are distributed over the processes. If memory runs out, the step is computed
+again in smaller batches, which give the same gradient except for the balance of experts
 (docs/decisions/0022).
+
+B batch, S source, T target, N target tokens without padding, D width of the hidden states.
 """
 
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from yakusu.data.batches import Indices, collate
+from yakusu.data.batches import Batch, Indices, collate, cut_by_length
 from yakusu.data.pairs import Pairs
 from yakusu.device import out_of_memory
 from yakusu.errors import RunError
 from yakusu.model.base import Seq2Seq
-from yakusu.training.distributed import Group, apart, is_sharded, spread
+from yakusu.training.distributed import Group, is_sharded, no_sync, sync_gradients
 from yakusu.training.loss import Loss, smoothed_loss
 
 _log = logging.getLogger(__name__)
 
 
 class ModelLoss(nn.Module):
-    """A model with its loss: ids in, sums over target tokens out."""
+    """A model and its loss: token ids in, sums over target tokens out.
+
+    Args:
+        model: The model, on its device.
+        epsilon: Label smoothing.
+        bf16: Run the model under bfloat16 autocast.
+        compiled: Run the model with torch.compile if it supports that.
+    """
 
     def __init__(self, model: Seq2Seq, *, epsilon: float, bf16: bool, compiled: bool) -> None:
         super().__init__()
@@ -35,156 +48,212 @@ class ModelLoss(nn.Module):
         )
 
     def forward(self, src: Tensor, tgt: Tensor) -> Loss:
-        """Of source ids (B, S) and target ids (B, T), both padded."""
+        """Return the loss of padded source ids (B, S) and target ids (B, T)."""
+        is_token = tgt != self.model.tgt_pad  # (B, T)
         try:
-            loss = self._of_tokens(src, tgt)
-            return loss._replace(smoothed=balanced(loss.smoothed, self.model, src, tgt))
+            with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+                hidden = self._hidden(src, tgt)[is_token]  # (N, D)
+                weight = self.model.output_weight
+                loss = smoothed_loss(hidden, weight, tgt[is_token], epsilon=self.epsilon)
+            return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
         finally:
-            forget(self.model)
-
-    def _of_tokens(self, src: Tensor, tgt: Tensor) -> Loss:
-        real = tgt != self.model.tgt_pad  # (B, T)
-        with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-            hidden = self._hidden(src, tgt)[real]  # (N, D)
-            weight = self.model.output_weight
-            return smoothed_loss(hidden, weight, tgt[real], epsilon=self.epsilon)
+            forget_routing(self.model)
 
 
-def loss_of(loss: nn.Module, model: Seq2Seq, pairs: Pairs, batch: Indices) -> Loss:
-    """The loss of one batch by a `ModelLoss`, or by what it was spread into."""
+def load_batch(pairs: Pairs, batch: Indices, model: Seq2Seq) -> Batch:
+    """Read and pad the pairs of a batch, on the device of the model."""
     padded = collate(pairs, batch, src_pad=model.src_pad, tgt_pad=model.tgt_pad)
-    padded = padded.to(model.output_weight.device)
-    return Loss(*loss(padded.src, padded.tgt))
+    return padded.to(model.output_weight.device)
+
+
+def dev_perplexity(
+    model: Seq2Seq, dev: Pairs, group: Group, *, batch_tokens: int, bf16: bool
+) -> float:
+    """Return the perplexity per target token of the dev set, eos included, without smoothing.
+
+    Args:
+        model: The model, in evaluation mode.
+        dev: The pairs.
+        group: The processes, which share the work.
+        batch_tokens: Tokens of a batch.
+        bf16: Run the model under bfloat16 autocast.
+    """
+    loss = ModelLoss(model, epsilon=0.0, bf16=bf16, compiled=False)
+    nll = 0.0
+    with torch.no_grad():
+        for indices in group.shard(cut_by_length(np.arange(len(dev)), dev, batch_tokens)):
+            batch = load_batch(dev, indices, model)
+            nll += float(loss(batch.src, batch.tgt).nll)
+    (nll,) = group.sum(nll)
+    return math.exp(min(nll / int(dev.tgt.lengths.sum()), 100.0))
 
 
 class Sums(NamedTuple):
-    """Over the target tokens of a step and all processes, in nats."""
+    """Sums over the target tokens of a step and all processes, in nats."""
 
     smoothed: float
     nll: float
     n_tokens: int
 
 
-class Gradient:
-    """Computes losses and gradients of one model, together with the other processes.
+class Step:
+    """The batches of one update, computed again in smaller batches when memory runs out.
+
+        step = Step(loss, model, pairs, batches, group=group, seed=seed)
+        while not step.done:
+            with step.attempt() as loaded:
+                for batch, weight in loaded:
+                    step.mean(loss(batch.src, batch.tgt), weight).backward()
+
+    Afterwards the gradients are in the parameters, equal in all processes, and `sums` is set.
 
     Args:
-        loss: The model and its loss, on its device.
+        loss: A `ModelLoss`, wrapped for all processes.
+        model: The model that it calls; its gradients must be empty.
+        pairs: The training pairs.
+        batches: Batches of the step, of all processes.
         group: The processes.
-        sharded: Each process keeps a part of the weights, not a copy.
+        seed: Sets the random numbers; called at the start of each attempt.
     """
 
-    def __init__(self, loss: ModelLoss, group: Group, *, sharded: bool) -> None:
-        self.model, self.group = loss.model, group
-        self.device = loss.model.output_weight.device
-        self._loss = spread(loss, loss.model, group, sharded=sharded)
+    def __init__(
+        self,
+        loss: nn.Module,
+        model: Seq2Seq,
+        pairs: Pairs,
+        batches: list[Indices],
+        *,
+        group: Group,
+        seed: Callable[[], None],
+    ) -> None:
+        self.pairs, self.batches = pairs, batches
+        self.n_tokens = int(sum(pairs.tgt.lengths_of(batch).sum() for batch in batches))
+        self.sums = Sums(0.0, 0.0, self.n_tokens)
+        self.done = False
+        self._loss, self._model, self._group, self._seed = loss, model, group, seed
+        self._n_parts = 1  # each batch is computed in this many parts
+        self._local_sums = torch.zeros(2, device=model.output_weight.device)
 
-    def loss(self, pairs: Pairs, batch: Indices) -> Loss:
-        """The loss of one batch."""
-        return loss_of(self._loss, self.model, pairs, batch)
+    @contextmanager
+    def attempt(self) -> Iterator[Iterator[tuple[Batch, int]]]:
+        """Compute the step once; `done` tells whether memory sufficed in all processes.
 
-    def accumulate(self, pairs: Pairs, step: list[Indices], *, seed: Callable[[], None]) -> Sums:
-        """Leave the gradient of a step in the parameters, where there was none.
-
-        Args:
-            pairs: The corpus.
-            step: Its batches, those of all processes.
-            seed: Sets the random numbers; called again if the step is computed again.
+        Yields:
+            Each batch of this process with its weight, for `mean`.
 
         Raises:
-            RunError: Not even one pair at a time fits into memory.
+            RunError: Memory does not even suffice for one pair at a time.
         """
-        parts = 1
-        while (sums := self._try(pairs, step, parts, seed)) is None:
-            self.model.zero_grad(set_to_none=True)
-            longest = max(_longest(pairs, batch) for batch in step)
-            if parts >= max(map(len, step)):
-                raise RunError(
-                    f"out of memory with one pair of {longest} tokens at a time: set "
-                    f"filters.max_tokens={longest // 2}, or take a smaller model"
-                )
-            parts *= 2
-            tokens = max(_longest(pairs, batch) * len(batch) for batch in step) // parts
-            _log.warning(
-                "out of memory: the step is computed again in smaller batches; "
-                "batches.batch_tokens=%d in a new run spares that",
-                max(tokens, longest),
-            )
-        return sums
-
-    def _try(
-        self, pairs: Pairs, step: list[Indices], parts: int, seed: Callable[[], None]
-    ) -> Sums | None:
-        """One computation, each batch in `parts`; None where memory ran out."""
-        n_tokens = int(sum(pairs.tgt.lengths_of(batch).sum() for batch in step))
-        sums, filler, failed = torch.zeros(2, device=self.device), step[0][:1], False
-        seed()
+        self._local_sums.zero_()
+        failed = False
+        self._seed()
         try:
-            with apart(self._loss, self.group):
-                for batch in self._work(step, parts):
-                    loss = self.loss(pairs, batch if len(batch) else filler)
-                    # Processes average their gradients, and a filler counts for nothing.
-                    weight = self.group.size if len(batch) else 0
-                    (loss.smoothed * weight / n_tokens).backward()
-                    if len(batch):
-                        sums += torch.stack(loss).detach()
+            with no_sync(self._loss, self._group):
+                yield self._load()
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error) or is_sharded(self._loss):
-                raise  # parts of a layer cannot meet again
+                raise  # the other processes wait for this one's shards
             failed = True
-        n_failed, smoothed, nll = self.group.sums(failed, *sums.tolist())
+        n_failed, smoothed, nll = self._group.sum(failed, *self._local_sums.tolist())
         if n_failed:
-            return None
-        if self.group.size > 1 and not is_sharded(self._loss):
-            with self.group.exchange():  # no more than the occasion for the gradients to meet
-                (self.loss(pairs, filler).smoothed * 0).backward()
-        return Sums(smoothed, nll, n_tokens)
+            self._model.zero_grad(set_to_none=True)
+            self._use_smaller_batches()
+            return
+        if self._group.size > 1 and not is_sharded(self._loss):
+            filler = self._filler
+            sync_gradients(self._loss, self._group, filler.src, filler.tgt)
+        self.sums, self.done = Sums(smoothed, nll, self.n_tokens), True
 
-    def _work(self, step: list[Indices], parts: int) -> list[Indices]:
-        """This process's share; each process has as many batches, some of them empty."""
-        share = self.group.share(step)
-        share += [step[0][:0]] * (-(-len(step) // self.group.size) - len(share))
-        return [part for batch in share for part in np.array_split(batch, parts)]
+    def mean(self, loss: Loss, weight: int) -> Tensor:
+        """Return a batch's share of the mean loss of the step, and count its sums.
+
+        Args:
+            loss: Sums over the target tokens of the batch.
+            weight: As yielded by `attempt`.
+        """
+        smoothed, nll = loss
+        if weight:
+            self._local_sums += torch.stack((smoothed, nll)).detach()
+        return smoothed * weight / self.n_tokens
+
+    def _load(self) -> Iterator[tuple[Batch, int]]:
+        """Load the batches of this process; all processes have equally many.
+
+        Gradients are averaged over processes, so a batch has the number of processes as its
+        weight, and one that only fills up a process has the weight 0.
+        """
+        batches = self._group.shard(self.batches)
+        n_missing = -(-len(self.batches) // self._group.size) - len(batches)
+        for batch in batches + [self.batches[0][:0]] * n_missing:
+            for part in np.array_split(batch, self._n_parts):
+                if len(part):
+                    yield load_batch(self.pairs, part, self._model), self._group.size
+                else:
+                    yield self._filler, 0
+
+    @property
+    def _filler(self) -> Batch:
+        return load_batch(self.pairs, self.batches[0][:1], self._model)
+
+    def _use_smaller_batches(self) -> None:
+        lengths = [_longest(self.pairs, batch) for batch in self.batches]
+        if self._n_parts >= max(map(len, self.batches)):
+            raise RunError(
+                f"out of memory with one pair of {max(lengths)} tokens at a time: set "
+                f"filters.max_tokens={max(lengths) // 2}, or use a smaller model"
+            )
+        self._n_parts *= 2
+        sizes = [length * len(batch) for length, batch in zip(lengths, self.batches, strict=True)]
+        _log.warning(
+            "out of memory: computing the step again in smaller batches; set "
+            "batches.batch_tokens=%d in a new run to avoid this",
+            max(max(sizes) // self._n_parts, *lengths),
+        )
 
 
 def _longest(pairs: Pairs, batch: Indices) -> int:
     return int(max(pairs.src.lengths_of(batch).max(), pairs.tgt.lengths_of(batch).max()))
 
 
-# ---- from training/balance.py: The balance of a model's experts, learnt beside the loss of its tokens.
+# ---- the balance of experts ----------------------------------------------------------------------
 
 
-def balanced(smoothed: Tensor, model: Seq2Seq, src: Tensor, tgt: Tensor) -> Tensor:
-    """The same number, whose gradient is also that of the imbalance of the last pass.
+def with_balance_loss(smoothed: Tensor, model: Seq2Seq, src: Tensor, tgt: Tensor) -> Tensor:
+    """Return the loss with the same value, plus the gradient of the experts' balance loss.
+
+    The balance loss of a token is added for each target token, so that both are sums.
 
     Args:
-        smoothed: The loss of a batch, a sum over its target tokens.
-        model: What computed it, in training.
+        smoothed: Loss of a batch, a sum over its target tokens.
+        model: The model that computed it, in training mode.
         src: Source ids (B, S), padded.
         tgt: Target ids (B, T), padded.
     """
-    real = {"source": src != model.src_pad, "target": tgt != model.tgt_pad}
-    layers = model.routing_layers().items()
-    terms = [layer.balance_loss(real[side]) for side, those in layers for layer in those]
+    is_token = {"source": src != model.src_pad, "target": tgt != model.tgt_pad}
+    terms = [
+        layer.balance_loss(is_token[side])
+        for side, layers in model.routing_layers().items()
+        for layer in layers
+    ]
     if not terms:
         return smoothed
-    beside = real["target"].sum() * torch.stack(terms).sum()
-    return _Beside.apply(smoothed, beside)  # type: ignore[no-any-return,no-untyped-call]
+    balance = is_token["target"].sum() * torch.stack(terms).sum()
+    return _AddGradient.apply(smoothed, balance)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def forget(model: Seq2Seq) -> None:
-    """Let go of the last pass, which holds all its tensors where it did not come to its end."""
+def forget_routing(model: Seq2Seq) -> None:
+    """Release the tensors that the experts keep from the last pass for the balance loss."""
     for layers in model.routing_layers().values():
         for layer in layers:
             layer.forget()
 
 
-class _Beside(torch.autograd.Function):
-    """The first of two numbers, with the gradient of their sum."""
+class _AddGradient(torch.autograd.Function):
+    """The value of the first of two numbers, with the gradient of their sum."""
 
     @staticmethod
-    def forward(ctx: Any, shown: Tensor, beside: Tensor) -> Tensor:
-        return shown.clone()
+    def forward(ctx: Any, value: Tensor, other: Tensor) -> Tensor:
+        return value.clone()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
