@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import pick_device
 from yakusu.errors import ModelError, RunError
-from yakusu.folder import read_json, verify_folder
+from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.card import documents
@@ -22,6 +21,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
+from yakusu.training.state import TrainerState, read_state
 from yakusu.translator import save_translator
 from yakusu.weights import Tensors, TensorsOnDisk, average_tensors
 
@@ -78,7 +78,7 @@ def last_checkpoints(run: Path, n: int | None = None) -> list[Path]:
     Raises:
         RunError: The run has no checkpoint, or keeps fewer than `n`.
     """
-    wanted = set(_newest(run)["milestones"])
+    wanted = set(_newest(run).milestones)
     saved = checkpoints(run / "checkpoints")
     kept = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
     if n is not None and n > len(kept):
@@ -92,7 +92,7 @@ def best_checkpoint(run: Path) -> list[Path]:
     Raises:
         RunError: The run has no checkpoint.
     """
-    step = _newest(run)["best_kept"]
+    step = _newest(run).best_kept
     return [folder for folder in checkpoints(run / "checkpoints") if step_of(folder) == step]
 
 
@@ -107,19 +107,18 @@ def averaged(run: Path, recipe: Recipe) -> Path | None:
     steps, mean = receipt.averaged_steps, _steps(last_checkpoints(run))
     alone = steps == _steps(best_checkpoint(run))
     lost = alone and receipt.rejected is not None and receipt.rejected.steps == mean
-    same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run)["step"]
+    same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run).step
     return folder if same and (steps == mean or lost) else None
 
 
-def _newest(run: Path) -> dict[str, Any]:
-    """Return state.json of the newest checkpoint of a run."""
+def _newest(run: Path) -> TrainerState:
+    """Return the training state of the newest checkpoint of a run."""
     if not (run / "recipe.toml").exists():
         raise RunError(f"{run} is not a run folder: name a folder that 'yakusu train' wrote")
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
-    state: dict[str, Any] = read_json(saved[-1] / "state.json")
-    return state
+    return read_state(saved[-1])
 
 
 def _steps(chosen: list[Path]) -> tuple[int, ...]:
@@ -161,12 +160,12 @@ class _Averager:
         self.model.load_weights(weights)
         return _Average(_steps(chosen), weights, self.dev_score(self.model))
 
-    def may_lose(self, made: _Average, state: dict[str, Any]) -> bool:
+    def may_lose(self, made: _Average, state: TrainerState) -> bool:
         """Whether the best checkpoint may score higher than an average."""
-        if made.steps == (state["best_kept"],) or state["best"] is None:
+        if made.steps == (state.best_kept,) or state.best is None:
             return False
-        known = self.recipe.training.best_by == "score" and state["best_step"] == state["best_kept"]
-        return not known or bool(state["best"] > made.score.value)
+        known = self.recipe.training.best_by == "score" and state.best_step == state.best_kept
+        return not known or state.best > made.score.value
 
     def better(self, made: _Average, alone: list[Path]) -> tuple[_Average, _Average | None]:
         """Return the better of an average and the best checkpoint, and the average if it lost."""
@@ -174,7 +173,7 @@ class _Averager:
         return (best, made) if best.score.value > made.score.value else (made, None)
 
     def save(
-        self, folder: Path, made: _Average, rejected: _Average | None, state: dict[str, Any]
+        self, folder: Path, made: _Average, rejected: _Average | None, state: TrainerState
     ) -> None:
         receipt = make_receipt(
             self.recipe,

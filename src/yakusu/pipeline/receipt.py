@@ -3,6 +3,7 @@
 The training cost is given as in Table 2, once by the paper's formula and once by counting.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
 from yakusu.training.flops import by_formula, count_flops, sustained_flops
+from yakusu.training.state import TrainerState
 
 VERSION = 1  # of receipt.json
 _COUNTED = 6  # batches
@@ -203,7 +205,7 @@ def make_receipt(
     model: Seq2Seq,
     *,
     data: Path,
-    state: dict[str, Any],
+    state: TrainerState,
     averaged: tuple[int, ...],
     scores: list[Score],
 ) -> Receipt:
@@ -213,37 +215,37 @@ def make_receipt(
         recipe: Resolved recipe.
         model: Trained model.
         data: Data folder of the run.
-        state: Contents of state.json of the last checkpoint.
+        state: Training state of the last checkpoint.
         averaged: Steps of the averaged checkpoints.
         scores: Scores on the dev set.
     """
     prepared = DataFacts.read(data)
     return Receipt(
-        versions=state["made_by"]["versions"],
+        versions=state.made_by.versions,
         languages=recipe.languages,
         recipe=recipe,
         seed=recipe.seed,
         inputs=dict(prepared.inputs),
         tokenizer={path.name: sha256(path) for path in sorted(data.glob("*.model"))},
         pairs=PairCounts(train=prepared.n_train, dev=prepared.n_dev),
-        hardware=Hardware(**state["made_by"]["hardware"], processes=state["n_processes"]),
-        steps=state["step"],
-        skipped_steps=state["skipped"],
+        hardware=Hardware(**asdict(state.made_by.hardware), processes=state.n_processes),
+        steps=state.step,
+        skipped_steps=state.skipped,
         averaged_steps=averaged,
-        target_tokens=state["target_tokens"],
-        wall_seconds=round(state["seconds"], 1),
+        target_tokens=state.target_tokens,
+        wall_seconds=round(state.seconds, 1),
         flops=_cost(model, Pairs.open(data, "train"), recipe, state),
         scores=tuple(str(score) for score in scores),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
     )
 
 
-def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) -> Flops:
-    sustained = sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
+def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> Flops:
+    sustained = sustained_flops(state.made_by.hardware.device, model.output_weight.device)
     return Flops(
-        paper=by_formula(state["seconds"], n_devices=state["n_processes"], sustained=sustained),
+        paper=by_formula(state.seconds, n_devices=state.n_processes, sustained=sustained),
         sustained=sustained,
-        counted=flops_per_token(model, pairs, recipe) * state["target_tokens"],
+        counted=flops_per_token(model, pairs, recipe) * state.target_tokens,
     )
 
 
