@@ -1,4 +1,4 @@
-"""What `import yakusu` offers, and what it does not cost."""
+"""The public names of yakusu, and what `import yakusu` does not load."""
 
 import subprocess
 import sys
@@ -9,18 +9,18 @@ import yakusu
 
 
 @pytest.mark.parametrize("name", yakusu.__all__)
-def test_every_public_name_is_there_with_a_docstring(name: str) -> None:
+def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
     thing = getattr(yakusu, name)
     assert thing.__name__.removeprefix("yakusu.") == name
     assert thing.__doc__ and thing.__doc__.strip()
 
 
-def test_the_verbs_of_the_command_line_are_public_functions_of_the_same_name() -> None:
+def test_the_verbs_of_the_command_line_are_public_names() -> None:
     from yakusu.cli import app
 
     verbs = {str(command.callback.__name__) for command in app.registered_commands}
-    road = {"prepare", "train", "average", "translate", "evaluate", "verify", "demo"}
-    assert verbs == {*road, "compress", "view"}  # rooms: `compress_translator`, `view.picture`
+    functions = {"prepare", "train", "average", "translate", "evaluate", "verify", "demo"}
+    assert verbs == {*functions, "compress", "view"}  # the latter two are packages
     assert verbs < set(yakusu.__all__)
 
 
@@ -50,7 +50,7 @@ def test_import_yakusu_loads_no_heavy_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_help_and_version_come_without_torch() -> None:
+def test_help_does_not_load_torch() -> None:
     code = (
         "import sys; sys.argv = ['yakusu', 'translate', '--help']\n"
         "from yakusu.cli import main\n"

@@ -1,4 +1,4 @@
-"""One TOML file: packaged recipes, overrides, the environment, and faults with their place."""
+"""Recipes: packaged ones, overrides, environment variables, error messages with their place."""
 
 import json
 import re
@@ -28,15 +28,15 @@ def fault(path: Path | str, *overrides: str) -> str:
     return str(error.value)
 
 
-# ---- recipes that come with yakusu
+# ---- packaged recipes
 
 
-def test_the_packaged_recipes_are_these() -> None:
+def test_the_names_of_the_packaged_recipes() -> None:
     assert recipe_names() == RECIPES
 
 
 def documented() -> set[str]:
-    """How the line of docs/recipe.md on each key begins."""
+    """The start of the line of docs/recipe.md about each key."""
     recipe = Recipe().model_dump()
     architectures = [config_of({"name": name}).model_dump() for name in models]
     lines = set()
@@ -47,16 +47,16 @@ def documented() -> set[str]:
     return lines
 
 
-# What the line on a key of all architectures says in words.
+# Defaults that differ between architectures; their line describes them in words.
 OTHERWISE = [("name", "recurrent"), ("name", "convolutional"), ("dropout", 0.3)]
 
 
-def test_the_page_on_recipes_has_every_key_with_its_default_and_no_other() -> None:
+def test_the_documentation_lists_exactly_the_keys_with_their_defaults() -> None:
     page = (Path(__file__).parent.parent / "docs" / "recipe.md").read_text()
     assert set(re.findall(r"^\| `\w+` \| `.*?` \|", page, re.MULTILINE)) == documented()
 
 
-# Table 3: what a row changes. Base and big have recipes of their own.
+# The differences between the rows of Table 3 and base; base and big are recipes too.
 TABLE_3 = {
     "A-h1": ["model.d_k = 512, not 64", "model.d_v = 512, not 64", "model.n_heads = 1, not 8"],
     "A-h4": ["model.d_k = 128, not 64", "model.d_v = 128, not 64", "model.n_heads = 4, not 8"],
@@ -92,7 +92,7 @@ def test_every_row_of_table_3_has_a_recipe() -> None:
 
 
 @pytest.mark.parametrize("row", TABLE_3)
-def test_a_row_of_table_3_differs_from_base_by_what_the_table_says(row: str) -> None:
+def test_a_row_of_table_3_differs_from_base_as_in_the_table(row: str) -> None:
     assert sorted(differences(load_recipe(f"table3/{row}"), load_recipe("base"))) == TABLE_3[row]
 
 
@@ -105,14 +105,12 @@ def test_a_row_of_table_3_differs_from_base_by_what_the_table_says(row: str) -> 
         ("tiny", (4, 128, 256, 4, 32, 32, 0.3)),
     ],
 )
-def test_packaged_recipes_have_the_sizes_of_their_names(
-    name: str, sizes: tuple[float, ...]
-) -> None:
+def test_packaged_recipes_have_the_published_sizes(name: str, sizes: tuple[float, ...]) -> None:
     m = load_recipe(name).model
     assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
 
 
-def test_parse_is_the_papers() -> None:
+def test_parse_has_the_papers_settings() -> None:
     recipe = load_recipe("parse")
     assert (recipe.model.n_layers, recipe.model.d_model) == (4, 1024)
     assert recipe.tokenizer.vocab_size == 16_000
@@ -120,7 +118,7 @@ def test_parse_is_the_papers() -> None:
     assert (search.beam, search.alpha, search.max_extra) == (21, 0.3, 300)
 
 
-def test_lstm_is_luongs_with_the_second_papers_training() -> None:
+def test_lstm_has_luongs_model_and_the_second_papers_training() -> None:
     recipe = load_recipe("lstm")
     model, training = recipe.model, recipe.training
     assert (model.name, model.n_layers, model.d_model, model.dropout) == ("recurrent", 4, 1024, 0.3)
@@ -130,7 +128,7 @@ def test_lstm_is_luongs_with_the_second_papers_training() -> None:
     assert not recipe.tokenizer.joint
 
 
-def test_base_is_the_papers() -> None:
+def test_base_has_the_papers_settings() -> None:
     recipe = load_recipe("base")
     assert recipe.tokenizer.vocab_size == 37_000 and recipe.tokenizer.joint
     training = recipe.training
@@ -140,7 +138,7 @@ def test_base_is_the_papers() -> None:
     assert recipe.batches.step_tokens == 25_000
 
 
-def test_conv_is_gehrings_but_for_the_width_of_its_last_layers() -> None:
+def test_conv_has_gehrings_settings_except_for_the_last_layers() -> None:
     recipe = load_recipe("conv")
     m = recipe.model
     assert (m.n_layers, m.d_model, m.d_conv, m.encoder_kernel, m.decoder_kernel, m.dropout) == (
@@ -154,11 +152,11 @@ def test_conv_is_gehrings_but_for_the_width_of_its_last_layers() -> None:
     assert (recipe.tokenizer.vocab_size, recipe.training.clip_norm) == (40_000, 0.1)
 
 
-def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
     assert load_recipe(recipe_file(tmp_path, "")) == Recipe()
 
 
-def test_a_file_goes_before_a_packaged_recipe_of_that_name(
+def test_a_file_takes_precedence_over_a_packaged_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tiny").write_text("seed = 77\n")
@@ -166,26 +164,27 @@ def test_a_file_goes_before_a_packaged_recipe_of_that_name(
     assert load_recipe("tiny").seed == 77
 
 
-# ---- what cannot be a recipe
+# ---- invalid recipes
 
 
-def test_unknown_recipes_are_told_with_a_remedy(tmp_path: Path) -> None:
+def test_an_unknown_recipe_is_refused_with_the_closest_name(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
     assert fault("zzz") == f"there is no recipe 'zzz': known: {', '.join(RECIPES)}"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 
 
-def test_what_is_not_toml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_invalid_toml_is_refused_with_its_line(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, "seed = 1\nrun = [\n")
-    assert fault(path) == f"{path} is not TOML: Invalid value (at end of document)"
+    assert fault(path) == f"{path} is not valid TOML: Invalid value (at end of document)"
     path = recipe_file(tmp_path, "seed = 1\nrun: x\n")
     assert fault(path) == (
-        f"{path} is not TOML: Expected '=' after a key in a key/value pair (at line 2, column 4)"
+        f"{path} is not valid TOML: Expected '=' after a key in a key/value pair (at line 2, "
+        "column 4)"
     )
 
 
-def test_a_recipe_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_a_recipe_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_bytes("# schön\n".encode("latin-1"))
     assert fault(path).startswith(f"{path}")
@@ -203,7 +202,7 @@ src = "a.en"
 """
 
 
-def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, TEXT)
     assert fault(path) == (
         f"{path}, line 6: unknown key 'training.warmup_step': did you mean 'training.warmup_steps'?"
@@ -248,7 +247,7 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path
         ),
         (
             "[model]\nd_model = 100\nn_heads = 8\n",
-            "line 1: model.d_model = 100 does not divide into model.n_heads = 8: set model.d_k and "
+            "line 1: model.d_model = 100 is not divisible by model.n_heads = 8: set model.d_k and "
             "model.d_v",
         ),
         (
@@ -257,12 +256,12 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_key(tmp_path: Path
         ),
     ],
 )
-def test_faults_are_told_with_their_line_and_remedy(text: str, told: str, tmp_path: Path) -> None:
+def test_an_invalid_value_is_refused_with_its_line(text: str, told: str, tmp_path: Path) -> None:
     path = recipe_file(tmp_path, text)
     assert fault(path) == f"{path}, {told}"
 
 
-def test_the_same_key_in_two_groups_is_told_where_it_is_wrong(tmp_path: Path) -> None:
+def test_a_key_in_two_sections_is_refused_in_the_right_line(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, '[data.train]\nsrc = "a"\n\n[data.dev]\nsrc = 4\n')
     assert fault(path) == f"{path}, line 5: data.dev.src = 4: input should be a valid string"
 
@@ -304,17 +303,22 @@ def test_overrides_take_numbers_strings_and_bare_words(override: str, value: obj
     assert found == value and type(found) is type(value)
 
 
-def test_an_override_takes_a_whole_group() -> None:
+def test_an_override_can_set_a_section() -> None:
     recipe = load_recipe("tiny", ['data.train={src = "a.en", tgt = "a.de"}'])
     assert recipe.data.train.files == (Path("a.en"), Path("a.de"))
 
 
-def test_the_last_override_wins_and_the_rest_of_the_recipe_stays() -> None:
+def test_the_last_override_wins_and_other_keys_are_unchanged() -> None:
     recipe = load_recipe("tiny", ["model.dropout=0", "model.dropout=0.2"])
     assert recipe.model == load_recipe("tiny").model.model_copy(update={"dropout": 0.2})
 
 
-def test_heads_follow_an_overridden_width() -> None:
+def test_files_are_overrides_and_an_override_wins_over_them() -> None:
+    recipe = load_recipe("tiny", ["data.train.tgt=b"], src='it\'s "a"\\.en', tgt="a", run=None)
+    assert (recipe.data.train.src, recipe.data.train.tgt, recipe.run) == ('it\'s "a"\\.en', "b", "")
+
+
+def test_head_sizes_follow_an_overridden_d_model() -> None:
     model = load_recipe("tiny", ["model.d_model=64", "model.n_heads=2"]).model
     assert (model.d_k, model.d_v) == (32, 32)
 
@@ -339,14 +343,14 @@ def test_heads_follow_an_overridden_width() -> None:
         ("model.d_model.x=5", "--set model.d_model.x=5: 'd_model' is not a group of keys"),
     ],
 )
-def test_bad_overrides_are_told_as_such(override: str, told: str) -> None:
+def test_an_invalid_override_is_refused(override: str, told: str) -> None:
     assert told in fault("tiny", override)
 
 
 @pytest.mark.parametrize(
     "override", ["trainings.max_steps=5", "training.max_steps = 0", "model.d_model=130"]
 )
-def test_a_fault_that_an_override_made_is_not_blamed_on_the_recipe(override: str) -> None:
+def test_an_error_in_an_override_names_set_and_not_the_recipe(override: str) -> None:
     assert fault("tiny", override).startswith("--set")
 
 
@@ -383,7 +387,7 @@ def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> N
     assert load_recipe(tmp_path / "saved.toml") == recipe
 
 
-def test_a_saved_recipe_spells_every_value_out(tmp_path: Path) -> None:
+def test_a_saved_recipe_holds_every_value(tmp_path: Path) -> None:
     save_recipe(Recipe(), tmp_path / "saved.toml")
     text = (tmp_path / "saved.toml").read_text()
     for line in ("d_k = 64", "label_smoothing = 0.1", "alpha = 0.6", "hold_out = 1000"):
@@ -406,19 +410,19 @@ def test_differences_name_the_keys_and_both_values() -> None:
     ]
 
 
-def test_learned_positions_must_reach_the_longest_sentence() -> None:
+def test_learned_positions_must_cover_the_longest_sentence() -> None:
     overrides = ["model.positions=learned", "model.max_positions=256"]
     with pytest.raises(RecipeError, match="max_positions = 256 is less than"):
         load_recipe("tiny", overrides)
     assert load_recipe("tiny", [*overrides, "filters.max_tokens=255"]).model.max_positions == 256
 
 
-# ---- the task ------------------------------------------------------------------------------------
+# ---- tasks and architectures
 
 
-def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
+def test_only_parsers_are_trained_on_trees() -> None:
     trees, text = ("data.train.trees=a.mrg",), ("data.train.src=a.en", "data.train.tgt=a.de")
-    assert "only a parser is trained on trees: begin with the recipe 'parse' or" in fault(
+    assert "only a parser is trained on trees: start from the recipe 'parse' or" in fault(
         "tiny", *trees
     )
     told = "a parser is trained on trees, not on text: name them as data.train.trees"
@@ -427,34 +431,34 @@ def test_trees_are_for_parsers_and_parsers_for_trees() -> None:
     assert load_recipe("parse", trees).task == "parsing"
 
 
-def test_a_parser_says_tokens_and_a_translator_text() -> None:
-    assert "begin with the recipe 'parse'" in fault("tiny", "task=parsing")
-    assert "begin with the recipe 'parse'" in fault("parse", "tokenizer.target=text")
+def test_the_target_of_the_tokenizer_must_match_the_task() -> None:
+    assert "start from the recipe 'parse'" in fault("tiny", "task=parsing")
+    assert "start from the recipe 'parse'" in fault("parse", "tokenizer.target=text")
 
 
-def test_a_weight_needs_a_corpus() -> None:
+def test_a_weight_without_an_extra_corpus_is_refused() -> None:
     assert fault("tiny", "data.extra.weight=3") == (
         "--set: extra.weight = 3.0 has no effect without files: add extra.src and extra.tgt, "
         "extra.tsv or extra.trees"
     )
 
 
-def test_a_row_of_table_3_that_is_not_there_is_told_the_nearest() -> None:
+def test_an_unknown_row_of_table_3_is_refused_with_the_closest_name() -> None:
     told = "there is no recipe 'table3/C-d255': did you mean 'table3/C-d256'?"
     assert fault("table3/C-d255") == told
     assert fault("table9/A-h1") == "table9/A-h1 does not exist: check the path of the recipe"
     assert fault("/table3/A") == "/table3/A does not exist: check the path of the recipe"
 
 
-def test_trees_stand_alone() -> None:
+def test_trees_and_text_in_one_corpus_are_refused() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
     assert "a corpus of trees has no other files: remove src, tgt and tsv, or a.mrg" in message
 
 
-def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
+def test_a_key_of_another_architecture_is_refused_with_its_name() -> None:
     assert fault("tiny", "model.name=recurrent").endswith(
-        "model.d_ff belongs to model.name = 'transformer': leave it out, or begin with a recipe of "
-        "the other, as 'base', 'lstm' or 'conv'"
+        "model.d_ff exists only with model.name = 'transformer': remove it, or start from a recipe "
+        "of the architecture that you want, such as 'base', 'lstm' or 'conv'"
     )
 
 
@@ -463,12 +467,15 @@ def test_a_key_of_another_architecture_is_told_whose_it_is() -> None:
     [
         ("neighbourhood=4", "mixing = 'restricted'"),
         ("kernel=5", "mixing = 'convolution'"),
-        ("top_k=3", "n_experts above 0"),
-        ("balance=0.5", "n_experts above 0"),
+        ("top_k=3", "n_experts is above 0"),
+        ("balance=0.5", "n_experts is above 0"),
         ("max_positions=2048", "positions = 'learned'"),
     ],
 )
-def test_a_size_of_a_layer_that_is_not_chosen_is_refused(override: str, choice: str) -> None:
+def test_a_key_without_effect_is_refused(override: str, choice: str) -> None:
     key, value = override.split("=")
-    told = f"--set: model.{key} = {value} is of use with model.{choice} alone: set that too"
+    told = (
+        f"--set: model.{key} = {value} has no effect unless model.{choice}: set that too, or "
+        f"remove model.{key}"
+    )
     assert fault("tiny", f"model.{override}") == told

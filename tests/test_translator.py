@@ -47,14 +47,7 @@ def translator(tokenizer: Tokenizer, **sizes: Any) -> Translator:
 
 def save(folder: Path, one: Translator) -> None:
     assert isinstance(one.model, Transformer)
-    save_translator(
-        folder,
-        one.model.weights(),
-        one.tokenizer,
-        model=one.model.config,
-        languages=one.languages,
-        search=one.search,
-    )
+    save_translator(folder, one.model.weights(), one.tokenizer, one.config())
 
 
 @pytest.fixture

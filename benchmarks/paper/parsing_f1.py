@@ -109,7 +109,7 @@ def run(name: str, args: argparse.Namespace) -> dict[str, Any]:
     start = time.monotonic()
     trained = yakusu.train(recipe)
     print(f"{name}: {trained.steps:,} steps, {trained.seconds / 60:.0f} minutes", flush=True)
-    scores = yakusu.evaluate_trees(trained.model, gold / "dev.mrg")
+    scores = yakusu.evaluate_parser(trained.model, gold / "dev.mrg")
     settings = recipe.model_dump(mode="json", exclude={"run", "data"})
     return scored_row(name, scores, paper) | {
         "extra_weight": args.weight if with_extra else 0.0,

@@ -1,9 +1,8 @@
-"""yakusu (訳す, "to translate") trains, serves and opens up attention-only translators.
+"""yakusu (訳す, "to translate") trains, runs and compresses attention-only translators.
 
-The verbs of the command line are functions here: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `verify`, `demo`, and `compress_translator` for `compress`, which names a room here;
-`view` is a room too, and `vectors` has verbs of its own. Each loads what it needs when it is first
-used.
+The verbs of the command line are functions: `prepare`, `train`, `average`, `translate`,
+`evaluate`, `verify`, `demo`, and `compress_translator` for the verb `compress`. `compress`,
+`vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
 from importlib import import_module
@@ -15,12 +14,17 @@ if TYPE_CHECKING:
     from yakusu.pipeline.average import average
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
-    from yakusu.pipeline.evaluate import evaluate, evaluate_trees
+    from yakusu.pipeline.evaluate import (
+        evaluate,
+        evaluate_model,
+        evaluate_parser,
+        evaluate_trees,
+    )
     from yakusu.pipeline.prepare import prepare
     from yakusu.pipeline.receipt import verify
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
-    from yakusu.recipe import Recipe, load_recipe
+    from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.translator import Translator
 
 __version__ = "0.1.0"
@@ -28,12 +32,14 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
-    **dict.fromkeys(("Recipe", "load_recipe"), "recipe"),
+    **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     "Translator": "translator",
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",
-    **dict.fromkeys(("evaluate", "evaluate_trees"), "pipeline.evaluate"),
+    **dict.fromkeys(
+        ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
+    ),
     "prepare": "pipeline.prepare",
     "train": "pipeline.train",
     "translate": "pipeline.translate",
@@ -45,6 +51,7 @@ __all__ = [
     "ModelError",
     "Recipe",
     "RecipeError",
+    "RecipeFiles",
     "RunError",
     "Translator",
     "YakusuError",
@@ -53,9 +60,12 @@ __all__ = [
     "compress_translator",
     "demo",
     "evaluate",
+    "evaluate_model",
+    "evaluate_parser",
     "evaluate_trees",
     "load_recipe",
     "prepare",
+    "save_recipe",
     "train",
     "translate",
     "vectors",

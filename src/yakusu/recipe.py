@@ -1,15 +1,17 @@
-"""One TOML file that drives prepare, train and translate: load, override, save."""
+"""Recipe: the one TOML file that determines a run; load, override, save."""
 
+import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
@@ -26,21 +28,21 @@ from yakusu.training.config import TrainingConfig
 
 
 class DataConfig(Config):
-    """Where the corpora lie. `$NAME` in a path is an environment variable."""
+    """The section [data]: corpora and languages. `$NAME` in a path is an environment variable."""
 
-    source_language: str = ""  # codes such as "en"; train.en says so by itself
-    target_language: str = ""  # it chooses BLEU's tokenizer
+    source_language: str = ""  # code such as "en"; empty: the ending of the file name, train.en
+    target_language: str = ""  # as above; chooses BLEU's tokenizer
     train: Corpus = Corpus()
-    extra: ExtraCorpus = ExtraCorpus()  # more to train on, at a weight of its own
-    dev: Corpus = Corpus()  # where it is not given, pairs of train are held out
-    hold_out: int = Field(1000, ge=1)  # how many at most; never more than a twentieth
+    extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
+    dev: Corpus = Corpus()  # empty: held out from train
+    hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
 
 
 class Recipe(Config):
-    """All that decides what a run gives."""
+    """All settings of a run."""
 
     task: Literal["translation", "parsing"] = "translation"
-    run: str = ""  # the folder of the run
+    run: str = ""  # run folder
     seed: int = Field(1, ge=0, lt=2**32)
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
@@ -51,45 +53,47 @@ class Recipe(Config):
     search: SearchConfig = SearchConfig()
 
     @model_validator(mode="after")
-    def _positions_suffice(self) -> "Recipe":
+    def _check_positions(self) -> "Recipe":
         needed = self.filters.max_tokens + 1  # eos
         if self.model.max_length < needed:
             raise ValueError(
                 f"model.max_positions = {self.model.max_length} is less than "
-                f"filters.max_tokens + 1 = {needed}: raise the one or lower the other"
+                f"filters.max_tokens + 1 = {needed}: increase model.max_positions or decrease "
+                "filters.max_tokens"
             )
         return self
 
     @model_validator(mode="after")
-    def _one_vocabulary_or_two_matrices(self) -> "Recipe":
+    def _check_tied(self) -> "Recipe":
         if self.model.tied == "three-way" and not self.tokenizer.joint:
             raise ValueError(
-                "model.tied = 'three-way' needs one vocabulary and tokenizer.joint = false makes "
-                "two: set model.tied = 'decoder'"
+                "model.tied = 'three-way' requires a joint vocabulary, but tokenizer.joint is "
+                "false: set model.tied = 'decoder'"
             )
         return self
 
     @model_validator(mode="after")
-    def _trees_are_parsed(self) -> "Recipe":
+    def _check_task(self) -> "Recipe":
         parsing, data = self.task == "parsing", self.data
         for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
             if corpus and bool(corpus.trees) != parsing:
                 raise ValueError(
                     f"a parser is trained on trees, not on text: name them as data.{key}.trees"
                     if parsing
-                    else "only a parser is trained on trees: begin with the recipe 'parse' or "
+                    else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
                 )
         if parsing != (self.tokenizer.target == "tokens"):
             raise ValueError(
-                f"task = '{self.task}' with tokenizer.target = '{self.tokenizer.target}': brackets "
-                "are tokens, sentences are text; begin with the recipe 'parse' for a parser"
+                f"task = '{self.task}' does not match tokenizer.target = "
+                f"'{self.tokenizer.target}': parsing requires 'tokens', translation 'text'; start "
+                "from the recipe 'parse' for a parser"
             )
         return self
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of source and target; where not given, what the files' names end in."""
+        """Codes of source and target language; by default the endings of the file names."""
         data = self.data
         return (
             data.source_language or language_of(data.train.src),
@@ -97,34 +101,81 @@ class Recipe(Config):
         )
 
 
-def load_recipe(name: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a recipe by path, or by name if it comes with yakusu, and apply `a.b=c` overrides.
+class RecipeFiles(TypedDict, total=False):
+    """Files and folders of a recipe, by the names of the command line's options.
+
+    Attributes:
+        run: Run folder.
+        src: Source sentences of the training set.
+        tgt: Their translations, line by line.
+        dev_src: Source sentences of the dev set.
+        dev_tgt: Their translations, line by line.
+        trees: Trees to train a parser on: a file, a folder or a pattern.
+        dev_trees: Trees of the dev set.
+    """
+
+    run: str | Path | None
+    src: str | Path | None
+    tgt: str | Path | None
+    dev_src: str | Path | None
+    dev_tgt: str | Path | None
+    trees: str | Path | None
+    dev_trees: str | Path | None
+
+
+_KEYS = {  # name in `RecipeFiles` -> key of the recipe
+    "run": "run",
+    "src": "data.train.src",
+    "tgt": "data.train.tgt",
+    "dev_src": "data.dev.src",
+    "dev_tgt": "data.dev.tgt",
+    "trees": "data.train.trees",
+    "dev_trees": "data.dev.trees",
+}
+
+
+def load_recipe(
+    name: str | Path, overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]
+) -> Recipe:
+    """Load a recipe and override some of its keys.
+
+    Args:
+        name: Path of a TOML file, or the name of a packaged recipe such as "tiny".
+        overrides: Keys to override, such as "training.max_steps=500"; the last one wins.
+        files: Files and folders: `run`, `src`, `tgt`, `dev_src`, `dev_tgt`, `trees`, `dev_trees`.
 
     Raises:
-        RecipeError: No such recipe, not TOML, an unknown key (the nearest valid one is named), or
-            a value out of range.
+        RecipeError: The recipe does not exist, is not TOML, or has an unknown key (the message
+            names the closest valid one) or an invalid value.
+
+    Example:
+        `load_recipe("tiny", ["model.dropout=0.1"], src="train.en", tgt="train.de", run="runs/1")`
     """
     path = _find(name)
     try:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RecipeError(f"{name} is not TOML: {error}") from error
+        raise RecipeError(f"{name} is not valid TOML: {error}") from error
+    overrides = [*_as_overrides(files), *overrides]
     for override in overrides:
         apply_override(values, override)
     try:
         return Recipe.model_validate(_expand(values))
     except ValidationError as error:
-        raise RecipeError(_fault(error, values, text, str(name), overrides)) from error
+        fault = error.errors()[0]
+        keys = [str(part) for part in fault["loc"] if part in _names_within(values)]
+        place = _place(keys, text, str(name), overrides)
+        raise RecipeError(f"{place}: {_problem(fault, keys, values)}") from error
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
-    """Write a recipe with every value spelled out."""
+    """Write a recipe with the values of all keys."""
     write_text(path, tomli_w.dumps(recipe.model_dump()))
 
 
 def differences(one: Recipe, other: Recipe) -> list[str]:
-    """The keys whose values differ, as "a.b = 1, not 2"."""
+    """Return the keys whose values differ, as "a.b = 1, not 2"."""
     mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
     return [
         f"{key} = {mine[key]!r}, not {theirs[key]!r}" for key in mine if mine[key] != theirs[key]
@@ -146,8 +197,21 @@ def _find(name: str | Path) -> Path:
     raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
 
 
+def _as_overrides(files: Mapping[str, Any]) -> list[str]:
+    if unknown := set(files) - set(_KEYS):
+        raise RecipeError(
+            f"unknown argument '{min(unknown)}': pass keys of the recipe as overrides, as in "
+            '["training.max_steps=500"]'
+        )
+    return [
+        f"{_KEYS[name]}={json.dumps(str(path), ensure_ascii=False)}"
+        for name, path in files.items()
+        if path is not None
+    ]
+
+
 def _expand(value: Any) -> Any:
-    """Put environment variables into strings."""
+    """Replace environment variables in strings."""
     if isinstance(value, dict):
         return {key: _expand(item) for key, item in value.items()}
     if not isinstance(value, str) or "$" not in value:
@@ -158,53 +222,66 @@ def _expand(value: Any) -> Any:
     return expanded
 
 
-def _fault(
-    error: ValidationError,
-    values: Mapping[str, Any],
-    text: str,
-    name: str,
-    overrides: Sequence[str],
-) -> str:
-    """The first thing that pydantic found wrong, as one sentence."""
-    first = error.errors()[0]
-    keys = [str(part) for part in first["loc"] if part in _names_within(values)]
+# ---- error messages
+
+
+def _place(keys: Sequence[str], text: str, name: str, overrides: Sequence[str]) -> str:
+    """Return where a key was set: by --set, or in a line of the recipe."""
     key = ".".join(keys)
-    where = name
     given = [override.partition("=")[0].strip() for override in overrides]
-    if any(name == key or name.startswith(f"{key}.") for name in given):
-        where = "--set"
-    elif line := _line_of(text, keys):
-        where = f"{name}, line {line}"
-    if first["type"] == "union_tag_invalid":
-        name = first["ctx"]["tag"]
-        return f"{where}: there is no model '{name}': {nearest(name, list(CONFIGS))}"
-    if first["type"] == "extra_forbidden":
-        owners = [name for name in CONFIGS if keys[-1] in CONFIGS[name].model_fields]
-        if keys[0] == "model" and owners:
-            named = " or ".join(f"'{name}'" for name in owners)
-            return (
-                f"{where}: {key} belongs to model.name = {named}: leave it out, or begin with a "
-                "recipe of the other, as 'base', 'lstm' or 'conv'"
-            )
-        known = [*_flat(_defaults(values).model_dump()), *Recipe.model_fields]
-        namesakes = [name for name in known if name.split(".")[-1] == keys[-1]]
-        group = [name for name in known if name.split(".")[:-1] == keys[:-1]]
-        return f"{where}: unknown key '{key}': {nearest(key, namesakes or group)}"
-    if first["type"] == "value_error":
-        return f"{where}: {first['ctx']['error']}"
-    if first["type"] == "model_type":
+    if any(other == key or other.startswith(f"{key}.") for other in given):
+        return "--set"
+    line = next(_lines_of(keys, text), None)
+    return f"{name}, line {line}" if line else name
+
+
+def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
+    """Yield the numbers of the lines that set a key, a group around it, or begin its section."""
+    section: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[([\w.]+)\]", line):
+            section = header[1].split(".")
+            if section == list(keys):
+                yield number
+        elif assigned := re.match(r"\s*([\w.]+)\s*=", line):
+            path = [*section, *assigned[1].split(".")]
+            if path == list(keys[: len(path)]):
+                yield number
+
+
+def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, and the fix."""
+    key = ".".join(keys)
+    match fault["type"]:
+        case "union_tag_invalid":
+            name = fault["ctx"]["tag"]
+            return f"there is no model '{name}': {nearest(name, list(CONFIGS))}"
+        case "extra_forbidden":
+            return _unknown_key(keys, values)
+        case "value_error":
+            return str(fault["ctx"]["error"])
+        case "model_type":
+            return f"{key} = {fault['input']!r} is a group of keys: write {key}.KEY = VALUE"
+    message = fault["msg"][0].lower() + fault["msg"][1:].replace("tuple", "list")
+    return f"{key} = {fault['input']!r}: {message}"
+
+
+def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
+    key = ".".join(keys)
+    owners = [name for name in CONFIGS if keys[-1] in CONFIGS[name].model_fields]
+    if keys[0] == "model" and owners:
+        named = " or ".join(f"'{name}'" for name in owners)
         return (
-            f"{where}: {key} = {first['input']!r}: it is a group of keys, as in {key}.KEY = VALUE"
+            f"{key} exists only with model.name = {named}: remove it, or start from a recipe "
+            "of the architecture that you want, such as 'base', 'lstm' or 'conv'"
         )
-    advice = first["msg"][0].lower() + first["msg"][1:].replace("tuple", "list")
-    return f"{where}: {key} = {first['input']!r}: {advice}"
-
-
-def _defaults(values: Mapping[str, Any]) -> Recipe:
-    """A recipe with every key that one of this architecture can have."""
     model = values.get("model", {})
     name = model.get("name", DEFAULT) if isinstance(model, Mapping) else DEFAULT
-    return Recipe(model=config_of({"name": name}))
+    defaults = Recipe(model=config_of({"name": name}))
+    known = [*_flat(defaults.model_dump()), *Recipe.model_fields]
+    same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
+    same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
+    return f"unknown key '{key}': {nearest(key, same_name or same_group)}"
 
 
 def _names_within(values: Mapping[str, Any]) -> set[str]:
@@ -213,21 +290,6 @@ def _names_within(values: Mapping[str, Any]) -> set[str]:
         if isinstance(value, Mapping):
             names |= _names_within(value)
     return names
-
-
-def _line_of(text: str, keys: Sequence[str]) -> int:
-    """The line of a recipe where a key is set; 0 where it cannot be told."""
-    group: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[([\w.]+)\]", line):
-            group = header[1].split(".")
-        elif (key := re.match(r"\s*([\w.]+)\s*=", line)) and [*group, *key[1].split(".")] == [
-            *keys[: len(group) + len(key[1].split("."))]
-        ]:
-            return number
-        if header and group == list(keys):
-            return number
-    return 0
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

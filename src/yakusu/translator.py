@@ -14,31 +14,46 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from yakusu.config import Config
 from yakusu.data.batches import pad
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
-from yakusu.folder import json_text, read_json, save_folder, verify_folder, write_json
+from yakusu.folder import save_folder, verify_folder, write_json
 from yakusu.model.architectures import build
 from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan, TablePlan
-from yakusu.model.config import ModelConfig, config_of
+from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan
+from yakusu.model.config import AnyConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.search import Hypothesis, SearchConfig, beam_search
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
-_plans: TypeAdapter[list[CodedTablePlan | IntegerTablePlan]] = TypeAdapter(
-    list[CodedTablePlan | IntegerTablePlan]
-)
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
+
+
+AnyTablePlan = CodedTablePlan | IntegerTablePlan
+
+
+class TranslatorConfig(Config):
+    """config.json of a model folder."""
+
+    task: Literal["translation", "parsing"] = "translation"  # absent in older folders
+    source_language: str  # "" if unknown
+    target_language: str
+    src_vocab_size: int
+    tgt_vocab_size: int
+    model: AnyConfig
+    compressed: list[AnyTablePlan] = []  # noqa: RUF012  (pydantic copies it)
+    search: SearchConfig
 
 
 @dataclass(frozen=True)
@@ -100,21 +115,43 @@ class Translator:
             ModelError: A folder is incomplete or corrupt, or has a different vocabulary.
         """
         place = pick_device(str(device))
-        first, *others = (_Opened.of(Path(each)) for each in (folder, *ensemble))
-        for other in others:
-            if other.tokenizer != first.tokenizer:
+        config, first, tokenizer = _open(Path(folder))
+        members = [first]
+        for other in ensemble:
+            _, model, other_tokenizer = _open(Path(other))
+            if other_tokenizer != tokenizer:
                 raise ModelError(
-                    f"the vocabulary of {other.folder} differs from that of {folder}: train the "
-                    "models of an ensemble on the same text with the same tokenizer settings"
+                    f"the vocabulary of {other} differs from that of {folder}: train the models of "
+                    "an ensemble on the same text with the same tokenizer settings"
                 )
-        model = Ensemble([first.model, *(o.model for o in others)]) if others else first.model
+            members.append(model)
         return cls(
-            model,
-            first.tokenizer,
-            languages=first.languages,
-            search=first.search,
-            task=first.task,
+            Ensemble(members) if ensemble else first,
+            tokenizer,
+            languages=(config.source_language, config.target_language),
+            search=config.search,
+            task=config.task,
             device=place,
+        )
+
+    def config(self, *, compressed: Sequence[AnyTablePlan] = ()) -> TranslatorConfig:
+        """The config.json of a translator with a single model.
+
+        Args:
+            compressed: The compressed tables of the model.
+        """
+        assert isinstance(self.model, Seq2Seq), "an ensemble is not saved"
+        return TranslatorConfig.model_validate(
+            {
+                "task": self.task_name,
+                "source_language": self.languages[0],
+                "target_language": self.languages[1],
+                "src_vocab_size": self.model.src_vocab_size,
+                "tgt_vocab_size": self.model.tgt_vocab_size,
+                "model": self.model.config,
+                "compressed": list(compressed),
+                "search": self.search,
+            }
         )
 
     def translate(self, sentences: Iterable[str]) -> list[str]:
@@ -209,54 +246,36 @@ class Translator:
         ]
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """The contents of a model folder."""
-
-    folder: Path
-    model: Seq2Seq
-    tokenizer: Tokenizer
-    languages: tuple[str, str]
-    search: SearchConfig
-    task: str
-
-    @classmethod
-    def of(cls, folder: Path) -> "_Opened":
-        if (folder / "model" / "manifest.json").exists():
-            raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
-        verify_folder(folder)
-        try:
-            config = read_json(folder / "config.json")
-            model = build(
-                config_of(config["model"]),
-                src_vocab_size=config["src_vocab_size"],
-                tgt_vocab_size=config["tgt_vocab_size"],
-            )
-            search = SearchConfig(**config["search"])
-            task = config.get("task", "translation")  # absent in older folders
-            languages = (config["source_language"], config["target_language"])
-            for plan in _plans.validate_json(json_text(config.get("compressed", []))):
-                plan.put(model, plan.empty(model))
-            weights = load_tensors(folder / "model.safetensors")
-            model.load_weights(from_streams(from_int8(weights)))
-        except ValidationError as error:
-            message = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise ModelError(f"{folder} is inconsistent: {message}") from error
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise ModelError(f"{folder} is inconsistent: {error}") from error
-        return cls(folder, model, Tokenizer.load(folder), languages, search, task)
+def _open(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
+    """Verify and read a model folder."""
+    if (folder / "model" / "manifest.json").exists():
+        raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
+    verify_folder(folder)
+    try:
+        text = (folder / "config.json").read_text(encoding="utf-8")
+        config = TranslatorConfig.model_validate_json(text)
+        sizes = {"src_vocab_size": config.src_vocab_size, "tgt_vocab_size": config.tgt_vocab_size}
+        model = build(config.model, **sizes)
+        for plan in config.compressed:
+            plan.put(model, plan.empty(model))
+        weights = load_tensors(folder / "model.safetensors")
+        model.load_weights(from_streams(from_int8(weights)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise ModelError(f"{folder}/config.json is invalid: {key}: {message}") from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(f"{folder} is inconsistent: {error}") from error
+    return config, model, Tokenizer.load(folder)
 
 
 def save_translator(
     folder: Path,
     weights: Tensors,
     tokenizer: Tokenizer,
+    config: TranslatorConfig,
     *,
-    model: ModelConfig,
-    languages: tuple[str, str],
-    search: SearchConfig,
-    task: str = "translation",
-    compressed: Sequence[TablePlan] = (),
     documents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write a model folder atomically.
@@ -265,26 +284,12 @@ def save_translator(
         folder: Path of the new folder.
         weights: The weights of the model; matrices may be int8 rows.
         tokenizer: The tokenizer that the model was trained with.
-        model: The sizes of the model.
-        languages: Codes of the source and target languages.
-        search: Search settings.
-        task: The task of the model.
-        compressed: Its compressed tables.
+        config: Task, sizes, languages and search settings.
         documents: Further text files, by name.
     """
-    config = {
-        "task": task,
-        "source_language": languages[0],
-        "target_language": languages[1],
-        "src_vocab_size": tokenizer.src_vocab_size,
-        "tgt_vocab_size": tokenizer.tgt_vocab_size,
-        "model": model.model_dump(),
-        "compressed": [codes.model_dump() for codes in compressed],
-        "search": search.model_dump(),
-    }
 
     def fill(temporary: Path) -> None:
-        write_json(temporary / "config.json", config)
+        write_json(temporary / "config.json", config.model_dump())
         save_tensors(temporary / "model.safetensors", weights)
         tokenizer.save(temporary)
         for name, text in documents.items():

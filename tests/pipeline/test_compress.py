@@ -17,16 +17,20 @@ import yakusu
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
-from yakusu.folder import json_text, read_json
+from yakusu.folder import read_json
 from yakusu.metrics import Score
 from yakusu.model.coded_tables import CodedTable, IntegerTable
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
+from yakusu.pipeline.card import documents
+from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
 from yakusu.search import SearchConfig
 from yakusu.translator import Translator, save_translator
+
+FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for words in itertools.permutations(WORDS[:5], 3)]
@@ -48,17 +52,14 @@ def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) 
     model = Transformer(
         config, src_vocab_size=tokenizer.src_vocab_size, tgt_vocab_size=tokenizer.tgt_vocab_size
     )
+    search = SearchConfig(max_extra=5)
+    translator = Translator(model, tokenizer, languages=("en", "xx"), search=search)
     save_translator(
         tmp_path / "model",
         model.weights(),
         tokenizer,
-        model=config,
-        languages=("en", "xx"),
-        search=SearchConfig(max_extra=5),
-        documents={
-            "receipt.json": json_text({"seed": 1}),
-            "README.md": "# A translator\n\n## How to use it\n\nSo.\n",
-        },
+        translator.config(),
+        documents=documents(read_receipt(FILES / "transformer")),
     )
     return tmp_path / "model"
 
@@ -236,7 +237,7 @@ def test_bleu_equals_evaluate_in_the_language_of_the_file(saved: Path, tmp_path:
     references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
     config = CompressConfig(k=4, exact=0)
     _, made = compressed(saved, config, src=SENTENCES[:5], references=references)
-    expected = yakusu.evaluate(saved, references, src=SENTENCES[:5])[0]
+    expected = yakusu.evaluate_model(saved, SENTENCES[:5], references)[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
 

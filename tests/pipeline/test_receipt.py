@@ -1,5 +1,6 @@
-"""FLOPs in a receipt, compared with counting every batch."""
+"""Receipts: the counted operations, the file, the model card."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,14 +9,18 @@ import pytest
 
 from yakusu.data.batches import collate, epoch_steps
 from yakusu.data.pairs import Pairs
+from yakusu.errors import ModelError
 from yakusu.model.base import Seq2Seq
-from yakusu.pipeline.receipt import flops_per_token
+from yakusu.pipeline.card import documents
+from yakusu.pipeline.receipt import flops_per_token, read_receipt, verify
 from yakusu.recipe import load_recipe
 from yakusu.training.flops import count_flops
 
+FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
+
 
 @pytest.mark.parametrize("name", ["transformer", "convolutional"])
-def test_flops_per_token_are_those_counted_over_a_whole_epoch(
+def test_operations_per_token_match_a_count_over_the_whole_epoch(
     name: str,
     tiny: Callable[..., Seq2Seq],
     write_pairs: Callable[..., Pairs],
@@ -31,3 +36,68 @@ def test_flops_per_token_are_those_counted_over_a_whole_epoch(
     batches = (collate(pairs, batch, **pads) for step in epoch for batch in step)
     true = count_flops(model, batches) / int(pairs.tgt.lengths.sum())
     assert flops_per_token(model, pairs, recipe) == pytest.approx(true, rel=0.02)
+
+
+# ---- files
+
+
+@pytest.mark.parametrize(
+    "name", ["transformer", "variant", "recurrent", "convolutional", "parser", "codes", "integers"]
+)
+def test_a_receipt_of_version_0_1_keeps_every_fact(name: str) -> None:
+    text = (FILES / name / "receipt.json").read_text()
+    written = json.loads(documents(read_receipt(FILES / name))["receipt.json"])
+    assert written.pop("version") == 1
+    assert written == json.loads(text)
+
+
+def test_a_receipt_is_printed_with_all_its_facts() -> None:
+    lines = "\n".join(verify(FILES / "codes"))
+    for fact in (
+        "input train.src: 1cb9bf417756ee726e0344e70e977bf4b0ae38836cc4f9d6887046d881017db7",
+        "trained with yakusu 0.1.0, torch 2.13.0+cpu, on Intel(R) Xeon(R) Processor",
+        "150 steps, 45,826 target tokens, 0.0 minutes; 2.36e+09 FLOPs counted, 1.32e+11 by",
+        "weights: mean of the checkpoints of steps 100, 150",
+        "BLEU = 11.75 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0)",
+        "compressed from 875c542c174b1f8c58e692d511a15cb9ff51ab37463abc0fa7826370601c3c74",
+        "src_table = tgt_table = output_table: 159 x 16 numbers as 8 codes of 4 (16 bits per "
+        "vector), 8 vectors unchanged: 7.0 times smaller, 27.09% of the variance lost",
+    ):
+        assert fact in lines
+    integers = "\n".join(verify(FILES / "integers"))
+    assert "159 x 16 numbers as 16 integers (36 bits per vector)" in integers
+    assert "all other matrices: 8 bits per number" in integers
+
+
+def test_facts_of_a_later_version_are_kept(tmp_path: Path) -> None:
+    facts = json.loads((FILES / "codes" / "receipt.json").read_text())
+    facts["compressed"]["later"] = {"a": 1}
+    (tmp_path / "receipt.json").write_text(json.dumps(facts | {"later": [2]}))
+    written = json.loads(documents(read_receipt(tmp_path))["receipt.json"])
+    assert written["later"] == [2] and written["compressed"]["later"] == {"a": 1}
+
+
+def test_a_receipt_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "receipt.json"
+    with pytest.raises(ModelError, match=r"receipt\.json does not exist"):
+        read_receipt(tmp_path)
+    path.write_text('{"seed": 1}')
+    with pytest.raises(ModelError, match=r"is not a complete receipt: versions: Field required"):
+        read_receipt(tmp_path)
+    facts = json.loads((FILES / "codes" / "receipt.json").read_text())
+    path.write_text(json.dumps(facts | {"version": 2}))
+    with pytest.raises(ModelError, match=r"has version 2, this yakusu reads version 1: update"):
+        read_receipt(tmp_path)
+
+
+def test_the_card_says_how_to_install_from_the_repository() -> None:
+    card = documents(read_receipt(FILES / "codes"))["README.md"]
+    assert "pip install yakusu" not in card
+    assert "in a clone of its source repository with `pip install .`" in card
+
+
+def test_the_card_of_a_compressed_model_says_how_it_was_compressed() -> None:
+    card = documents(read_receipt(FILES / "codes"))["README.md"]
+    assert "## Compressed\n\nThe facts above describe the original model.\n" in card
+    assert "- src_table = tgt_table = output_table: 159 x 16 numbers as 8 codes of 4" in card
+    assert "## Compressed" not in documents(read_receipt(FILES / "parser"))["README.md"]

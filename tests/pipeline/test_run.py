@@ -1,4 +1,4 @@
-"""A run folder belongs to one recipe, as far as that has had an effect."""
+"""A run folder belongs to one recipe; a key may change until it has had an effect."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from yakusu.recipe import Recipe, load_recipe
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Path:
-    """A run of which the data were prepared."""
+def prepared(tmp_path: Path) -> Path:
+    """A run with prepared data."""
     (tmp_path / "a").write_text("x\n")
     run = tmp_path / "run"
     with opened(recipe(run, "training.device=cuda")):
@@ -25,22 +25,20 @@ def recipe(run: Path, *overrides: str) -> Recipe:
     return load_recipe("tiny", [*files, *overrides])
 
 
-def test_how_to_train_may_change_until_the_first_checkpoint(begun: Path) -> None:
-    with opened(recipe(begun, "training.device=cpu")):
+def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> None:
+    with opened(recipe(prepared, "training.device=cpu")):
         pass
-    (begun / "checkpoints").mkdir()
+    (prepared / "checkpoints").mkdir()
     with (
-        pytest.raises(
-            RunError, match=r"another run, of which training\.device = 'cpu', not 'cuda'"
-        ),
-        opened(recipe(begun, "training.device=cuda")),
+        pytest.raises(RunError, match=r"another recipe \(training\.device = 'cpu', not 'cuda'\)"),
+        opened(recipe(prepared, "training.device=cuda")),
     ):
         pass
 
 
-def test_what_was_prepared_may_not_change(begun: Path) -> None:
+def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
     with (
-        pytest.raises(RunError, match=r"another run, of which tokenizer\.vocab_size"),
-        opened(recipe(begun, "training.device=cuda", "tokenizer.vocab_size=99")),
+        pytest.raises(RunError, match=r"another recipe \(tokenizer\.vocab_size"),
+        opened(recipe(prepared, "training.device=cuda", "tokenizer.vocab_size=99")),
     ):
         pass

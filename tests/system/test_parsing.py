@@ -151,7 +151,7 @@ def test_a_parser_learns_a_small_grammar_and_scores_the_same_when_loaded(tmp_pat
     )
     trained = yakusu.train(recipe)
     assert "evalb" in trained.dev_score
-    scores = yakusu.evaluate(trained.model, tmp_path / "dev.mrg")
+    scores = yakusu.evaluate_parser(trained.model, tmp_path / "dev.mrg")
     assert [score.name for score in scores] == ["F1", "precision", "recall", "exact match"]
     assert str(scores[0]) == trained.dev_score
     assert scores[0].value > 80  # 86 or more than 90: rounding depends on the threads
@@ -164,7 +164,7 @@ def test_a_parser_learns_a_small_grammar_and_scores_the_same_when_loaded(tmp_pat
     made = tmp_path / "made.txt"
     sentences = [" ".join(words_of(tree)) for tree in read_trees([tmp_path / "dev.mrg"])]
     made.write_text("".join(f"{tree}\n" for tree in parser.translate(sentences)))
-    assert yakusu.evaluate(made, tmp_path / "dev.mrg") == scores
+    assert yakusu.evaluate_trees(made, tmp_path / "dev.mrg") == scores
 
 
 @pytest.fixture(scope="module")
@@ -288,43 +288,27 @@ def test_the_source_of_a_tree_file_is_the_words_of_its_trees(tmp_path: Path) -> 
 def test_a_file_without_trees_is_not_scored(tmp_path: Path) -> None:
     (tmp_path / "empty.mrg").touch()
     with pytest.raises(DataError, match=r"empty\.mrg holds no tree"):
-        yakusu.evaluate(tmp_path / "empty.mrg", tmp_path / "empty.mrg")
+        yakusu.evaluate_trees(tmp_path / "empty.mrg", tmp_path / "empty.mrg")
 
 
 def test_trees_are_not_compared_with_translations(tmp_path: Path, untrained: Translator) -> None:
     trees = tmp_path / "a.mrg"
     trees.write_text(TREES[0])
-    with pytest.raises(DataError, match="trees are compared with trees"):
-        yakusu.evaluate(["a line"], trees)
-    with pytest.raises(DataError, match="scored one way: leave out options"):
-        yakusu.evaluate(trees, trees, lowercase=True)
     with pytest.raises(DataError, match="does not exist"):
-        yakusu.evaluate(tmp_path / "none.txt", trees)
+        yakusu.evaluate_trees(tmp_path / "none.txt", trees)
     model = untrained.model
     assert isinstance(model, Seq2Seq)
-    save_translator(
-        tmp_path / "translator",
-        model.weights(),
-        untrained.tokenizer,
-        model=model.config,
-        languages=("", ""),
-        search=untrained.search,
-    )
+    translator = untrained.config().model_copy(update={"task": "translation"})
+    save_translator(tmp_path / "translator", model.weights(), untrained.tokenizer, translator)
     with pytest.raises(ModelError, match="name a parser"):
-        yakusu.evaluate(tmp_path / "translator", trees)
+        yakusu.evaluate_parser(tmp_path / "translator", trees)
 
 
 def saved_parser(folder: Path, parser: Translator) -> Path:
     assert isinstance(parser.model, Seq2Seq)
-    save_translator(
-        folder,
-        parser.model.weights(),
-        parser.tokenizer,
-        model=parser.model.config,
-        languages=("", ""),
-        search=SearchConfig(beam=1, max_extra=20),
-        task="parsing",
-    )
+    search = SearchConfig(beam=1, max_extra=20)
+    config = parser.config().model_copy(update={"task": "parsing", "search": search})
+    save_translator(folder, parser.model.weights(), parser.tokenizer, config)
     return folder
 
 
@@ -336,14 +320,15 @@ def test_reference_trees_are_detected_by_suffix_folder_or_first_characters(
     folder.mkdir()
     for path in (named, folder / "B.MRG", unnamed):
         path.write_text("\n" + TREES[0].replace("((S ", "(\n (S\n  ") + "\n")
-    expected = yakusu.evaluate(parser, named)
+    expected = yakusu.evaluate_parser(parser, named)
     assert [score.name for score in expected] == ["F1", "precision", "recall", "exact match"]
-    assert yakusu.evaluate(parser, folder) == yakusu.evaluate(parser, unnamed) == expected
+    for truth in (folder, unnamed):
+        assert yakusu.evaluate_parser(parser, truth) == expected
     for system in (named, folder, unnamed):
-        assert [score.value for score in yakusu.evaluate(system, folder)] == [100.0] * 4
+        assert [score.value for score in yakusu.evaluate_trees(system, folder)] == [100.0] * 4
     for truth in (named, folder, unnamed):
         with pytest.raises(ModelError, match="is a run folder: use its model, "):
-            yakusu.evaluate(tmp_path / "run", truth)
+            yakusu.evaluate_parser(tmp_path / "run", truth)
 
 
 @pytest.mark.parametrize(
@@ -356,9 +341,8 @@ def test_a_parser_is_not_scored_as_a_translator(
     parser = saved_parser(tmp_path / "model", untrained)
     text = tmp_path / "dev.txt"
     text.write_text(f"{first}\n")
-    for src in (None, text):
-        with pytest.raises(ModelError, match="is a parser: name true trees"):
-            yakusu.evaluate(parser, text, src=src)
+    with pytest.raises(ModelError, match="is a parser: name trees"):
+        yakusu.evaluate_model(parser, text, text)
     scores = yakusu.evaluate(text, text, target_language="en")
     assert [score.name for score in scores] == ["BLEU", "chrF2", "TER"]
 

@@ -1,4 +1,4 @@
-"""The command line: the only part that prints."""
+"""The command line, the only part of yakusu that prints."""
 
 from yakusu.cli.app import app, main
 

@@ -8,7 +8,7 @@ import typer
 from rich.filesize import decimal
 
 import yakusu
-from yakusu.cli.console import Shown
+from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Model
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def compress(
         src=Path(src) if src is not None else None,
         references=Path(ref) if ref is not None else None,
         lowercase=lowercase,
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_result(model, made)
 

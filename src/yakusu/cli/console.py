@@ -1,10 +1,10 @@
-"""What the command line shows: bars and remarks on standard error, on a terminal or in a pipe."""
+"""Progress bars and messages of the command line, on standard error."""
 
 import logging
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -26,14 +26,14 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def command() -> str:
-    """What the user types to reach this program."""
+    """Return the command that starts this program, to show in messages."""
     if shutil.which("yakusu"):
         return "yakusu"
     return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
 
 
-class Remarks(logging.Handler):
-    """What the library logs, a line each, past the bars."""
+class LogHandler(logging.Handler):
+    """Prints log records above the progress bars, one line each."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
@@ -41,7 +41,7 @@ class Remarks(logging.Handler):
 
 
 class _Rate(ProgressColumn):
-    """Units a second."""
+    """Column with the units per second."""
 
     def render(self, task: RichTask) -> Text:
         return Text(f"{_short(task.speed or 0)} {task.fields['unit']}/s")
@@ -59,8 +59,12 @@ class _Bar:
         self._bars.update(self._task, advance=n, note=note, total=total)
 
 
-class Shown:
-    """Bars on a terminal, plain lines in a pipe; always on stderr."""
+class ConsoleProgress:
+    """Progress reporter: bars on a terminal, only messages in a pipe; always on stderr.
+
+    Args:
+        bars: Whether to show bars; False if standard output goes to the same terminal.
+    """
 
     def __init__(self, *, bars: bool = True) -> None:
         columns = (
@@ -76,18 +80,17 @@ class Shown:
             console=err,
             transient=True,
             disable=not (bars and err.is_terminal),
-            redirect_stdout=False,  # what goes to stdout stays there
+            redirect_stdout=False,  # output printed to stdout stays there
             redirect_stderr=False,
         )
 
     def say(self, text: str) -> None:
+        """Display one line of text."""
         err.print(escape(text))
 
-    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Tracker]:
-        return self._track(what, unit, total)
-
     @contextmanager
-    def _track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
+    def track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
+        """Show a bar for a job of `total` units (None: unknown)."""
         if first := not self._bars.tasks:
             self._bars.start()
         task = self._bars.add_task(what, total=total, unit=unit, note="")
@@ -100,5 +103,5 @@ class Shown:
 
 
 def escape(text: str) -> str:
-    """Text as it is, for Rich."""
+    """Return text that Rich prints unchanged."""
     return text.replace("[", r"\[")

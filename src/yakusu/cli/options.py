@@ -1,8 +1,11 @@
-"""Arguments and options that several verbs have."""
+"""Arguments and options shared by several verbs."""
 
 from typing import Annotated
 
 import typer
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU where there is one.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder.")]
+Device = Annotated[
+    str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one, otherwise the CPU.")
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]

@@ -10,7 +10,7 @@ from rich.table import Table
 
 import yakusu
 from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
-from yakusu.cli.console import Shown, escape
+from yakusu.cli.console import ConsoleProgress, escape
 
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report, SystemScores
@@ -66,7 +66,7 @@ def compress(
         config=resolved(config, settings, options),
         words=words,
         weights=weights,
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_report(out, report)
 
@@ -133,7 +133,7 @@ def evaluate(
         original=original,
         words=words,
         candidates=candidates or None,
-        progress=Shown(),
+        progress=ConsoleProgress(),
     )
     _print_scores(systems)
     if original is not None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import yakusu
-from yakusu.cli.console import Shown
+from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Device, Model
 from yakusu.data.corpus import Corpus, holds_trees, read_pairs
 from yakusu.errors import DataError
@@ -170,7 +170,7 @@ def _print_statistics(
     translator: "Translator", src: str, tgt: str | None, json_: Path | None
 ) -> None:
     pairs = read_pairs(_corpus(translator, src, tgt))
-    statistics = yakusu.view.head_statistics(translator, pairs, progress=Shown())
+    statistics = yakusu.view.head_statistics(translator, pairs, progress=ConsoleProgress())
     table = Table("role", "layer", "head", *_STATISTICS, box=None, padding=(0, 1, 0, 0))
     for head in statistics.heads:
         table.add_row(head.role, str(head.layer), str(head.head), *_cells(head))

@@ -1,129 +1,212 @@
-"""A run's checkpoints become a translator: the mean of their weights, section 6.1."""
+"""Averages the last checkpoints of a run into a translator, section 6.1."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import pick_device
 from yakusu.errors import ModelError, RunError
-from yakusu.folder import json_text, read_json, verify_folder
+from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
+from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import DevScore
-from yakusu.pipeline.receipt import card, receipt
+from yakusu.pipeline.receipt import (
+    RejectedAverage,
+    make_receipt,
+    named_average,
+    read_receipt,
+)
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
-from yakusu.translator import save_translator
-from yakusu.weights import TensorsOnDisk, average_tensors
+from yakusu.training.state import TrainerState, read_state
+from yakusu.translator import TranslatorConfig, save_translator
+from yakusu.weights import Tensors, TensorsOnDisk, average_tensors
 
 
 def average(
     run: str | Path,
     *,
     out: str | Path | None = None,
-    last: int = 0,
+    last: int | None = None,
     best: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Average the last checkpoints of a run into a model folder, section 6.1.
 
+    Without `last` and `best`, the best single checkpoint is used instead if it scores higher on
+    the dev set than the average.
+
     Args:
-        run: The run folder.
-        out: Where the model goes, a new folder; RUN/model where it is not given.
-        last: How many checkpoints; 0 for the recipe's `training.keep_last`.
-        best: Take the best checkpoint alone.
-        progress: Watches.
+        run: Run folder.
+        out: New model folder to write (default: RUN/model).
+        last: Number of checkpoints to average (default: `training.keep_last` of the recipe).
+        best: Use the best checkpoint only.
+        progress: Progress reporter.
+
+    Returns:
+        The model folder.
 
     Raises:
-        RunError: The folder is no run, or has no checkpoint.
-        ModelError: A checkpoint is corrupt.
+        RunError: The folder is not a run or has no checkpoint, or `out` exists.
+        ModelError: A checkpoint is corrupted.
     """
-    progress, chosen = progress or Silent(), _choose(Path(run), last, best)
-    folder = Path(out) if out else Path(run) / "model"
-    if out and folder.exists():
-        _make_way(folder)
-    for checkpoint in chosen:
-        verify_folder(checkpoint)
-    score = _write_model(folder, chosen, Path(run), progress)
-    steps = ", ".join(f"{step_of(checkpoint):,}" for checkpoint in chosen)
-    those = "checkpoints of steps" if len(chosen) > 1 else "checkpoint of step"
-    progress.say(f"averaged the {those} {steps} into {folder}: dev {score}")
-    state = read_json(chosen[-1] / "state.json")
-    if not best and state["best"] is not None and state["best"] > score.value:
-        progress.say(
-            f"step {state['best_step']:,} alone had {state['best']:.2f}: yakusu average {run} "
-            "--best --out FOLDER makes a translator of it"
+    run, progress = Path(run), progress or Silent()
+    if best and last is not None:
+        raise RunError("best and last exclude each other: give one of them")
+    newest = _newest(run)
+    chosen = best_checkpoint(run) if best else last_checkpoints(run, last)
+    if not chosen:
+        raise RunError(
+            f"{run} has no best checkpoint yet: the first validation of 'yakusu train' writes one"
         )
+    folder = run / "model" if out is None else _new_folder(Path(out))
+    averager = _Averager(run, progress)
+    made, rejected = averager.average(chosen), None
+    if last is None and not best and averager.may_lose(made, newest):
+        made, rejected = averager.better(made, best_checkpoint(run))
+    averager.save(folder, made, rejected, newest)
+    _report(folder, made, rejected, progress)
     return folder
 
 
-def _choose(run: Path, last: int = 0, best: bool = False) -> list[Path]:
-    """The checkpoints to average, oldest first."""
-    if not (run / "recipe.toml").exists():
-        raise RunError(f"{run} is not a run folder: name the folder that 'yakusu train' wrote")
+def last_checkpoints(run: Path, n: int | None = None) -> list[Path]:
+    """Return the checkpoints to average, oldest first.
+
+    Raises:
+        RunError: The run has no checkpoint, or keeps fewer than `n`.
+    """
+    wanted = set(_newest(run).milestones)
     saved = checkpoints(run / "checkpoints")
-    if not saved:
-        raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
-    if best and last:
-        raise RunError("--best and --last exclude each other: the best checkpoint is one")
-    state = read_json(saved[-1] / "state.json")
-    wanted = {state["best_kept"]} if best else set(state["milestones"])
-    chosen = [folder for folder in saved if step_of(folder) in wanted]
-    if best and not chosen:
-        raise RunError(f"{run} has no best checkpoint yet: one is made by each new best validation")
-    chosen = chosen or saved[-1:]
-    if last > len(chosen):
-        raise RunError(
-            f"{run} keeps {len(chosen)} checkpoints to average, not {last}: ask for fewer"
-        )
-    return chosen[-(last or load_recipe(run / "recipe.toml").training.keep_last) :]
+    kept = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
+    if n is not None and n > len(kept):
+        raise RunError(f"{run} keeps {len(kept)} checkpoints to average, not {n}: ask for fewer")
+    return kept[-(n or load_recipe(run / "recipe.toml").training.keep_last) :]
+
+
+def best_checkpoint(run: Path) -> list[Path]:
+    """Return the best checkpoint of a run alone in a list, or an empty list.
+
+    Raises:
+        RunError: The run has no checkpoint.
+    """
+    step = _newest(run).best_kept
+    return [folder for folder in checkpoints(run / "checkpoints") if step_of(folder) == step]
 
 
 def averaged(run: Path, recipe: Recipe) -> Path | None:
-    """The model of a run, if it is there, whole, and what averaging would make again."""
+    """Return the model folder of a run if it is intact and averaging would write it again."""
     folder = run / "model"
     try:
         verify_folder(folder)
-        facts = read_json(folder / "receipt.json")
+        receipt = read_receipt(folder)
     except (ModelError, OSError):
         return None
-    same_search = facts["recipe"]["search"] == recipe.search.model_dump(mode="json")
-    steps = [step_of(checkpoint) for checkpoint in _choose(run)]
-    return folder if same_search and facts["averaged_steps"] == steps else None
+    steps, mean = receipt.averaged_steps, _steps(last_checkpoints(run))
+    alone = steps == _steps(best_checkpoint(run))
+    lost = alone and receipt.rejected is not None and receipt.rejected.steps == mean
+    same = receipt.recipe.search == recipe.search and receipt.steps == _newest(run).step
+    return folder if same and (steps == mean or lost) else None
 
 
-def _make_way(folder: Path) -> None:
-    """Remove a folder that holds nothing; a folder that a user names is never replaced."""
-    if not folder.is_dir() or any(folder.iterdir()):
-        raise RunError(f"{folder} is there already: choose another folder with --out")
-    folder.rmdir()
+def _newest(run: Path) -> TrainerState:
+    """Return the training state of the newest checkpoint of a run."""
+    if not (run / "recipe.toml").exists():
+        raise RunError(f"{run} is not a run folder: name a folder that 'yakusu train' wrote")
+    saved = checkpoints(run / "checkpoints")
+    if not saved:
+        raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
+    return read_state(saved[-1])
 
 
-def _write_model(folder: Path, chosen: list[Path], run: Path, progress: Progress) -> Score:
-    """Write the average of checkpoints with its card and its receipt; return its dev score."""
-    recipe, data = load_recipe(run / "recipe.toml"), run / "data"
-    tokenizer = Tokenizer.load(data)
-    weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
-    model = build(recipe.model, **tokenizer.vocab_sizes).to(pick_device(recipe.training.device))
-    model.load_weights(weights)
-    score = DevScore(recipe, tokenizer, data, Group(), progress)(model)
-    facts = receipt(
-        recipe,
-        model,
-        data=data,
-        state=read_json(checkpoints(run / "checkpoints")[-1] / "state.json"),
-        averaged=[step_of(checkpoint) for checkpoint in chosen],
-        scores=[score],
-    )
-    save_translator(
-        folder,
-        weights,
-        tokenizer,
-        model=recipe.model,
-        languages=recipe.languages,
-        search=recipe.search,
-        task=recipe.task,
-        documents={"receipt.json": json_text(facts), "README.md": card(facts)},
-    )
-    return score
+def _steps(chosen: list[Path]) -> tuple[int, ...]:
+    return tuple(step_of(checkpoint) for checkpoint in chosen)
+
+
+def _new_folder(folder: Path) -> Path:
+    """Remove an empty folder; never replace a folder that the user named."""
+    if folder.exists():
+        if not folder.is_dir() or any(folder.iterdir()):
+            raise RunError(f"{folder} already exists: choose another folder with --out")
+        folder.rmdir()
+    return folder
+
+
+@dataclass(frozen=True)
+class _Average:
+    """The mean of checkpoints and its score on the dev set."""
+
+    steps: tuple[int, ...]
+    weights: Tensors
+    score: Score
+
+
+class _Averager:
+    """Averages checkpoints of one run, scores the results and writes one as a model folder."""
+
+    def __init__(self, run: Path, progress: Progress) -> None:
+        self.recipe, self.data = load_recipe(run / "recipe.toml"), run / "data"
+        self.tokenizer = Tokenizer.load(self.data)
+        device = pick_device(self.recipe.training.device)
+        self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)
+        self.dev_score = DevScore(self.recipe, self.tokenizer, self.data, Group(), progress)
+
+    def average(self, chosen: list[Path]) -> _Average:
+        for checkpoint in chosen:
+            verify_folder(checkpoint)
+        weights = average_tensors([TensorsOnDisk(path / "model.safetensors") for path in chosen])
+        self.model.load_weights(weights)
+        return _Average(_steps(chosen), weights, self.dev_score(self.model))
+
+    def may_lose(self, made: _Average, state: TrainerState) -> bool:
+        """Whether the best checkpoint may score higher than an average."""
+        if made.steps == (state.best_kept,) or state.best is None:
+            return False
+        known = self.recipe.training.best_by == "score" and state.best_step == state.best_kept
+        return not known or state.best > made.score.value
+
+    def better(self, made: _Average, alone: list[Path]) -> tuple[_Average, _Average | None]:
+        """Return the better of an average and the best checkpoint, and the average if it lost."""
+        best = self.average(alone) if alone else made
+        return (best, made) if best.score.value > made.score.value else (made, None)
+
+    def save(
+        self, folder: Path, made: _Average, rejected: _Average | None, state: TrainerState
+    ) -> None:
+        receipt = make_receipt(
+            self.recipe,
+            self.model,
+            data=self.data,
+            state=state,
+            averaged=made.steps,
+            scores=[made.score],
+        )
+        if rejected:
+            lost = RejectedAverage(steps=rejected.steps, score=str(rejected.score))
+            receipt = receipt.model_copy(update={"rejected": lost})
+        save_translator(
+            folder,
+            made.weights,
+            self.tokenizer,
+            TranslatorConfig(
+                task=self.recipe.task,
+                source_language=self.recipe.languages[0],
+                target_language=self.recipe.languages[1],
+                src_vocab_size=self.tokenizer.src_vocab_size,
+                tgt_vocab_size=self.tokenizer.tgt_vocab_size,
+                model=self.recipe.model,
+                search=self.recipe.search,
+            ),
+            documents=documents(receipt),
+        )
+
+
+def _report(folder: Path, made: _Average, rejected: _Average | None, progress: Progress) -> None:
+    if rejected:
+        progress.say(
+            f"the {named_average(rejected.steps)} scores lower (dev {rejected.score.name} "
+            f"{rejected.score.value:.2f}) than the best checkpoint: using the latter"
+        )
+    progress.say(f"wrote the {named_average(made.steps)} to {folder}: dev {made.score}")

@@ -10,17 +10,17 @@ from yakusu.compress.config import CompressConfig
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.folder import json_text, read_json, sha256
+from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
-from yakusu.model.config import ModelConfig
 from yakusu.model.table import DenseTable, Table
+from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import Text, remark_on_case, translated
-from yakusu.pipeline.receipt import compression_story
+from yakusu.pipeline.receipt import CompressionFacts, read_receipt
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator, save_translator
-from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
+from yakusu.weights import from_int8, from_streams, has_int8, to_int8, to_streams
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,9 @@ def compress_translator(
     if out.exists():
         raise RunError(f"{out} exists: choose another folder")
     test = _Test.of(src, references, lowercase)
-    translator = Translator.load(folder)
+    translator = _load(folder, test)
     network = translator.model
     assert isinstance(network, Seq2Seq)  # one folder, one model
-    if test and translator.task_name != "translation":
-        raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
-    if read_json(folder / "config.json").get("compressed"):
-        raise ModelError(f"{folder} is compressed already: compress the original model")
-    if test:
-        test.remark(translator.tokenizer, progress)
     before = test.bleu(translator, progress) if test else None
     tables = compress_tables(network, config, progress)
     weights = to_streams(network.weights())
@@ -91,9 +85,30 @@ def compress_translator(
         weights = to_int8(weights, keep=_of_compressed_tables(network))
         network.load_weights(from_streams(from_int8(weights)))
     after = test.bleu(translator, progress) if test else None
-    scores = (before, after) if before and after else None
-    _write(out, folder, translator, network.config, weights, tables, scores, config)
-    return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
+    facts = CompressionFacts(
+        source=sha256(folder / "model.safetensors"),
+        tables=tuple(table.facts for table in tables),
+        int8=has_int8(weights),
+        scores=tuple(str(score) for score in (before, after) if score),
+        settings=config.model_dump(mode="json"),
+    )
+    receipt = read_receipt(folder).model_copy(update={"compressed": facts})
+    saved = translator.config(compressed=[table.plan for table in tables])
+    save_translator(out, weights, translator.tokenizer, saved, documents=documents(receipt))
+    sizes = tuple((each / "model.safetensors").stat().st_size for each in (folder, out))
+    return CompressedTranslator(
+        out, tuple(tables), (sizes[0], sizes[1]), (before, after) if before and after else None
+    )
+
+
+def _load(folder: Path, test: "_Test | None") -> Translator:
+    """Open a translator that can be compressed, and scored on the test set."""
+    translator = Translator.load(folder)
+    if test and translator.task_name != "translation":
+        raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
+    if read_json(folder / "config.json").get("compressed"):
+        raise ModelError(f"{folder} is compressed already: compress the original model")
+    return translator
 
 
 def _of_compressed_tables(model: Seq2Seq) -> set[str]:
@@ -138,52 +153,12 @@ class _Test:
             remark_on_case(written, self.references, progress)
 
     def bleu(self, translator: Translator, progress: Progress) -> Score:
+        """Translate and score the test set."""
         with progress.track("translating", "sentences", len(self.src)) as tracker:
             lines = translated(translator, self.src, tracker)
         language = self.language or translator.languages[1] or None
         options: dict[str, Any] = {"lowercase": self.lowercase, "target_language": language}
         return score(lines, self.references, **options)[0]
-
-
-def _write(
-    out: Path,
-    folder: Path,
-    translator: Translator,
-    config: ModelConfig,
-    weights: Tensors,
-    tables: list[CompressedTable],
-    scores: tuple[Score, Score] | None,
-    settings: CompressConfig,
-) -> None:
-    facts = read_json(folder / "receipt.json")
-    facts["compressed"] = {
-        "from": sha256(folder / "model.safetensors"),
-        "tables": [table.facts for table in tables],
-        "int8": has_int8(weights),
-        "scores": [str(each) for each in scores or ()],
-        "settings": settings.model_dump(mode="json"),
-    }
-    head, how = (folder / "README.md").read_text(encoding="utf-8").split("## How to use it")
-    lines = "\n".join(f"- {line}" for line in compression_story(facts["compressed"]))
-    card = f"{head}## Compressed\n\nThe facts above describe the original model.\n\n{lines}\n\n"
-    save_translator(
-        out,
-        weights,
-        translator.tokenizer,
-        model=config,
-        languages=translator.languages,
-        search=translator.search,
-        task=translator.task_name,
-        compressed=[table.plan for table in tables],
-        documents={
-            "receipt.json": json_text(facts),
-            "README.md": f"{card}## How to use it{how}",
-        },
-    )
-
-
-def _size(folder: Path) -> int:
-    return (folder / "model.safetensors").stat().st_size
 
 
 def memory_of(model: str | Path) -> int:

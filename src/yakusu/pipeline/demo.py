@@ -1,5 +1,6 @@
-"""The demo: a translator from nothing but libraries, in minutes."""
+"""The demo: a translator trained in minutes on a phrasebook that is generated from libraries."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,57 +11,67 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
 from yakusu.translator import Translator
 
+_EVERY = 19  # every 19th test sentence is a sample; neighbours are alike
+
 
 @dataclass(frozen=True)
 class Demo:
-    """What `demo` made."""
+    """Result of `demo`.
+
+    Attributes:
+        model: Model folder.
+        samples: Source, translation and reference of some test sentences.
+        bleu: BLEU on all test sentences.
+        n_test: Number of test sentences.
+        seconds: Training time.
+    """
 
     model: Path
-    samples: list[tuple[str, str, str]]  # source, translation, reference
+    samples: list[tuple[str, str, str]]
     bleu: Score
+    n_test: int
     seconds: float
 
 
 def demo(
     target: str = "ja", *, folder: str | Path = "runs", progress: Progress | None = None
 ) -> Demo:
-    """Make a phrasebook, train a translator on it and translate sentences that it never saw.
+    """Generate a phrasebook, train a translator on it and translate its test sentences.
 
     Args:
-        target: ja, de, fr or ko; the source is English.
-        folder: Where the run goes, as FOLDER/demo-en-TARGET.
-        progress: Watches.
+        target: Target language: "ja", "de", "fr" or "ko"; the source language is English.
+        folder: Parent folder of the run folder demo-en-TARGET.
+        progress: Progress reporter.
 
     Raises:
         DataError: There is no phrasebook in that language.
+        RunError: A library of the extra "demo" is missing.
     """
     try:
         from yakusu.data.phrasebook import phrasebook, write
     except ModuleNotFoundError as error:
-        raise RunError(f"the demo needs {error.name}: pip install 'yakusu[demo]'") from error
+        raise RunError(
+            f"the demo needs {error.name}: install yakusu with its extra 'demo', as in "
+            "pip install '.[demo]'"
+        ) from error
 
-    progress = progress or Silent()
-    run = Path(folder) / f"demo-en-{target}"
-    text = Path(folder) / f"phrasebook-en-{target}"
+    progress, folder = progress or Silent(), Path(folder)
     book = phrasebook(target)
+    text = folder / f"phrasebook-en-{target}"
     files = write(book, text)
-    progress.say(f"a phrasebook of {len(book.train):,} sentence pairs: {text}")
-    corpora = {
-        f"data.{split}": f'{{src = "{files[f"{split}.en"]}", tgt = "{files[f"{split}.{target}"]}"}}'
-        for split in ("train", "dev")
-    }
+    progress.say(f"wrote a phrasebook of {len(book.train):,} sentence pairs to {text}")
     recipe = load_recipe(
         "demo",
-        [
-            f'run="{run}"',
-            f'data.target_language="{target}"',
-            *(f"{key}={value}" for key, value in corpora.items()),
-        ],
+        [f"data.target_language={json.dumps(target)}"],
+        run=folder / f"demo-en-{target}",
+        src=files["train.en"],
+        tgt=files[f"train.{target}"],
+        dev_src=files["dev.en"],
+        dev_tgt=files[f"dev.{target}"],
     )
     trained = train(recipe, progress=progress)
-    sources = [source for source, _ in book.test]
-    references = [reference for _, reference in book.test]
+    sources, references = zip(*book.test, strict=True)
     translations = Translator.load(trained.model).translate(sources)
     bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
-    samples = list(zip(sources, translations, references, strict=True))[::19]  # of many frames
-    return Demo(trained.model, samples, bleu, trained.seconds)
+    samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
+    return Demo(trained.model, samples, bleu, len(sources), trained.seconds)

@@ -1,161 +1,232 @@
-"""Scores of a system: of files, of a model folder, of a model that is being trained."""
+"""Scores translations, a model, trees, a parser, and a model during training."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from yakusu.data.corpus import holds_trees, tree_files
+from yakusu.data.corpus import tree_files
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError
-from yakusu.metrics import BootstrapResult, Score, paired_bootstrap, score, tokenized_compound_bleu
+from yakusu.metrics import (
+    BootstrapResult,
+    MetricOptions,
+    Score,
+    paired_bootstrap,
+    score,
+    tokenized_compound_bleu,
+)
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.recipe import Recipe
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
 
-Text = str | Path | Iterable[str]  # a file, or lines
+if TYPE_CHECKING:
+    from nltk.tree import Tree
+
+Text = str | Path | Iterable[str]  # the path of a file, or its lines
+Scores = list[Score | BootstrapResult]
+
+# Two-letter codes. Codes of three letters (ISO 639-3 has 7,900) are accepted unseen.
+_ISO_639_1 = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy "
+    "da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht "
+    "hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky "
+    "la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny "
+    "oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr "
+    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
+    "yo za zh zu"
+)
 
 
 def evaluate(
-    system: Text,
+    hypotheses: Text,
     references: Text,
     *,
-    src: Text | None = None,
     baseline: Text | None = None,
     lowercase: bool = False,
     tokenize: str | None = None,
     target_language: str | None = None,
     paper: bool = False,
     progress: Progress | None = None,
-) -> list[Score | BootstrapResult]:
-    """BLEU, chrF and TER with their signatures; of trees see `evaluate_trees`.
+) -> Scores:
+    """Score translations with BLEU, chrF and TER, each with its sacreBLEU signature.
 
     Args:
-        system: Translations: a file or lines; or a model folder, which translates `src`.
-        references: What they should be: sentences, or trees as in `evaluate_trees`, which a name
-            in .mrg, a folder of *.mrg or the beginning of the file says.
-        src: Source sentences, where `system` is a model.
-        baseline: Another system, to compare with by paired bootstrap.
+        hypotheses: Translations: the path of a file, or its lines.
+        references: Reference translations, line by line.
+        baseline: Translations of another system, to compare with by paired bootstrap.
         lowercase: Ignore case.
-        tokenize: sacreBLEU's tokenizer; None chooses by the language.
-        target_language: Its code; else as the references' file is named, as in test.de, or as
-            the system says.
-        paper: Also the paper's tokenised, compound-split BLEU.
-        progress: Watches.
+        tokenize: Name of sacreBLEU's tokenizer (default: chosen by the language).
+        target_language: ISO 639 code such as "de" (default: the ending of the references' file
+            name, as in test.de, else that of the hypotheses').
+        paper: Add the paper's BLEU, on tokenised text with hyphenated compounds split.
+        progress: Progress reporter.
 
     Returns:
-        The scores, and last the comparison with `baseline`.
+        The scores; the comparison with `baseline` comes last.
 
     Raises:
-        DataError: A file cannot be read, or the texts differ in length.
-        ModelError: The model folder is incomplete or corrupt, or a parser has no true trees.
+        DataError: A file cannot be read, the texts differ in length, or the language is unknown.
     """
-    progress = progress or Silent()
-    if isinstance(references, str | Path) and holds_trees(references):
-        given = any((src, baseline, lowercase, tokenize, target_language, paper))
-        _refuse_for_trees(system, references, given)
-        return [*evaluate_trees(str(system), references, progress=progress)]
-    truth = _read(references, "the truth", None, progress)
-    made = _read(system, "the system", src, progress)
-    _refuse_unequal(made, truth)
-    language = target_language or truth.language or made.language or None
-    options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
-    options["target_language"] = language
-    if not (language or tokenize):
-        progress.say("the target language is not known, so BLEU's tokenizer is 13a: add --language")
-    if not lowercase:
-        remark_on_case(made.lines, truth.lines, progress)
-    results: list[Score | BootstrapResult] = [*score(made.lines, truth.lines, **options)]
-    if paper:
-        of = language or "en"
-        results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
-    if baseline is not None:
-        other = _read(baseline, "the baseline", src, progress)
-        _refuse_unequal(other, truth)
-        results.append(paired_bootstrap(other.lines, made.lines, truth.lines, **options))
-    return results
+    language = _checked_language(target_language)
+    made, truth = _Lines.of(hypotheses, "hypotheses"), _Lines.of(references, "references")
+    language = language or truth.language or made.language or None
+    options = MetricOptions(tokenize, lowercase, language)
+    return _score(made, truth, options, baseline, paper, progress or Silent())
 
 
-def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:
-    """Say so where a system writes no capitals, the truth does, and a score would mind."""
-    if all(line == line.lower() for line in lines) and any(t != t.lower() for t in truth):
-        progress.say("the system writes no capitals, the references do: --lowercase ignores case")
-
-
-def evaluate_trees(
-    system: str | Path, references: str | Path, *, progress: Progress | None = None
-) -> list[Score]:
-    """Labelled F1, precision, recall and exact match, as EVALB counts with COLLINS.prm.
+def evaluate_model(
+    model: str | Path,
+    src: Text,
+    references: Text,
+    *,
+    baseline: Text | None = None,
+    lowercase: bool = False,
+    tokenize: str | None = None,
+    target_language: str | None = None,
+    paper: bool = False,
+    progress: Progress | None = None,
+) -> Scores:
+    """Translate `src` with a model folder and score the translations as `evaluate` does.
 
     Args:
-        system: Trees: a file, folder or pattern; or a model folder, which parses the words of
-            `references`.
-        references: The true trees: a file, folder or pattern.
-        progress: Watches.
+        model: Model folder.
+        src: Source sentences: the path of a file, or its lines.
+        references: Reference translations, line by line.
+        baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
+        target_language: ISO 639 code such as "de" (default: the ending of the references' file
+            name, else the model's target language).
 
     Raises:
-        DataError: A file cannot be read, a tree is broken, or the words differ.
-        ModelError: The model folder is incomplete or corrupt, or holds no parser.
+        DataError: As in `evaluate`.
+        ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
-    from yakusu.data.trees import read_trees, tree_of, words_of
-    from yakusu.tasks.evalb import compare, total  # its library is an extra
-
-    true = list(read_trees(tree_files(references)))
-    if not true:
-        raise DataError(f"{references} holds no tree: name a file or folder of true trees")
-    if not Path(system).is_dir() or holds_trees(system):
-        made = list(read_trees(tree_files(system)))
-    else:
-        parser = Translator.load(system)
-        if parser.task_name != "parsing":
-            raise ModelError(f"{system} translates and {references} are trees: name a parser")
-        progress = progress or Silent()
-        with progress.track("parsing", "sentences", len(true)) as tracker:
-            sentences = [" ".join(words_of(tree)) for tree in true]
-            made = [tree_of(line) for line in translated(parser, sentences, tracker)]
-    return total(compare(made, true)).scores()
+    language, progress = _checked_language(target_language), progress or Silent()
+    translator = Translator.load(model)
+    if translator.task_name == "parsing":
+        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
+    sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
+    _refuse_unequal(sources, truth)
+    keep_freed_memory()
+    with progress.track("translating", "sentences", len(sources.lines)) as tracker:
+        lines = translated(translator, sources.lines, tracker)
+    language = language or truth.language or translator.languages[1] or None
+    options = MetricOptions(tokenize, lowercase, language)
+    made = _Lines(f"the output of {model}", lines, "")
+    return _score(made, truth, options, baseline, paper, progress)
 
 
-def _refuse_for_trees(system: Text, references: str | Path, options: bool) -> None:
-    if options:
-        raise DataError(f"{references} is trees, which are scored one way: leave out options")
-    if not isinstance(system, str | Path):
-        raise DataError("trees are compared with trees: name a file of them, or a parser's folder")
+def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
+    """Score trees: labelled F1, precision, recall and exact match, as EVALB with COLLINS.prm.
+
+    Args:
+        trees: Trees of a parser: a file, a folder of *.mrg or a pattern.
+        references: Reference trees: a file, a folder of *.mrg or a pattern.
+
+    Raises:
+        DataError: A file cannot be read, a tree is invalid, or the words differ.
+    """
+    from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
+
+    truth = _read_references(references)
+    return total(compare(_read_trees(trees), truth)).scores()
+
+
+def evaluate_parser(
+    model: str | Path, references: str | Path, *, progress: Progress | None = None
+) -> list[Score]:
+    """Parse the words of reference trees and score the result as `evaluate_trees` does.
+
+    Args:
+        model: Model folder of a parser.
+        references: Reference trees: a file, a folder of *.mrg or a pattern.
+        progress: Progress reporter.
+
+    Raises:
+        DataError: A file cannot be read, or a tree is invalid.
+        ModelError: The model folder is incomplete or corrupted, or does not hold a parser.
+    """
+    from yakusu.data.trees import tree_of, words_of
+    from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
+
+    truth, progress = _read_references(references), progress or Silent()
+    parser = Translator.load(model)
+    if parser.task_name != "parsing":
+        raise ModelError(f"{references} holds trees and {model} is not a parser: name a parser")
+    sentences = [" ".join(words_of(tree)) for tree in truth]
+    with progress.track("parsing", "sentences", len(sentences)) as tracker:
+        made = [tree_of(line) for line in translated(parser, sentences, tracker)]
+    return total(compare(made, truth)).scores()
 
 
 @dataclass(frozen=True)
-class _Text:
-    """Lines, what to call them, and their language where that is known."""
+class _Lines:
+    """Lines of text, their name in messages, and the language in their file name ("": none)."""
 
     name: str
     lines: list[str]
     language: str
 
+    @classmethod
+    def of(cls, text: Text, name: str) -> "_Lines":
+        if isinstance(text, str | Path):
+            return cls(str(text), list(read_lines(text)), language_of(text))
+        return cls(f"the {name}", list(text), "")
 
-def _read(text: Text, name: str, src: Text | None, progress: Progress) -> _Text:
-    """A file, lines that are called `name`, or what a model makes of `src`, called as that is."""
-    if not isinstance(text, str | Path):
-        return _Text(name, list(text), "")
-    if not Path(text).is_dir():
-        return _Text(str(text), list(read_lines(text)), language_of(text))
-    keep_freed_memory()
-    translator = Translator.load(text)
-    if translator.task_name == "parsing":
-        raise ModelError(f"{text} is a parser: name true trees (S (NP ...) ...) as the reference")
-    if src is None:
-        raise DataError(f"{text} is a model folder: add --src FILE for it to translate")
-    sources = _read(src, "the source", None, progress).lines
-    with progress.track("translating", "sentences", len(sources)) as tracker:
-        lines = translated(translator, sources, tracker)
-    return _Text(str(src), lines, translator.languages[1])
+
+def _score(
+    made: _Lines,
+    truth: _Lines,
+    options: MetricOptions,
+    baseline: Text | None,
+    paper: bool,
+    progress: Progress,
+) -> Scores:
+    _refuse_unequal(made, truth)
+    language, lowercase = options.target_language, options.lowercase
+    if not (language or options.tokenize):
+        progress.say("unknown target language, using BLEU's default tokenizer 13a: add --language")
+    if not lowercase:
+        remark_on_case(made.lines, truth.lines, progress)
+    results: Scores = [*score(made.lines, truth.lines, **asdict(options))]
+    if paper:
+        of = language or "en"
+        results.append(tokenized_compound_bleu(made.lines, truth.lines, of, lowercase=lowercase))
+    if baseline is not None:
+        other = _Lines.of(baseline, "baseline")
+        _refuse_unequal(other, truth)
+        compared = paired_bootstrap(other.lines, made.lines, truth.lines, **asdict(options))
+        results.append(compared)
+    return results
+
+
+def _checked_language(code: str | None) -> str | None:
+    """Return a language code such as "de", "pt-BR" or "gsw" if it can be one."""
+    if code is None:
+        return None
+    language = code.replace("_", "-").partition("-")[0].lower()
+    if language in _ISO_639_1.split() or (len(language) == 3 and language.isalpha()):
+        return code
+    raise DataError(
+        f"there is no language '{code}': give a two- or three-letter code of ISO 639, such as de, "
+        "ja or pt-BR"
+    )
+
+
+def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:
+    """Say that the output has no capitals and the references do, as this lowers the score."""
+    if all(line == line.lower() for line in lines) and any(t != t.lower() for t in truth):
+        progress.say(
+            "the output has no capital letters and the references do: --lowercase ignores case"
+        )
 
 
 def translated(translator: Translator, sources: Iterable[str], tracker: Tracker) -> list[str]:
-    """The best translation of each sentence; each advances the tracker."""
+    """Return the best translation of each sentence, counting them on the tracker."""
     texts = []
     for best in translator.stream(sources):
         texts.append(best[0].text)
@@ -163,7 +234,7 @@ def translated(translator: Translator, sources: Iterable[str], tracker: Tracker)
     return texts
 
 
-def _refuse_unequal(made: _Text, truth: _Text) -> None:
+def _refuse_unequal(made: _Lines, truth: _Lines) -> None:
     if len(made.lines) != len(truth.lines):
         raise DataError(
             f"{made.name} has {len(made.lines)} lines and {truth.name} {len(truth.lines)}: align "
@@ -171,8 +242,21 @@ def _refuse_unequal(made: _Text, truth: _Text) -> None:
         )
 
 
+def _read_references(references: str | Path) -> "list[Tree]":
+    trees = _read_trees(references)
+    if not trees:
+        raise DataError(f"{references} holds no tree: name a file or folder of reference trees")
+    return trees
+
+
+def _read_trees(place: str | Path) -> "list[Tree]":
+    from yakusu.data.trees import read_trees  # needs the extra "parse"
+
+    return list(read_trees(tree_files(place)))
+
+
 class DevScore:
-    """The task's score of real beam output on the dev set, shared out among the processes."""
+    """Scores the beam search output of a model on the dev set, split over the processes."""
 
     def __init__(
         self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
@@ -182,6 +266,7 @@ class DevScore:
         self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
 
     def __call__(self, model: Seq2Seq) -> Score:
+        """Return the score of the recipe's task: BLEU, or labelled F1."""
         recipe = self.recipe
         translator = Translator(
             model,

@@ -1,188 +1,318 @@
-"""What a model came from: `receipt.json` for machines, `README.md` for people.
+"""How a model was made: receipt.json, which programs read; card.py renders it for people.
 
-The cost is given as in Table 2, by the paper's formula and by counting.
+The training cost is given as in Table 2, once by the paper's formula and once by counting.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from yakusu.data.batches import collate, cut_by_length, n_positions, seen_in_epoch
-from yakusu.data.pairs import Pairs
+from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, sha256, verify_folder
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe
-from yakusu.tasks.task import tasks
 from yakusu.training.flops import by_formula, count_flops, sustained_flops
+from yakusu.training.state import TrainerState
 
+VERSION = 1  # of receipt.json
 _COUNTED = 6  # batches
-_AT_ONCE = 2048  # positions of a side: what could be trained on shall not be too much to count
+_MAX_POSITIONS = 2048  # positions per side counted at once, so that counting fits into memory
 
 
-def receipt(
+class Facts(BaseModel):
+    """A part of a receipt. Keys added by later versions are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
+
+
+class Hardware(Facts):
+    """The machine that trained the model."""
+
+    system: str
+    device: str
+    threads: int
+    cores: int | None = None
+    processes: int
+
+
+class Flops(Facts):
+    """Floating-point operations of the training run.
+
+    Attributes:
+        paper: Training time x devices x sustained rate (the paper's formula).
+        sustained: Sustained rate of one device assumed by `paper`, in FLOPS.
+        counted: Operations counted on sample batches, scaled to all target tokens.
+    """
+
+    paper: float
+    sustained: float
+    counted: float
+
+
+class PairCounts(Facts):
+    """Number of sentence pairs, after filtering."""
+
+    train: int
+    dev: int
+
+
+class RejectedAverage(Facts):
+    """An average that was not used because the best checkpoint scored higher."""
+
+    steps: tuple[int, ...]
+    score: str
+
+
+class TableFacts(Facts):
+    """One compressed table, or several tables that share one matrix.
+
+    Attributes:
+        tables: Names of the tables.
+        n_components: Number of components M.
+        n_codes: Number of codes per component K; None for integers.
+        n_exact: Number of vectors that were left unchanged.
+        n_words: Vocabulary size V, without padding.
+        width: Width of the vectors D.
+        bits: Bits per compressed vector.
+        loss: Squared error divided by the variance of the vectors.
+        ratio: Size before divided by size after, with the unchanged vectors and the codebook.
+    """
+
+    tables: tuple[str, ...]
+    n_components: int
+    n_codes: int | None = None
+    n_exact: int
+    n_words: int
+    width: int
+    bits: float
+    loss: float
+    ratio: float
+
+    def __str__(self) -> str:
+        kind = f"codes of {self.n_codes}" if self.n_codes else "integers"
+        return (
+            f"{' = '.join(self.tables)}: {self.n_words:,} x {self.width} numbers as "
+            f"{self.n_components} {kind} ({self.bits:.0f} bits per vector), {self.n_exact:,} "
+            f"vectors unchanged: {self.ratio:.1f} times smaller, {self.loss:.2%} of the variance "
+            "lost"
+        )
+
+
+class CompressionFacts(Facts):
+    """How a translator was compressed.
+
+    Attributes:
+        source: SHA-256 of the original model.safetensors.
+        tables: The compressed tables.
+        int8: Whether all other matrices are stored with 8 bits per number.
+        scores: Scores before and after, if there was a test set.
+        settings: Resolved settings of the compression; None in files of version 0.1.
+    """
+
+    source: str = Field(alias="from")
+    tables: tuple[TableFacts, ...]
+    int8: bool
+    scores: tuple[str, ...] = ()
+    settings: dict[str, Any] | None = None
+
+    def lines(self) -> list[str]:
+        """Return the facts as lines of text."""
+        rest = ["all other matrices: 8 bits per number"] if self.int8 else []
+        labels = ("before compression", "after compression")
+        scores = [f"{label}: {score}" for label, score in zip(labels, self.scores, strict=False)]
+        return [f"compressed from {self.source}", *map(str, self.tables), *rest, *scores]
+
+
+class Receipt(Facts):
+    """Everything needed to train a model again, and what the training cost.
+
+    Attributes:
+        version: Version of the file format.
+        versions: Versions of Python, yakusu and the libraries.
+        languages: Codes of source and target, "" if unknown.
+        inputs: SHA-256 of each training file by its key in the recipe.
+        tokenizer: SHA-256 of each tokenizer file.
+        steps, skipped_steps, target_tokens, wall_seconds: Of the whole training run.
+        averaged_steps: Steps of the checkpoints whose mean the model is.
+        rejected: The average that scored lower than the best checkpoint, if any.
+        scores: Scores on the dev set, with signatures.
+        parameters: Number of parameters.
+        compressed: How the model was compressed; None if it was not.
+    """
+
+    version: int = VERSION
+    versions: dict[str, str]
+    languages: tuple[str, str]
+    recipe: Recipe
+    seed: int
+    inputs: dict[str, str]
+    tokenizer: dict[str, str]
+    pairs: PairCounts
+    hardware: Hardware
+    steps: int
+    skipped_steps: int
+    averaged_steps: tuple[int, ...]
+    rejected: RejectedAverage | None = None
+    target_tokens: int
+    wall_seconds: float
+    flops: Flops
+    scores: tuple[str, ...]
+    parameters: int
+    compressed: CompressionFacts | None = None
+
+    def lines(self) -> list[str]:
+        """Return the facts as lines of text."""
+        rejected = [_rejection(self.rejected)] if self.rejected else []
+        return [
+            *(f"input {key}: {digest}" for key, digest in self.inputs.items()),
+            f"trained with yakusu {self.versions['yakusu']}, torch {self.versions['torch']}, on "
+            f"{self.hardware.device} (threads: {self.hardware.threads}, processes: "
+            f"{self.hardware.processes}), seed {self.seed}",
+            f"{self.steps:,} steps, {self.target_tokens:,} target tokens, "
+            f"{self.wall_seconds / 60:.1f} minutes; {self.flops.counted:.2e} FLOPs counted, "
+            f"{self.flops.paper:.2e} by the paper's formula",
+            f"weights: {named_average(self.averaged_steps)}",
+            *rejected,
+            *self.scores,
+            *(self.compressed.lines() if self.compressed else ()),
+        ]
+
+
+def named_average(steps: tuple[int, ...]) -> str:
+    """Name the checkpoints whose mean a model is: "mean of the checkpoints of steps 3, 6"."""
+    listed = ", ".join(f"{step:,}" for step in steps)
+    return (
+        f"mean of the checkpoints of steps {listed}"
+        if steps[1:]
+        else f"checkpoint of step {listed}"
+    )
+
+
+def _rejection(rejected: RejectedAverage) -> str:
+    return f"not used, lower score: {named_average(rejected.steps)}, dev {rejected.score}"
+
+
+# ---- writing a receipt
+
+
+def make_receipt(
     recipe: Recipe,
     model: Seq2Seq,
     *,
     data: Path,
-    state: dict[str, Any],
-    averaged: list[int],
+    state: TrainerState,
+    averaged: tuple[int, ...],
     scores: list[Score],
-) -> dict[str, Any]:
-    """All that is needed to make a model again, and what it cost.
+) -> Receipt:
+    """Collect the facts about a trained model.
 
     Args:
-        recipe: The resolved recipe.
-        model: The trained model.
-        data: The data folder of the run.
-        state: `state.json` of the last checkpoint.
-        averaged: Steps of the checkpoints that were averaged.
-        scores: On the dev set.
+        recipe: Resolved recipe.
+        model: Trained model.
+        data: Data folder of the run.
+        state: Training state of the last checkpoint.
+        averaged: Steps of the averaged checkpoints.
+        scores: Scores on the dev set.
     """
-    facts = read_json(data / "data.json")
-    return {
-        "versions": state["made_by"]["versions"],
-        "languages": list(recipe.languages),
-        "recipe": recipe.model_dump(mode="json"),
-        "seed": recipe.seed,
-        "inputs": facts["inputs"],
-        "tokenizer": {path.name: sha256(path) for path in sorted(data.glob("*.model"))},
-        "pairs": {"train": facts["n_train"], "dev": facts["n_dev"]},
-        "hardware": state["made_by"]["hardware"] | {"processes": state["n_processes"]},
-        "steps": state["step"],
-        "skipped_steps": state["skipped"],
-        "averaged_steps": averaged,
-        "target_tokens": state["target_tokens"],
-        "wall_seconds": round(state["seconds"], 1),
-        "flops": cost(model, Pairs.open(data, "train"), recipe, state),
-        "scores": [str(score) for score in scores],
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-    }
+    prepared = DataFacts.read(data)
+    return Receipt(
+        versions=state.made_by.versions,
+        languages=recipe.languages,
+        recipe=recipe,
+        seed=recipe.seed,
+        inputs=dict(prepared.inputs),
+        tokenizer={path.name: sha256(path) for path in sorted(data.glob("*.model"))},
+        pairs=PairCounts(train=prepared.n_train, dev=prepared.n_dev),
+        hardware=Hardware(**asdict(state.made_by.hardware), processes=state.n_processes),
+        steps=state.step,
+        skipped_steps=state.skipped,
+        averaged_steps=averaged,
+        target_tokens=state.target_tokens,
+        wall_seconds=round(state.seconds, 1),
+        flops=_cost(model, Pairs.open(data, "train"), recipe, state),
+        scores=tuple(str(score) for score in scores),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+    )
 
 
-def cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: dict[str, Any]) -> dict[str, float]:
-    """Floating-point operations of a training run.
-
-    `paper`: by the paper's formula; `sustained` is the rate of one device that it took. `counted`:
-    those of a target token, times all that were seen.
-    """
-    sustained = sustained_flops(state["made_by"]["hardware"]["device"], model.output_weight.device)
-    return {
-        "paper": by_formula(state["seconds"], n_devices=state["n_processes"], sustained=sustained),
-        "sustained": sustained,
-        "counted": flops_per_token(model, pairs, recipe) * state["target_tokens"],
-    }
+def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> Flops:
+    sustained = sustained_flops(state.made_by.hardware.device, model.output_weight.device)
+    return Flops(
+        paper=by_formula(state.seconds, n_devices=state.n_processes, sustained=sustained),
+        sustained=sustained,
+        counted=flops_per_token(model, pairs, recipe) * state.target_tokens,
+    )
 
 
 def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
-    """Operations of training on one target token, padding included.
+    """Return the training operations per target token, padding included.
 
-    Those of some batches of the first epoch, from the shortest sentences to the longest, times the
-    positions of the whole epoch over theirs.
+    Counts a few batches of the first epoch, from short to long sentences, and scales the sum by
+    the number of positions in the whole epoch.
     """
     seen = seen_in_epoch(pairs.parts, seed=recipe.seed, epoch=0)
-    tokens_of_batch = recipe.batches.batch_tokens_on(model.output_weight.device.type)
-    batches = cut_by_length(seen, pairs, tokens_of_batch)
+    batch_tokens = recipe.batches.batch_tokens_on(model.output_weight.device.type)
+    batches = cut_by_length(seen, pairs, batch_tokens)
     n = min(len(batches), _COUNTED)
     chosen = [batches[(2 * i + 1) * len(batches) // (2 * n)] for i in range(n)]
     pads = {"src_pad": model.src_pad, "tgt_pad": model.tgt_pad}
-    parts = (part for batch in chosen for part in collate(pairs, batch, **pads).split(_AT_ONCE))
+    parts = (p for batch in chosen for p in collate(pairs, batch, **pads).split(_MAX_POSITIONS))
     counted = count_flops(model, parts)
     share = n_positions(pairs, chosen) / n_positions(pairs, batches)
     return counted / share / int(pairs.tgt.lengths_of(seen).sum())
 
 
-def story(facts: dict[str, Any]) -> list[str]:
-    """A receipt in a few lines."""
-    minutes, flops = facts["wall_seconds"] / 60, facts["flops"]
-    inputs = [f"input {key}: {digest}" for key, digest in facts["inputs"].items()]
-    return [
-        *inputs,
-        f"made by yakusu {facts['versions']['yakusu']}, torch {facts['versions']['torch']}, on "
-        f"{facts['hardware']['device']} ({facts['hardware']['threads']} threads, "
-        f"{facts['hardware']['processes']} processes), seed {facts['seed']}",
-        f"{facts['steps']:,} steps, {facts['target_tokens']:,} target tokens, {minutes:.1f} "
-        f"minutes; {flops['counted']:.2e} FLOPs counted, {flops['paper']:.2e} by the paper's "
-        "formula",
-        *facts["scores"],
-        *compression_story(facts.get("compressed")),
-    ]
+# ---- reading a receipt
 
 
-def compression_story(facts: dict[str, Any] | None) -> list[str]:
-    """What was done to a compressed translator, in a few lines."""
-    if not facts:
-        return []
-    rest = ["all other matrices: 8 bits a number"] if facts["int8"] else []
-    labels = ("before it was compressed", "compressed")
-    scores = [f"{label}: {score}" for label, score in zip(labels, facts["scores"], strict=False)]
-    tables = [table_story(table) for table in facts["tables"]]
-    return [f"compressed from {facts['from']}", *tables, *rest, *scores]
+def read_receipt(folder: str | Path) -> Receipt:
+    """Read the receipt of a model folder.
 
-
-def table_story(facts: dict[str, Any]) -> str:
-    """What became of a table, in a line."""
-    kind = f"codes of {facts['n_codes']}" if "n_codes" in facts else "whole numbers"
-    return (
-        f"{' = '.join(facts['tables'])}: {facts['n_words']:,} x {facts['width']} numbers as "
-        f"{facts['n_components']} {kind} ({facts['bits']:.0f} bits a vector), "
-        f"{facts['n_exact']:,} vectors as they were: {facts['ratio']:.1f} times smaller, "
-        f"{facts['loss']:.2%} of the variance lost"
-    )
-
-
-def card(facts: dict[str, Any]) -> str:
-    """The model card that belongs to a receipt."""
-    model, codes = facts["recipe"]["model"], [code for code in facts["languages"] if code]
-    task = tasks[facts["recipe"].get("task", "translation")]
-    source, target = codes if len(codes) == 2 else task.sides
-    scores = "\n".join(f"- {score}" for score in facts["scores"])
-    tokenizer, seen = facts["recipe"]["tokenizer"], facts["target_tokens"]
-    megabytes = 4e-6 * facts["parameters"]  # float32
-    front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
-    return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
-
-| | |
-|---|---|
-| from, to | {source}, {target} |
-| trained on | {facts["pairs"]["train"]:,} sentence pairs |
-| model | {model["name"]}, {facts["parameters"]:,} parameters, {megabytes:.1f} MB |
-| vocabulary | {tokenizer["vocab_size"]:,} tokens, {tokenizer["kind"]} |
-| training | {facts["steps"]:,} steps, {seen:,} target tokens, seed {facts["seed"]} |
-
-Scores on {facts["pairs"]["dev"]:,} sentence pairs that were not trained on, by which the training
-was steered:
-
-{scores}
-
-## How to use it
-
-    pip install yakusu
-    echo '{task.example}' | yakusu translate THIS_FOLDER
-
-`yakusu verify THIS_FOLDER` checks every file against its hash and says what made them;
-`receipt.json` holds the recipe, versions, inputs and cost.
-"""
+    Raises:
+        ModelError: There is no receipt, or it is incomplete or of a newer version.
+    """
+    path = Path(folder) / "receipt.json"
+    try:
+        receipt = Receipt.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"{path} does not exist: the model does not say how it was made"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ModelError(f"{path} is not a complete receipt: {key}: {first['msg']}") from error
+    if receipt.version > VERSION:
+        raise ModelError(
+            f"{path} has version {receipt.version}, this yakusu reads version {VERSION}: update "
+            "yakusu"
+        )
+    return receipt
 
 
 def verify(folder: str | Path) -> list[str]:
-    """Check every file of a model, checkpoint or data folder against its hash.
+    """Check every file of a model, checkpoint or data folder against its recorded hash.
 
     Returns:
-        What is known of it, a line each.
+        Lines of text: the hash of each file, then how the model was made.
 
     Raises:
-        ModelError: A file is missing or altered.
+        ModelError: A file is missing or was changed.
     """
     folder = Path(folder)
     if (folder / "model" / "manifest.json").exists():
-        raise ModelError(f"{folder} is a run folder: its translator is {folder / 'model'}")
+        raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
     verify_folder(folder)
     files = read_json(folder / "manifest.json")["files"]
     lines = [f"{file['sha256']}  {name}" for name, file in files.items()]
     if "receipt.json" in files:
         try:
-            lines += story(read_json(folder / "receipt.json"))
-        except KeyError as error:
-            lines.append(f"receipt.json does not say what made it: it has no {error}")
-    return [*lines, f"whole: {len(files)} files of {folder} are as they were written"]
+            lines += read_receipt(folder).lines()
+        except ModelError as error:
+            lines.append(str(error))
+    return [*lines, f"intact: all {len(files)} files of {folder} match their recorded hashes"]

@@ -1,10 +1,10 @@
-"""The folder of a run: for one recipe, and for one process at a time.
+"""Run folder: one recipe, used by one process at a time.
 
-RUN/recipe.toml        the resolved recipe
-RUN/data/              binarised pairs, dev text, tokenizer
-RUN/checkpoints/       the best and the last K
-RUN/log.jsonl          all events; RUN/tensorboard/ as curves
-RUN/model/             the translator
+RUN/recipe.toml     resolved recipe
+RUN/data/           binarised pairs, dev text, tokenizer
+RUN/checkpoints/    the best checkpoint and the last ones
+RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
+RUN/model/          the translator
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from yakusu.errors import RecipeError, RunError
 from yakusu.folder import locked
 from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 
-# Keys that may change when a run goes on; all others decide what it gives.
+# Keys that may change when a run is resumed; all others determine its result.
 _MAY_CHANGE = (
     "search.",
     "training.max_",
@@ -25,28 +25,38 @@ _MAY_CHANGE = (
     "training.log_steps",
     "training.stall_minutes",
 )
-_MAY_CHANGE_BEFORE = ("search.", "training.")  # the first checkpoint
+_MAY_CHANGE_BEFORE = ("search.", "training.")  # before the first checkpoint
 
 
 @contextmanager
 def opened(recipe: Recipe) -> Iterator[Path]:
-    """The run folder, for this process alone; its saved recipe must agree with this one."""
+    """Lock the run folder of a recipe for this process and save the recipe in it.
+
+    Yields:
+        The run folder.
+
+    Raises:
+        RecipeError: The recipe names no run folder or no corpus.
+        RunError: The folder holds another run or other files, is in use, or cannot be written.
+        DataError: A corpus cannot be read.
+    """
     if not recipe.run:
         raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
     run = Path(recipe.run)
     _refuse_other_run(run, recipe)
-    _look_at(recipe)
+    _check_corpora(recipe)
+    _make_writable(run)
     with locked(run):
         save_recipe(recipe, run / "recipe.toml")
         yield run
 
 
 def _refuse_other_run(run: Path, recipe: Recipe) -> None:
-    saved = run / "recipe.toml"
     if run.exists() and not run.is_dir():
         raise RunError(f"{run} is a file: choose another folder with --run")
-    begun = (run / "data").exists() or (run / "checkpoints").exists()
-    if saved.exists() and begun:
+    saved = run / "recipe.toml"
+    started = (run / "data").exists() or (run / "checkpoints").exists()
+    if saved.exists() and started:
         free = _MAY_CHANGE if (run / "checkpoints").exists() else _MAY_CHANGE_BEFORE
         changed = [
             difference
@@ -55,20 +65,33 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
         ]
         if changed:
             raise RunError(
-                f"{run} holds another run, of which {changed[0]}: choose another folder with "
+                f"{run} holds a run with another recipe ({changed[0]}): choose another folder with "
                 "--run, or delete this one"
             )
     elif not saved.exists() and any(run.glob("[!.]*")):
-        raise RunError(f"{run} is not empty and holds no run: choose another folder with --run")
+        raise RunError(f"{run} is not empty and not a run: choose another folder with --run")
 
 
-def _look_at(recipe: Recipe) -> None:
-    """Complain of the corpora before anything is made."""
+def _check_corpora(recipe: Recipe) -> None:
+    """Read the first pair of each corpus, so that a wrong path fails before anything is written."""
     if not recipe.data.train:
         what, how = "text", "--src FILE --tgt FILE, or data.train"
         if recipe.task == "parsing":
             what, how = "trees", "--trees FILE, or data.train.trees"
         raise RecipeError(f"the recipe names no training {what}: add {how} to it")
+    if (Path(recipe.run) / "data").exists():
+        return
     for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
-        if corpus and not (Path(recipe.run) / "data").exists():
+        if corpus:
             next(read_pairs(corpus), None)
+
+
+def _make_writable(run: Path) -> None:
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        (run / ".lock").touch()
+    except OSError as error:
+        raise RunError(
+            f"{run} cannot be written ({error.strerror}): choose a run folder that you can write "
+            "to with --run"
+        ) from error

@@ -5,7 +5,6 @@ V vocabulary without padding, D width, N exact vectors.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,9 +20,16 @@ from yakusu.compress.lattice import Integers, Tier
 from yakusu.compress.storage import CompressedMatrix, PackedCodes
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.model.coded_tables import LARGEST, CodedTable, IntegerTable, TableName, TablePlan
+from yakusu.model.coded_tables import (
+    LARGEST,
+    CodedTable,
+    CodedTablePlan,
+    IntegerTable,
+    IntegerTablePlan,
+    TableName,
+)
 from yakusu.model.table import DenseTable
-from yakusu.pipeline.receipt import table_story
+from yakusu.pipeline.receipt import TableFacts
 from yakusu.progress import Progress
 from yakusu.weights import stored_bits
 
@@ -44,7 +50,7 @@ class CompressedTable:
     ratio: Bits before over bits after, including exact vectors and codebook.
     """
 
-    plan: TablePlan
+    plan: CodedTablePlan | IntegerTablePlan
     n_words: int
     width: int
     bits: float
@@ -52,13 +58,19 @@ class CompressedTable:
     ratio: float
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> TableFacts:
         """Facts for the receipt."""
-        sizes = {"n_words": self.n_words, "width": self.width, "bits": self.bits}
-        return self.plan.model_dump() | sizes | {"loss": self.loss, "ratio": self.ratio}
+        return TableFacts(
+            **self.plan.model_dump(),
+            n_words=self.n_words,
+            width=self.width,
+            bits=self.bits,
+            loss=self.loss,
+            ratio=self.ratio,
+        )
 
     def __str__(self) -> str:
-        return table_story(self.facts)
+        return str(self.facts)
 
 
 def compress_tables(

@@ -1,23 +1,26 @@
-"""Two files of sentences become a translator: prepare, train, average."""
+"""Trains a translator from text: prepare, train, average."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import torch
 
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
-from yakusu.folder import read_json
+from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
 from yakusu.pipeline.evaluate import DevScore
 from yakusu.pipeline.prepare import Prepared, prepare
+from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe
+from yakusu.recipe import Recipe, RecipeFiles, load_recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, process_group
 from yakusu.training.log import RunLog
@@ -28,46 +31,94 @@ from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
 
 @dataclass(frozen=True)
 class Trained:
-    """What `train` made."""
+    """Result of `train`.
+
+    Attributes:
+        model: Model folder.
+        steps: Number of steps of the run.
+        seconds: Training time, over all resumptions.
+        reason: The limit that ended the training.
+        dev_score: Score of the model on the dev set, with its signature.
+        example: A source sentence to try.
+        rank: Rank of this process.
+    """
 
     model: Path
     steps: int
     seconds: float
-    reason: str  # why it stopped
-    dev_score: str  # with its signature
-    example: str  # of a source line
-    rank: int  # of this process
+    reason: str
+    dev_score: str
+    example: str
+    rank: int
 
 
-def train(recipe: Recipe, *, progress: Progress | None = None) -> Trained:
-    """Train a translator, or go on training it; prepares the data first where that is to be done.
+def train(
+    recipe: Recipe | str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    progress: Progress | None = None,
+    **files: Unpack[RecipeFiles],
+) -> Trained:
+    """Train a translator, or resume its training; prepare the data first if necessary.
+
+    Args:
+        recipe: A recipe, or the name or path of one.
+        overrides: With a name or path: keys to override, such as "training.max_steps=500".
+        progress: Progress reporter.
+        files: With a name or path: `run`, `src`, `tgt` and the other arguments of `load_recipe`.
 
     Raises:
-        YakusuError: See `prepare`; or a checkpoint is corrupt.
+        YakusuError: As in `prepare`; or a checkpoint is corrupted, or the training failed.
+
+    Example:
+        `yakusu.train("tiny", src="train.en", tgt="train.de", run="runs/en-de")`
     """
-    progress = progress or Silent()
-    pick_device(recipe.training.device)  # complain before anything is made
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe, overrides, **files)
+    elif overrides or files:
+        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
+    return _train(recipe, progress or Silent())
+
+
+def _train(recipe: Recipe, progress: Progress) -> Trained:
+    pick_device(recipe.training.device)  # fails before anything is written
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
-        def begin() -> Prepared:
+        def prepare_data() -> Prepared:
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.existed:
                 progress.say(str(prepared))
             return prepared
 
-        prepared = group.run_on_main(begin)
-        return _train(recipe, prepared.folder, progress if group.is_main else Silent(), group)
+        data = group.run_on_main(prepare_data).folder
+        if not group.is_main:
+            progress = Silent()
+        trainer, reason = _train_model(recipe, data, group, progress)
+        run = Path(recipe.run)
+        model = group.run_on_main(lambda: averaged(run, recipe) or average(run, progress=progress))
+    return Trained(
+        model,
+        steps=trainer.state.step,
+        seconds=trainer.state.seconds,
+        reason=reason,
+        dev_score=read_receipt(model).scores[0],
+        example=tasks[recipe.task].example,
+        rank=group.rank,
+    )
 
 
-def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trained:
+def _train_model(
+    recipe: Recipe, data: Path, group: Group, progress: Progress
+) -> tuple[Trainer, str]:
+    """Train until a limit is reached; return the trainer and the limit."""
     run, tokenizer = Path(recipe.run), Tokenizer.load(data)
     keep_freed_memory()
     device = pick_device(recipe.training.device, group.local_rank)
     if device.type == "cuda":
-        torch.cuda.set_device(device)  # where torch puts what it is not told where to put
-    model = _model(recipe, tokenizer).to(device)
-    dev_score = DevScore(recipe, tokenizer, data, group, progress)
+        torch.cuda.set_device(device)  # for tensors that torch creates without a device
+    torch.manual_seed(recipe.seed)
+    model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes).to(device)
     with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
             model,
@@ -78,7 +129,7 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
                 seed=recipe.seed,
             ),
             config=recipe.training,
-            score=dev_score,
+            score=DevScore(recipe, tokenizer, data, group, progress),
             output=TrainingOutput(
                 checkpoints=run / "checkpoints",
                 record=log.record if log else lambda event: None,
@@ -87,42 +138,29 @@ def _train(recipe: Recipe, data: Path, progress: Progress, group: Group) -> Trai
             group=group,
             stop=stop,
         )
-        progress.say(_beginning(trainer, trainer.resume()))
+        resumed = trainer.resume()
+        progress.say(_resuming(trainer) if resumed else _starting(trainer))
         if (steps := recipe.training.max_steps) < (warmup := recipe.training.warmup_steps):
             progress.say(
-                f"training.max_steps = {steps:,} ends before the warm-up of {warmup:,} steps does, "
-                "while the rate is low: lower training.warmup_steps in a new run"
+                f"training.max_steps = {steps:,} ends before the learning rate has warmed up "
+                f"(training.warmup_steps = {warmup:,}): lower training.warmup_steps in a new run"
             )
-        reason = trainer.run()
-    out = group.run_on_main(lambda: averaged(run, recipe) or average(run, progress=progress))
-    score = read_json(out / "receipt.json")["scores"][0]
-    return Trained(
-        out,
-        trainer.state.step,
-        trainer.state.seconds,
-        reason,
-        score,
-        tasks[recipe.task].example,
-        group.rank,
-    )
+        return trainer, trainer.run()
 
 
-def _beginning(trainer: Trainer, resumed: bool) -> str:
-    state = trainer.state
+def _starting(trainer: Trainer) -> str:
     size = sum(parameter.numel() for parameter in trainer.model.parameters())
-    if not resumed:
-        return f"training {size:,} parameters on {trainer.device}"
+    return f"training {size:,} parameters on {trainer.device}"
+
+
+def _resuming(trainer: Trainer) -> str:
+    state, config = trainer.state, trainer.config
     best = "none yet" if state.best is None else f"{abs(state.best):.2f} at step {state.best_step}"
     place = (
-        f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, rate "
-        f"{trainer.learning_rate:.2e}, best {trainer.config.best_by} {best}, "
-        f"{state.bad_validations} validations without a better one)"
+        f"already at step {state.step:,} (epoch {state.epoch + state.epoch_share:.2f}, learning "
+        f"rate {trainer.learning_rate:.2e}, best {config.best_by} {best}, validations "
+        f"since then: {state.bad_validations})"
     )
-    if reason := limit_reached(trainer.config, trainer.state):
+    if reason := limit_reached(config, state):
         return f"{place}: nothing left to do, {reason} is reached"
-    return f"{place}: going on"
-
-
-def _model(recipe: Recipe, tokenizer: Tokenizer) -> Seq2Seq:
-    torch.manual_seed(recipe.seed)
-    return build(recipe.model, **tokenizer.vocab_sizes)
+    return f"{place}: resuming"

@@ -1,13 +1,13 @@
-"""Translate a file or sentences with a model folder."""
+"""Translates a file or a list of sentences with a model folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.device import keep_freed_memory
-from yakusu.errors import ModelError, RecipeError
+from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.pipeline.evaluate import Text
 from yakusu.search import SearchConfig
 from yakusu.translator import Translation, Translator
@@ -18,41 +18,87 @@ def translate(
     sentences: Text,
     *,
     ensemble: Sequence[str | Path] = (),
-    beam: int = 0,
+    beam: int | None = None,
     alpha: float | None = None,
-    n_best: int = 1,
+    n_best: int | None = None,
     batch: int = 64,
-    window: int = 0,
+    window: int | None = None,
     device: str = "cpu",
 ) -> Iterator[list[Translation]]:
-    """Translate sentences in order, as they come.
+    """Translate sentences in order, as they arrive.
 
     Args:
-        model: A model folder.
-        sentences: A file, or lines; of trees, which a parser takes too, their words.
-        ensemble: Folders of more models of the same vocabulary, to decide together with it.
-        beam: Width of the beam; 0 for the recipe's.
-        alpha: Of the length penalty; None for the recipe's.
-        n_best: How many translations of each sentence.
-        batch: Sentences translated together; the result does not depend on it.
-        window: Sentences read ahead and sorted by length; 0 for 32 batches.
-        device: Where to translate.
+        model: Model folder.
+        sentences: The path of a file with one sentence per line, or an iterable of sentences.
+            A parser also accepts a file of trees and parses their words.
+        ensemble: Further model folders with the same vocabulary; their probabilities are averaged.
+        beam: Beam width (default: the model's setting).
+        alpha: Exponent of the length penalty (default: the model's setting).
+        n_best: Number of translations per sentence (default: the model's setting).
+        batch: Number of sentences translated together; the result does not depend on it.
+        window: Number of sentences read ahead and sorted by length (default: 32 batches).
+        device: Device to translate on: "cpu", "cuda" or "auto".
+
+    Yields:
+        The `n_best` best translations of each sentence, best first.
 
     Raises:
-        ModelError: A folder is incomplete or corrupt, or holds another vocabulary; or the file is
-            trees and the model no parser.
-        DataError: The file cannot be read.
+        ModelError: A folder is incomplete or corrupted, the vocabularies of an ensemble differ, or
+            the file holds trees and the model is not a parser.
+        DataError: The file does not exist or cannot be read.
+        RecipeError: `n_best` is larger than the beam.
+
+    Example:
+        `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
     """
+    translator = open_translator(
+        model, ensemble=ensemble, beam=beam, alpha=alpha, n_best=n_best, device=device
+    )
+    lines = sentences_for(translator, sentences, name=str(model))
+    return translator.stream(lines, batch=batch, window=window or 0)
+
+
+def open_translator(
+    model: str | Path,
+    *,
+    ensemble: Sequence[str | Path] = (),
+    beam: int | None = None,
+    alpha: float | None = None,
+    n_best: int | None = None,
+    device: str = "cpu",
+) -> Translator:
+    """Load a model folder and override its search settings; arguments as in `translate`."""
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
-    if isinstance(sentences, str | Path):
-        if translator.task_name != "parsing" and holds_trees(sentences):
-            raise ModelError(f"{model} translates and {sentences} are trees: name a parser")
-        sentences = read_sources(sentences)
-    changes = {"beam": beam or None, "alpha": alpha, "n_best": n_best}
-    search = translator.search.model_dump() | {k: v for k, v in changes.items() if v is not None}
+    given = {"beam": beam, "alpha": alpha, "n_best": n_best}
+    changes = {key: value for key, value in given.items() if value is not None}
     try:
-        translator.search = SearchConfig.model_validate(search)
+        search = SearchConfig.model_validate(translator.search.model_dump() | changes)
     except ValidationError as error:
         raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
-    return translator.stream(sentences, batch=batch, window=window)
+    translator.search = search
+    return translator
+
+
+def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
+    """Return the sentences to translate: an iterable as it is, or the lines of a file.
+
+    Args:
+        translator: Translator or parser.
+        sentences: Path of a file, or an iterable of sentences.
+        name: Name of the model in error messages.
+
+    Raises:
+        ModelError: The file holds trees and the model is not a parser.
+        DataError: A string is not the path of a file.
+    """
+    if not isinstance(sentences, str | Path):
+        return sentences
+    if isinstance(sentences, str) and not Path(sentences).exists():
+        raise DataError(
+            f"{sentences!r} is not an existing file: pass sentences as a list, as in "
+            f"[{sentences!r}], or the path of a text file"
+        )
+    if translator.task_name != "parsing" and holds_trees(sentences):
+        raise ModelError(f"{sentences} holds trees and {name} is not a parser: name a parser")
+    return read_sources(sentences)

@@ -1,0 +1,121 @@
+"""The verbs that check a model: `evaluate` and `verify`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import yakusu
+from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.options import Lowercase, Model
+from yakusu.data.corpus import holds_trees
+from yakusu.errors import DataError
+
+System = Annotated[
+    str,
+    typer.Argument(metavar="SYSTEM", help="Translations, one per line; trees; or a model folder."),
+]
+Reference = Annotated[
+    str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
+]
+Src = Annotated[str | None, typer.Option(help="Source sentences, if SYSTEM is a model folder.")]
+Baseline = Annotated[
+    str | None, typer.Option(help="Translations or model to compare with, by paired bootstrap.")
+]
+Trees = Annotated[
+    bool | None,
+    typer.Option(
+        "--trees/--text",
+        help="Whether REFERENCE holds trees (default: yes if it is named *.mrg, is a folder with "
+        "such files, or starts like a tree).",
+    ),
+]
+Tokenize = Annotated[
+    str | None, typer.Option(help="sacreBLEU's tokenizer (default: by the language).")
+]
+Language = Annotated[
+    str | None,
+    typer.Option(help="Target language, as de (default: the ending of REFERENCE, as test.de)."),
+]
+Paper = Annotated[
+    bool, typer.Option("--paper", help="Add the paper's BLEU: tokenised, compounds split.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these verbs to the command line."""
+    app.command()(evaluate)
+    app.command()(verify)
+
+
+def evaluate(
+    system: System,
+    reference: Reference,
+    src: Src = None,
+    baseline: Baseline = None,
+    trees: Trees = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = None,
+    language: Language = None,
+    paper: Paper = False,
+) -> None:
+    """Score translations by BLEU, chrF and TER, or a parser's trees by labelled F1 as EVALB does.
+
+    Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
+    """
+    if holds_trees(reference) if trees is None else trees:
+        if src or baseline or lowercase or tokenize or language or paper:
+            raise DataError(
+                f"{reference} holds trees, which are scored in one way only: omit the options, or "
+                "add --text if it holds sentences"
+            )
+        _evaluate_trees(system, reference)
+        return
+    if Path(system).is_dir():
+        score = partial(yakusu.evaluate_model, system, _sources(system, src))
+    else:
+        score = partial(yakusu.evaluate, Path(system))
+    results = score(
+        Path(reference),
+        baseline=None if baseline is None else _translations(baseline, src),
+        lowercase=lowercase,
+        tokenize=tokenize,
+        target_language=language,
+        paper=paper,
+        progress=ConsoleProgress(),
+    )
+    print("\n".join(map(str, results)))
+
+
+def _evaluate_trees(system: str, reference: str) -> None:
+    is_model = Path(system).is_dir() and not holds_trees(system)
+    scores = (
+        yakusu.evaluate_parser(system, reference, progress=ConsoleProgress())
+        if is_model
+        else yakusu.evaluate_trees(system, reference)
+    )
+    print("\n".join(map(str, scores)))
+
+
+def _sources(model: str, src: str | None) -> Path:
+    if src is None:
+        raise DataError(
+            f"{model} is a model folder: add --src FILE with the sentences to translate"
+        )
+    return Path(src)
+
+
+def _translations(system: str, src: str | None) -> Path | list[str]:
+    """Return a file of translations, or what a model folder makes of the source sentences."""
+    if not Path(system).is_dir():
+        return Path(system)
+    return [best[0].text for best in yakusu.translate(system, _sources(system, src))]
+
+
+def verify(model: Model) -> None:
+    """Check every file of a model against its recorded hash and print how the model was made.
+
+    Example: `yakusu verify runs/en-de/model`
+    """
+    print("\n".join(yakusu.verify(model)))

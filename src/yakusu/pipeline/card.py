@@ -1,0 +1,54 @@
+"""The texts in a model folder: receipt.json, and the model card README.md made from it."""
+
+from yakusu.folder import json_text
+from yakusu.pipeline.receipt import CompressionFacts, Receipt, named_average
+from yakusu.tasks.task import tasks
+
+
+def documents(receipt: Receipt) -> dict[str, str]:
+    """Return the texts that describe a model, by file name: receipt.json and README.md."""
+    values = receipt.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {"receipt.json": json_text(values), "README.md": card(receipt)}
+
+
+def card(receipt: Receipt) -> str:
+    """Return the model card."""
+    recipe, codes = receipt.recipe, [code for code in receipt.languages if code]
+    task = tasks[recipe.task]
+    source, target = codes if len(codes) == 2 else task.sides
+    front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
+    scores = "\n".join(f"- {score}" for score in receipt.scores)
+    megabytes = 4e-6 * receipt.parameters  # float32
+    length = f"{receipt.steps:,} steps, {receipt.target_tokens:,} target tokens"
+    return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
+
+| | |
+|---|---|
+| from, to | {source}, {target} |
+| training data | {receipt.pairs.train:,} sentence pairs |
+| model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
+| vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
+| weights | {named_average(receipt.averaged_steps)} |
+| training run | {length}, seed {receipt.seed} |
+
+Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
+checkpoints):
+
+{scores}
+
+{_compressed_section(receipt.compressed)}## How to use it
+
+Install yakusu in a clone of its source repository with `pip install .`, then:
+
+    echo '{task.example}' | yakusu translate THIS_FOLDER
+
+`yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
+made; `receipt.json` holds the recipe, the versions, the inputs and the cost.
+"""
+
+
+def _compressed_section(facts: CompressionFacts | None) -> str:
+    if not facts:
+        return ""
+    lines = "\n".join(f"- {line}" for line in facts.lines())
+    return f"## Compressed\n\nThe facts above describe the original model.\n\n{lines}\n\n"

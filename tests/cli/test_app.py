@@ -1,0 +1,112 @@
+"""The command line as a program: help, version, exit codes, streams."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import yakusu
+from yakusu import cli
+
+Yakusu = Callable[..., Any]
+
+
+def text(lines: list[str]) -> bytes:
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def test_square_brackets_in_a_path_are_printed_unchanged(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    name = "[bold]x[/bold] [1]"
+    assert run_yakusu("translate", tmp_path / name).error == (
+        f"{tmp_path / name} is not a model folder: check the path"
+    )
+
+
+@pytest.mark.parametrize("verb", ["prepare", "train", "average", "translate", "evaluate", "demo"])
+def test_the_help_of_each_verb_shows_an_example(run_yakusu: Yakusu, verb: str) -> None:
+    said = run_yakusu(verb, "--help")
+    assert said.code == 0
+    assert re.search(rf"Example: yakusu {verb}\b", said.out)
+
+
+def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
+    said = run_yakusu("--help")
+    assert said.code == 0
+    for verb in ("prepare", "train", "average", "translate", "evaluate", "demo"):
+        assert re.search(rf"^\W*{verb}\b", said.out, re.MULTILINE)
+    assert run_yakusu("trane").code == 2
+    assert run_yakusu("translate").code == 2
+
+
+def test_the_version_is_that_of_the_package(run_yakusu: Yakusu) -> None:
+    assert run_yakusu("--version").out == f"yakusu {yakusu.__version__}\n"
+
+
+def test_python_m_yakusu_has_the_same_output_and_exit_codes(
+    tmp_path: Path, yakusu_process: Yakusu
+) -> None:
+    said = yakusu_process("--version")
+    assert (said.code, said.out, said.err) == (0, f"yakusu {yakusu.__version__}\n", "")
+    assert yakusu_process("translate", tmp_path / "none").error == (
+        f"{tmp_path / 'none'} is not a model folder: check the path"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "pipe"),
+    [("translate --batch 2 --window 2", "| head -1"), ("verify", "| true"), ("verify", "|& true")],
+)
+def test_a_closed_output_pipe_stops_without_a_traceback(model: Path, verb: str, pipe: str) -> None:
+    command = f"set -o pipefail; {sys.executable} -m yakusu {verb} {model} {pipe}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        input=text(["the old ferry"] * 3000),
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.count(b"\n") <= 1
+    assert done.returncode == 128 + signal.SIGPIPE
+    assert (b"output closed, stopping" in done.stderr) == (pipe != "|& true")
+    assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+def test_output_is_utf8_in_every_locale(model: Path, run_yakusu: Yakusu) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "yakusu", "translate", str(model)],
+        input=text(["the old ferry 猫"]),
+        capture_output=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stdout.decode() == run_yakusu("translate", model, stdin=text(["the old ferry 猫"])).out
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ("stdin", "standard input is closed: name a file, or redirect it, as in < FILE"),
+        ("stdout", "standard output is closed: redirect it, as in > FILE"),
+    ],
+)
+def test_a_closed_standard_stream_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    model: Path,
+    stream: str,
+    message: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["yakusu", "translate", str(model)])
+    monkeypatch.setattr(sys, stream, None)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert message in capfd.readouterr().err

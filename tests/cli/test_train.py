@@ -1,0 +1,314 @@
+"""The verbs `prepare` and `train`, and the run folders and corpora that they refuse."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import yakusu
+from yakusu.recipe import load_recipe
+
+Yakusu = Callable[..., Any]
+TrainOptions = Callable[..., list[str]]
+
+
+def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
+    out, err = (work / "train.out").read_text(), (work / "train.err").read_text()
+    model = work / "run" / "model"
+    lines = out.splitlines()
+    assert re.fullmatch(r"stopped at step 6 after \d+\.\d minutes: max_steps = 6", lines[0])
+    assert re.fullmatch(
+        r"dev BLEU = \d+\.\d\d \(nrefs:1\|case:mixed\|eff:no\|tok:13a\|.*\)", lines[1]
+    )
+    assert lines[2] == f"model: {model}"
+    command = r"(.*/)?yakusu|python -m yakusu"  # as the user can type it
+    assert re.fullmatch(
+        rf"next: echo 'A sentence\.' \| ({command}) translate {re.escape(str(model))}", lines[3]
+    )
+    assert "pairs read; dropped: 0 empty" in err
+    assert re.search(r"training [\d,]+ parameters on cpu", err)
+    assert re.search(r"step 2  epoch [\d.]+  loss [\d.]+ \(never below [\d.]+\)", err)
+    assert f"wrote the mean of the checkpoints of steps 3, 6 to {model}: dev BLEU = " in err
+
+
+def test_dev_bleu_ignores_case_if_the_vocabulary_does(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    lower = "tokenizer.normalization=nmt_nfkc_cf"
+    said = run_yakusu("train", *train_options(own, "lower", lower, "training.max_steps=1"))
+    assert "|case:lc|" in said.out.splitlines()[1]
+
+
+def test_the_run_folder_holds_the_documented_files(work: Path) -> None:
+    run = work / "run"
+    assert sorted(path.name for path in run.iterdir()) == [
+        ".lock", "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
+    ]  # fmt: skip
+    assert sorted(path.name for path in (run / "model").iterdir()) == [
+        "README.md", "config.json", "manifest.json", "model.safetensors", "receipt.json",
+        "tokenizer.model",
+    ]  # fmt: skip
+
+
+def test_the_log_is_json_lines_with_every_event(work: Path) -> None:
+    events = [json.loads(line) for line in (work / "run" / "log.jsonl").read_text().splitlines()]
+    assert [(event["event"], event["step"]) for event in events] == [
+        ("train", 2), ("validate", 3), ("train", 4), ("train", 6), ("validate", 6)
+    ]  # fmt: skip
+    for event in events[:1]:
+        assert event["perplexity"] > 1 and event["loss"] > event["loss_zero_point"] > 0
+
+
+def test_prepare_prints_its_report_and_whether_it_was_done_before(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    n = len((work / "a.en").read_text().splitlines())
+    args = ["prepare", *train_options(work), "--run", tmp_path / "run"]
+    first, second = run_yakusu(*args), run_yakusu(*args)
+    assert first.code == second.code == 0
+    assert first.out.startswith(f"{n} pairs read; dropped: 0 empty, 0 identical, 0 duplicate, ")
+    assert first.out.endswith(f"binarised pairs and tokenizer: {tmp_path / 'run' / 'data'}\n")
+    assert second.out == f"already prepared: {first.out}"
+    assert "learning a vocabulary of 70 tokens from" in first.err and second.err == ""
+
+
+def test_rerunning_a_finished_run_trains_and_averages_nothing(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    log = (own / "run" / "log.jsonl").read_text()
+    made = (own / "run" / "model").stat().st_ctime_ns
+    said = run_yakusu("train", *train_options(own))
+    assert said.code == 0
+    assert re.search(
+        r"^already at step 6 \(epoch [\d.]+, learning rate .*\): nothing left to do, ", said.err
+    )
+    assert (own / "run" / "log.jsonl").read_text() == log
+    assert (own / "run" / "model").stat().st_ctime_ns == made  # it was not averaged again
+
+
+def test_a_run_with_more_steps_resumes_and_appends_to_the_log(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    log = (own / "run" / "log.jsonl").read_text()
+    said = run_yakusu("train", *train_options(own, "run", "training.max_steps=8"))
+    assert said.code == 0
+    assert re.search(r"^already at step 6 \(.*\): resuming$", said.err, re.MULTILINE)
+    assert said.out.startswith("stopped at step 8 after")
+    after = (own / "run" / "log.jsonl").read_text()
+    assert after.startswith(log)
+    added = [json.loads(line)["step"] for line in after.removeprefix(log).splitlines()]
+    assert added == [8, 8]
+
+
+def test_a_diverged_run_names_the_lines_and_the_fix(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    options_ = train_options(
+        own, "wild", "training.lr_scale=1e20", "training.max_steps=50", "training.max_skipped=2"
+    )
+    told = run_yakusu("train", *options_).error
+    assert "loss or gradient is not finite" in told and "lower training.lr_scale" in told
+    log = (own / "wild" / "log.jsonl").read_text().splitlines()
+    skipped = [event for event in map(json.loads, log) if event["event"] == "skip"]
+    assert len(skipped) == 3 and all(event["lines"] for event in skipped)
+
+
+def test_separate_vocabularies_cannot_be_tied_three_ways(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    told = run_yakusu("train", *train_options(own, "two", "tokenizer.joint=false")).error
+    assert told.endswith("is false: set model.tied = 'decoder'")
+
+
+def test_corpus_files_of_unequal_length_are_refused(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    short = tmp_path / "short.de"
+    short.write_text("x\n")
+    n = len((work / "a.en").read_text().splitlines())
+    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", short)
+    assert said.error == (f"{work / 'a.en'} has {n} lines and {short} 1: align them line by line")
+
+
+def test_invalid_utf8_in_a_corpus_is_refused_with_its_place(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    latin = tmp_path / "latin.de"
+    latin.write_bytes(b"gut\nsch\xf6n\n")
+    said = run_yakusu("prepare", *train_options(work), "--run", tmp_path / "run", "--tgt", latin)
+    assert said.error.startswith(f"{latin}, line 2, byte 4: 0xf6 is not UTF-8: ")
+
+
+def test_an_empty_corpus_is_refused(
+    run_yakusu: Yakusu, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).touch()
+    assert run_yakusu("prepare", *train_options(tmp_path)).error == (
+        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: there are no sentence pairs: check the files"
+    )
+
+
+@pytest.mark.parametrize("verb", ["prepare", "train"])
+def test_a_missing_corpus_is_refused(
+    run_yakusu: Yakusu, tmp_path: Path, verb: str, train_options: TrainOptions
+) -> None:
+    assert run_yakusu(verb, *train_options(tmp_path)).error == (
+        f"{tmp_path / 'a.en'} does not exist: check the path in the recipe or the command"
+    )
+
+
+def test_a_vocabulary_too_large_for_the_corpus_is_refused(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    said = run_yakusu(
+        "prepare",
+        *train_options(work),
+        "--set",
+        "tokenizer.vocab_size=9999",
+        "--run",
+        tmp_path / "run",
+    )
+    assert re.fullmatch(
+        r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
+        r"tokenizer.vocab_size=\d+, or less",
+        said.error,
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        (
+            "training.max_step=5",
+            "--set: unknown key 'training.max_step': did you mean 'training.max_steps'?",
+        ),
+        (
+            "training.max_steps=0",
+            "--set: training.max_steps = 0: input should be greater than or equal to 1",
+        ),
+    ],
+)
+def test_an_unknown_key_and_an_invalid_value_are_refused(
+    run_yakusu: Yakusu, override: str, told: str
+) -> None:
+    assert run_yakusu("train", "tiny", "--set", override).error == told
+
+
+def test_an_unknown_key_of_a_recipe_file_is_refused_with_its_line(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[model]\n[training]\nmax_step = 5\n")
+    assert run_yakusu("train", path).error == (
+        f"{path}, line 3: unknown key 'training.max_step': did you mean 'training.max_steps'?"
+    )
+
+
+def test_corrupted_data_or_checkpoints_stop_a_run(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    for step in (3, 6):
+        weights = own / "run" / "checkpoints" / f"step-{step:08}" / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1])
+    for _ in range(2):  # it stays so
+        told = run_yakusu("train", *train_options(own)).error
+        assert f"no checkpoint in {weights.parents[1]} is intact ({weights} is corrupt" in told
+    tokens = own / "run" / "data" / "train.src.tokens"
+    tokens.write_bytes(tokens.read_bytes()[:-2])
+    assert f"{tokens} is corrupt" in run_yakusu("train", *train_options(own)).error
+
+
+def test_a_corrupted_checkpoint_is_replaced_by_the_one_before_it(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    model = own / "run" / "model" / "model.safetensors"
+    before = model.read_bytes()
+    newest = own / "run" / "checkpoints" / "step-00000006"
+    state = newest / "state.json"
+    state.write_bytes(state.read_bytes().replace(b"6", b"7", 1))
+    said = run_yakusu("train", *train_options(own))
+    assert said.code == 0
+    assert f"{state} is corrupt" in said.err and "going back to step-00000003" in said.err
+    assert "already at step 3 " in said.err
+    assert model.read_bytes() == before
+    assert sorted(path.name for path in newest.parent.iterdir()) == [
+        "corrupt-step-00000006", "step-00000003", "step-00000006"
+    ]  # fmt: skip
+
+
+def test_a_folder_with_another_run_is_refused(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    told = run_yakusu("train", *train_options(own, "run", "model.dropout=0.25")).error
+    assert (
+        told.startswith(f"{own / 'run'} holds a run with another recipe (")
+        and "model.dropout" in told
+    )
+    assert told.endswith(": choose another folder with --run, or delete this one")
+
+
+def test_a_folder_with_other_files_is_refused(
+    run_yakusu: Yakusu, own: Path, train_options: TrainOptions
+) -> None:
+    (own / "letters").mkdir()
+    (own / "letters" / "dear.txt").write_text("dear")
+    assert run_yakusu("train", *train_options(own, "letters")).error == (
+        f"{own / 'letters'} is not empty and not a run: choose another folder with --run"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "options_"),
+    [("train", ["--run", "FILE/run"]), ("average", ["--out", "FILE/model"])],
+)
+def test_a_file_in_place_of_a_folder_is_refused(
+    run_yakusu: Yakusu, own: Path, verb: str, options_: list[str], train_options: TrainOptions
+) -> None:
+    words = [word.replace("FILE", str(own / "a.en")) for word in options_]
+    first = train_options(own)[:1] if verb == "train" else [str(own / "run")]
+    given = [*first, *words, *(train_options(own)[3:] if verb == "train" else [])]
+    assert run_yakusu(verb, *given).error.startswith(f"{own / 'a.en'}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["it's.en", "a'b\"c.en", "a\\b.en"],
+)
+def test_file_names_may_contain_quotes_and_backslashes(
+    run_yakusu: Yakusu, tmp_path: Path, name: str
+) -> None:
+    told = run_yakusu("prepare", "tiny", "--run", "r", "--src", name, "--tgt", "x.de").error
+    assert told.startswith(f"{name} does not exist: ")
+
+
+def test_a_run_folder_that_cannot_be_written_is_refused(
+    run_yakusu: Yakusu, train_options: TrainOptions, own: Path
+) -> None:
+    run = "/proc/none/run"  # nobody may create folders there
+    assert run_yakusu("train", *train_options(own), "--run", run).error == (
+        f"{run} cannot be written (No such file or directory): choose a run folder that you can "
+        "write to with --run"
+    )
+
+
+def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
+    files = {"src": own / "a.en", "tgt": own / "a.de", "run": own / "run"}
+    settings = load_recipe(own / "run" / "recipe.toml")
+    names = ("tokenizer", "batches", "model", "training", "search")
+    overrides = [
+        f"{name}.{key}={json.dumps(value)}"
+        for name in names
+        for key, value in getattr(settings, name).model_dump().items()
+    ]
+    made = yakusu.train("tiny", [*overrides, "data.hold_out=8"], **files)
+    assert (made.model, made.steps) == (own / "run" / "model", 6)
+    with pytest.raises(yakusu.RecipeError, match="the recipe names no run folder"):
+        yakusu.train("tiny", src=own / "a.en", tgt=own / "a.de")
+    with pytest.raises(yakusu.RecipeError, match="takes no overrides: pass them to load_recipe"):
+        yakusu.train(settings, src=own / "a.en")
+    with pytest.raises(yakusu.RecipeError, match="unknown argument 'max_steps': pass keys of the"):
+        yakusu.train("tiny", max_steps=5)  # type: ignore[call-arg]
