@@ -412,5 +412,5 @@ def test_top_k_of_tied_values_returns_distinct_valid_indices(
 
 
 def test_an_n_best_list_longer_than_the_beam_is_refused() -> None:
-    with pytest.raises(ValueError, match="n_best = 9 is more than beam = 4 can give"):
+    with pytest.raises(ValueError, match="n_best = 9 exceeds beam = 4"):
         SearchConfig(n_best=9)

@@ -36,9 +36,9 @@ def test_a_parser_is_trained_run_and_scored_with_the_same_verbs(
     assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
     told = run_yakusu("translate", model, stdin=trees[0].encode()).error
     assert "is a tree, not a sentence" in told
-    options = ("--encoder", "--src", dev, "--ref", dev)
+    options = ("--src", dev, "--ref", dev)
     told = run_yakusu("compress", model, tmp_path / "small", *options).error
-    assert told.startswith(f"{model} is a parser, which BLEU does not suit")
+    assert told.startswith(f"{model} is a parser, which BLEU cannot score")
     said = run_yakusu("evaluate", model, dev)
     assert [line.split(" = ")[0] for line in said.out.splitlines()] == [
         "F1",

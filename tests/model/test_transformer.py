@@ -179,9 +179,9 @@ def test_two_vocabularies_work_with_decoder_tying(tiny: Callable[..., Seq2Seq]) 
 
 
 def test_d_model_that_heads_do_not_divide_is_refused_unless_d_k_and_d_v_are_set() -> None:
-    with pytest.raises(ValidationError, match="= 512 does not divide into"):
+    with pytest.raises(ValidationError, match="= 512 is not divisible by"):
         TransformerConfig(n_heads=7)
-    with pytest.raises(ValidationError, match="does not divide"):
+    with pytest.raises(ValidationError, match="is not divisible"):
         TransformerConfig(n_heads=7, d_k=64)
     assert TransformerConfig(n_heads=7, d_k=64, d_v=32).d_v == 32
 
@@ -194,7 +194,7 @@ def test_d_k_and_d_v_follow_d_model_and_heads() -> None:
 
 
 def test_more_experts_a_token_than_there_are_is_refused() -> None:
-    with pytest.raises(ValidationError, match=r"model.top_k = 3 is more than model.n_experts = 2"):
+    with pytest.raises(ValidationError, match=r"model.top_k = 3 exceeds model.n_experts = 2"):
         TransformerConfig(n_experts=2, top_k=3)
     assert TransformerConfig(n_experts=3, top_k=3).top_k == 3
 
