@@ -154,9 +154,9 @@ SECTIONS = (
     Section(
         "embedding_tasks",
         "Table 2 and Figure 1: word tasks against the ratio",
-        "Without a loss in score, the paper's rebuilt vectors reach a ratio of 6.4 on analogies and "
-        "of at least 15.9 on similarity; product quantisation loses on analogies at every size and "
-        "reaches 12.8 on similarity; integers reach at least 7.7 on analogies.",
+        "Without a loss in score, the paper's rebuilt vectors reach a ratio of 6.4 on analogies "
+        "and of at least 15.9 on similarity; product quantisation loses on analogies at every size "
+        "and reaches 12.8 on similarity; integers reach at least 7.7 on analogies.",
         "python -m benchmarks.compression.embedding_tasks --vectors glove100.npz --name 'GloVe 6B "
         "100d' --shu 200000",
         word_tasks,
@@ -181,9 +181,9 @@ SECTIONS = (
         "'Multi30k en-de, test2016' --shu 20000",
         translation,
         "The largest measured ratio that loses at most 0.5 BLEU on test2016, lower-cased. "
-        '"128 exact" keeps the vectors of the 128 most frequent tokens as floats. The paper\'s translator is '
-        "trained on WMT16 en-de and has embeddings four times as wide. The figures call "
-        'integers "whole numbers".',
+        '"128 exact" keeps the vectors of the 128 most frequent tokens as floats. The '
+        "paper's translator is trained on WMT16 en-de and has embeddings four times as wide. The "
+        'figures call integers "whole numbers".',
         (
             (
                 "embedding_translation-multi30k-en-de-test2016.png",

@@ -148,8 +148,8 @@ SECTIONS = (
         "python -m benchmarks.paper.table1",
         layers,
         "Exponents are fitted to the largest sizes, for the forward and backward pass of one "
-        "sequence. Memory is what is kept for the backward pass. Chain and layers are read from the "
-        "autograd graph, with "
+        "sequence. Memory is what is kept for the backward pass. Chain and layers are read from "
+        "the autograd graph, with "
         'k = 3 and r = 5. "The same, as written" computes Eq. 1 with its n x n matrix; '
         "self-attention uses the fused kernel. The first two convolutions and the LSTM look back "
         "only.",
@@ -165,8 +165,8 @@ SECTIONS = (
         systems,
         "Multi30k English-German, test2016, lower-cased. Each model is trained with the same "
         "number of counted FLOPs, which is about three epochs. The formula is the paper's: time x "
-        "sustained rate of the machine. The machine also did other work, so do not draw conclusions "
-        "from that column.",
+        "sustained rate of the machine. The machine also did other work, so do not draw "
+        "conclusions from that column.",
         (("table2.png", "BLEU of each system against its training cost"),),
     ),
     Section(
@@ -194,8 +194,8 @@ SECTIONS = (
         "parsing_f1",
         "Table 4: constituency parsing",
         "Trained on 3,167 gold trees, the Transformer reaches an F1 of 34.73, and 48.85 with "
-        "additional automatically parsed trees; the LSTM without attention (19.24) is hardly better "
-        "than right-branching trees (17.16).",
+        "additional automatically parsed trees; the LSTM without attention (19.24) is hardly "
+        "better than right-branching trees (17.16).",
         "python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
         parsers,
         "Trained on 3,167 gold trees of the Penn Treebank sample and scored on 358 others; the "

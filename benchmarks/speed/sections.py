@@ -9,7 +9,8 @@ TITLE = "Speed and memory"
 INTRODUCTION = """\
 The systems of a comparison are measured in turns, each in its own process; run it on an otherwise
 idle machine. A speed-up is the ratio of the median speeds over all rounds; the lowest and the
-highest speed-up of a single round follow. Install the peers with `pip install -r benchmarks/peers/requirements.txt`, then
+highest speed-up of a single round follow. Install the peers with
+`pip install -r benchmarks/peers/requirements.txt`, then
 `pip install --no-deps joeynmt==2.3.0`."""
 
 
@@ -106,13 +107,13 @@ SECTIONS = (
     Section(
         "training_throughput",
         "Training",
-        "yakusu trains 4.15 to 4.93 times as fast as the peers with their usual batches on the tiny "
-        "recipe and 2.13 to 2.36 times on base; if the peers also group sentences by length, 1.44 "
-        "and 1.50 times on tiny and only 1.02 and 1.07 times on base.",
+        "yakusu trains 4.15 to 4.93 times as fast as the peers with their usual batches on the "
+        "tiny recipe and 2.13 to 2.36 times on base; if the peers also group sentences by length, "
+        "1.44 and 1.50 times on tiny and only 1.02 and 1.07 times on base.",
         "python -m benchmarks.speed.training_throughput",
         throughput,
         'Speeds count target tokens without padding, end of sentence included. "grouped": the peer '
-        "gets batches of sentences of similar length, as in yakusu. \"Goal\" is the minimum speed-up "
+        'gets batches of sentences of similar length, as in yakusu. "Goal" is the minimum speed-up '
         "that the project aims at.",
     ),
     Section(

@@ -163,7 +163,7 @@ def test_records_keep_what_they_depend_on(benchmark_of: Any, tmp_path: Path) -> 
         (["model"], [], "--model is missing: give the model folder"),
     ],
 )
-def test_missing_inputs_are_refused_in_a_sentence(
+def test_missing_inputs_are_refused_with_one_sentence(
     needs: list[str], words: list[str], message: str, benchmark_of: Any, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=message):
