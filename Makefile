@@ -13,7 +13,7 @@ IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
 .NOTPARALLEL:
 
 help: ## list the targets
-	@echo "make demo             train a small English-Japanese translator, under 5 minutes"
+	@echo "make demo             train a small English-Japanese translator, a few minutes"
 	@echo "make demo TARGET=de   the same for German; also fr and ko"
 	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
 	@echo "make check            formatting, lint, types, layers, spelling"

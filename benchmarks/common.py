@@ -7,10 +7,10 @@ A script declares one `Benchmark`, adds the options that only it has, and ends w
     --record    append the result to results/NAME.json and rewrite the pages
     --threads   torch threads
 
-and those of these that they need:
+and those of the following that they need:
 
     --data      folder with the corpora (default: $YAKUSU_DATA)
-    --runs      folder for the run folders; rerun to resume
+    --runs      folder for training runs; rerun to resume
     --vectors   file of word vectors
     --model     model folder of a translator
 """
@@ -33,7 +33,7 @@ from yakusu.errors import DataError, SignalError, YakusuError
 
 INPUTS = {
     "data": "folder with the corpora (or set YAKUSU_DATA)",
-    "runs": "folder for the run folders, kept to resume",
+    "runs": "folder for training runs; rerun the same command to resume",
     "vectors": "file of word vectors, in any format that `yakusu vectors compress` reads",
     "model": "model folder of a translator, as `yakusu train` writes it",
 }
@@ -133,7 +133,7 @@ class Benchmark:
         return [name for name in peers if name not in missing]
 
     def record(self, measured: Mapping[str, Any], *, seed: int = 1) -> bool:
-        """Append a measurement and rewrite the pages, if --record is given; return whether."""
+        """With --record, append a measurement and rewrite the pages; return whether it is set."""
         if self._args.record:
             records.append(self.name, measured, seed=seed, threads=self._args.threads)
             pages.write()
@@ -141,7 +141,7 @@ class Benchmark:
 
 
 def _generated(needs: Sequence[str], scratch: Path) -> dict[str, Path]:
-    """Generated inputs in a scratch folder."""
+    """Generate the inputs in a scratch folder."""
     data, vectors = scratch / "data", scratch / "vectors.npz"
     found = {"data": data, "runs": scratch / "runs", "vectors": vectors}
     write_data(data)

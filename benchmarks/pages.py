@@ -3,7 +3,7 @@
     python -m benchmarks.pages
 
 A folder declares its page in FOLDER/sections.py: an introduction and one `Section` for each
-benchmark. A table shows the newest record of each thing measured; the files keep all records.
+benchmark. A table shows the newest record of each measurement; the files keep all records.
 """
 
 import re
@@ -26,8 +26,8 @@ class Table:
 
     head: Names of the columns.
     rows: Cells; each is a number or a few words.
-    records: What the rows were made from.
-    title: A line above the table, if a section has several.
+    records: The records that the rows were made from.
+    title: A heading above the table, if a section has several.
     """
 
     head: Sequence[str]
@@ -43,10 +43,10 @@ class Section:
     results: Its records are in results/RESULTS.json.
     title: The heading.
     conclusion: What the numbers show, in one sentence.
-    command: How to measure it again.
-    tables: Makes the tables of the records.
+    command: Command that repeats the measurement.
+    tables: Function that makes tables from the records.
     notes: What the reader must know about the columns.
-    pictures: File in results/ and alternative text.
+    pictures: Files in results/, each with its alternative text.
     """
 
     results: str
@@ -77,7 +77,7 @@ def page(folder: str) -> str:
 
 
 def markdown(section: Section) -> str:
-    """Return a section: conclusion, pictures, tables, circumstances, command."""
+    """Return a section: conclusion, pictures, tables, conditions of measurement, command."""
     parts = [f"## {section.title}", f"**{section.conclusion}**"]
     parts += [f"![{text}](../results/{file})" for file, text in section.pictures]
     for table in section.tables(read(section.results)):
@@ -130,14 +130,14 @@ def _signatures(value: Any) -> Iterable[tuple[str, str]]:
 
 
 def scores(text: str) -> dict[str, float]:
-    """Return the numbers in scores like "BLEU = 39.66 (signature)" by name."""
+    """Return the values in a text such as "BLEU = 39.66 (signature)", by name."""
     return {
         name.strip(): float(value) for name, value in re.findall(r"([\w ]+) = (-?[\d.]+)", text)
     }
 
 
 def fixed(value: float | None, digits: int = 2) -> str:
-    """Return a number with thousands separators and so many digits after the point."""
+    """Return a number with thousands separators and `digits` decimals."""
     return NONE if value is None else f"{value:,.{digits}f}"
 
 

@@ -19,7 +19,7 @@ LOAD_BEFORE = round(os.getloadavg()[0], 2)  # before this script adds its own lo
 
 
 class Machine(BaseModel):
-    """The processor, its cores, and the threads that were used."""
+    """The processor, its cores, and the number of threads used."""
 
     cpu: str
     cores: int
@@ -27,7 +27,7 @@ class Machine(BaseModel):
 
 
 class Record(BaseModel):
-    """One measurement. What was measured is in further fields, different for each benchmark."""
+    """One measurement. Further fields, different for each benchmark, hold what was measured."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -50,7 +50,7 @@ class Record(BaseModel):
 
 
 def read(name: str) -> list[Record]:
-    """Return the newest record of each thing that results/NAME.json holds, in the file's order."""
+    """Return the newest record of each measurement in results/NAME.json, in the file's order."""
     path = RESULTS / f"{name}.json"
     if not path.exists():
         return []
@@ -60,7 +60,7 @@ def read(name: str) -> list[Record]:
 
 
 def append(name: str, measured: Mapping[str, Any], *, seed: int, threads: int) -> Path:
-    """Append a measurement to results/NAME.json, with the circumstances it depends on."""
+    """Append a measurement to results/NAME.json, with the conditions that it depends on."""
     path = RESULTS / f"{name}.json"
     records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     records.append({**_circumstances(seed, threads), **measured})
@@ -102,7 +102,7 @@ def _module() -> str:
 
 
 def _portable(word: str) -> str:
-    """A word of the command line without paths of this machine."""
+    """Return a word of the command line without paths of this machine."""
     data = os.environ.get("YAKUSU_DATA", "")
     if data and word.startswith(data):
         return f"$YAKUSU_DATA{word.removeprefix(data)}"

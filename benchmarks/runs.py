@@ -49,7 +49,7 @@ def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
 
 
 def validations(run: Path) -> list[dict[str, Any]]:
-    """Return the validation events of a run in order; of a repeated step, the last one."""
+    """Return the validation events of a run in order; the last one of a repeated step."""
     events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     by_step = {event["step"]: event for event in events if event["event"] == "validate"}
     return [by_step[step] for step in sorted(by_step)]

@@ -21,7 +21,7 @@ from benchmarks.records import commit
 
 @dataclass(frozen=True)
 class Speedup:
-    """How many times faster our side is.
+    """Ratio of our speed to that of another side.
 
     value: Ratio of the medians over all rounds.
     low, high: Smallest and largest ratio of a single round.

@@ -1,4 +1,4 @@
-"""All calls of the benchmarks into `yakusu.compress`, so that they follow it in one place.
+"""All calls of the benchmarks to `yakusu.compress`, in one file that follows its changes.
 
 V words, H dimensions, M components, K codes.
 """
@@ -115,7 +115,7 @@ def integers_table(
     bits: float | None = None,
     n_exact: int = 0,
 ) -> CompressedTable:
-    """Compress a table (V, H) to integers, by a step or to so many bits per row."""
+    """Compress a table (V, H) to integers, by a step or to a number of bits per row."""
     budget = Budget(bits=bits) if step is None else None
     return _table(LatticeCompressor(step, budget=budget), weight, n_exact)
 
@@ -127,6 +127,6 @@ def _table(compressor: Compressor, weight: torch.Tensor, n_exact: int) -> Compre
 
 
 def table_digest(table: Table) -> str:
-    """Return the SHA-256 of everything that a table keeps."""
+    """Return the SHA-256 of all tensors of a table."""
     parts = (part.numpy().tobytes() for part in table.state_dict().values())
     return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -1,9 +1,9 @@
 """Table 1 of the compression paper: the codes (M = 8, K = 8) of king, man, woman and queen.
 
 The paper uses GloVe 6B with 300 dimensions, so its components differ from those of other vectors;
-and it does not state the signs of its components, while here the largest loading of each is
-positive. A code can therefore equal the paper's only by chance. What can be compared is the
-distance between the codes of two words, in relation to any two words.
+and it does not state the signs of its components, whereas here the largest loading of each is
+positive. A code can therefore equal the paper's only by chance. The distance between the codes of
+two words can be compared, in relation to the mean distance of any two words.
 """
 
 import argparse

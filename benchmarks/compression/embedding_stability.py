@@ -1,8 +1,8 @@
 """Table 4 of the compression paper: the spread of scores when vectors are compressed repeatedly.
 
 The method has no seed: ten runs, each in a new process, alternating between one and two threads,
-must give the same bytes. The baseline (Shu and Nakayama) depends on its seed; reported is the
-spread of its scores.
+must give the same bytes. The baseline (Shu and Nakayama) depends on its seed; the spread of its
+scores is reported.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Table 2 and Figure 1 of the compression paper: word tasks against the compression ratio.
 
-All vectors are centred. "Without loss" is within 0.5 points, or 0.005 rho, of the centred floats;
-reported is the largest measured ratio without loss. Two things make it look larger than it is.
+All vectors are centred. The largest measured ratio without loss is reported, that is, within 0.5
+points or 0.005 rho of the centred floats. Two things make it look larger than it is.
 Codes are whitened by nature, so their control is whitened floats (half-whitened ones for integers):
-the ratio against these is reported too. And completion has about a thousand questions, a standard
-error of 1.4 points: a high ratio there may be chance.
+the ratio compared with these is reported, too. And completion has about a thousand questions and
+therefore a standard error of 1.4 points: a high ratio there may be chance.
 """
 
 import argparse
@@ -62,7 +62,7 @@ benchmark = Benchmark(
     quick={"name": "generated vectors", "shu": 20, "shu_sizes": [(4, 4)]},
 )
 benchmark.option("--name", default="", help="name of the vectors, for the record")
-benchmark.option("--shu", type=int, metavar="STEPS", help="train the baseline for so many steps")
+benchmark.option("--shu", type=int, metavar="STEPS", help="training steps of the baseline")
 benchmark.option("--shu-sizes", type=size, nargs="+", default=[(32, 16), (64, 16)], metavar="MxK")
 benchmark.option("--device", default="cpu", help="device for the baseline (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")

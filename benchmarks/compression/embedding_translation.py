@@ -50,7 +50,7 @@ benchmark = Benchmark(
     quick={"name": "generated text", "shu": 20},
 )
 benchmark.option("--name", default="", help="name of the test set, for record and figure")
-benchmark.option("--shu", type=int, metavar="STEPS", help="train the baseline for so many steps")
+benchmark.option("--shu", type=int, metavar="STEPS", help="training steps of the baseline")
 benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")
 benchmark.option("--loss", type=float, default=0.5, help="BLEU that counts as no loss (0.5)")
 
@@ -144,9 +144,9 @@ def measure(test: Test, args: argparse.Namespace) -> Iterator[Point]:
 
 
 def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
-    """Return how much shorter the vectors of frequent and of other pieces became, as shares.
+    """Return by what share the vectors of frequent and of other tokens became shorter.
 
-    If the logits of some pieces shrink and those of others do not, their ranking changes.
+    If the logits of some tokens shrink and those of others do not, their ranking changes.
     """
     with torch.no_grad():
         rebuilt = table(torch.arange(len(weight)))
@@ -156,7 +156,7 @@ def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
 
 
 def table_3(points: Sequence[Point], base: float, most: float) -> dict[str, Any]:
-    """Print and return the largest ratio that loses at most `most` BLEU, beside the paper's."""
+    """Print and return the largest ratio that loses at most `most` BLEU, next to the paper's."""
     rows = {}
     for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
         own = [p for p in points if (p["side"], p["method"]) == (side, method)]

@@ -18,8 +18,8 @@ TITLE = "Compression of embeddings"
 INTRODUCTION = """\
 The tables of the paper on deterministic compression, with its baseline (Shu and Nakayama 2018),
 with integers, which go beyond the paper, and with product quantisation. A ratio is the size of the
-float32 vectors over the size of codes and codebook. The word vectors are GloVe 6B; the translators
-are trained by the recipes in [recipes](../recipes)."""
+float32 vectors divided by the size of codes and codebook. The word vectors are GloVe 6B; the
+translators are trained with the recipes in [recipes](../recipes)."""
 
 
 def codes(records: list[Record]) -> Iterable[Table]:
@@ -143,29 +143,29 @@ SECTIONS = (
     Section(
         "embedding_codes",
         "Table 1: codes of king, man, woman and queen",
-        "As in the paper, king and queen have similar codes: 7 and 5 steps apart (paper: 7), where "
-        "two words of any kind are 17.3 and 16.7 steps apart.",
+        "As in the paper, king and queen have similar codes: they are 7 and 5 steps apart (paper: "
+        "7), whereas any two words are 17.3 and 16.7 steps apart on average.",
         "python -m benchmarks.compression.embedding_codes --vectors glove100.npz --name 'GloVe 6B "
         "100d'",
         codes,
         "The paper's vectors have 300 dimensions, and the signs of its components are not "
-        "known, so the codes themselves can only be equal by chance.",
+        "known, so the codes can equal the paper's only by chance.",
     ),
     Section(
         "embedding_tasks",
         "Table 2 and Figure 1: word tasks against the ratio",
-        "Without loss the paper's codes make vectors 6.4 times smaller measured by analogies and "
-        "15.9 times or more by similarity, where product quantisation has no size without loss and "
-        "12.8 at most; integers are ahead by analogies (7.7 or more).",
+        "Without a loss in score, the paper's rebuilt vectors reach a ratio of 6.4 on analogies "
+        "and of at least 15.9 on similarity; product quantisation loses on analogies at every size "
+        "and reaches 12.8 on similarity; integers reach at least 7.7 on analogies.",
         "python -m benchmarks.compression.embedding_tasks --vectors glove100.npz --name 'GloVe 6B "
         "100d' --shu 200000",
         word_tasks,
         "The largest measured ratio whose score is within 0.5 points (analogy, completion) or "
-        '0.005 (similarity) of the floats; - where there is none. "Code" uses the codes as '
+        '0.005 (similarity) of the floats; - if there is none. "Code" uses the codes as '
         'vectors, "Real" the rebuilt vectors. Codes are whitened by nature, so their control '
         "is whitened floats. Completion has about a thousand questions and a standard error "
-        "of 1.4 points: high ratios there may be chance. Shu+'18 had 40,000 (100d) and 20,000 "
-        '(50d) of its 200,000 training steps. The figures call integers "Numbers".',
+        "of 1.4 points, so a high ratio there may be chance. Shu+'18 was trained for 40,000 (100d) "
+        'and 20,000 (50d) of its 200,000 steps. The figures call integers "Numbers".',
         (
             ("embedding_tasks_100d.png", "Scores against the ratio, 100 dimensions"),
             ("embedding_tasks_50d.png", "Scores against the ratio, 50 dimensions"),
@@ -174,16 +174,16 @@ SECTIONS = (
     Section(
         "embedding_translation",
         "Table 3 and Figure 2: translation against the ratio",
-        "Within 0.5 BLEU, integers make the Transformer's source embedding 13.7 times and its "
-        "output table 8.7 times smaller, the paper's codes 8.6 and 4.6 times; the baseline has no "
-        "such size.",
+        "With a loss of at most 0.5 BLEU, integers make the Transformer's source embedding 13.7 "
+        "times and its output projection 8.7 times smaller, the paper's codes 8.6 and 4.6 times; "
+        "the baseline loses more at every size.",
         "python -m benchmarks.compression.embedding_translation --model runs/multi30k/model --name "
         "'Multi30k en-de, test2016' --shu 20000",
         translation,
         "The largest measured ratio that loses at most 0.5 BLEU on test2016, lower-cased. "
-        '"128 exact" keeps the 128 most frequent pieces as floats. The paper\'s translator is '
-        "trained on WMT16 en-de and has embeddings four times as wide. The figures call "
-        'integers "whole numbers".',
+        '"128 exact" keeps the vectors of the 128 most frequent tokens as floats. The '
+        "paper's translator is trained on WMT16 en-de and has embeddings four times as wide. The "
+        'figures call integers "whole numbers".',
         (
             (
                 "embedding_translation-multi30k-en-de-test2016.png",
@@ -198,22 +198,22 @@ SECTIONS = (
     Section(
         "embedding_stability",
         "Table 4: repeated compression of word vectors",
-        "Ten runs give the same bytes, with one thread and with two; the scores of ten runs of the "
-        "baseline are up to 2.70 points apart.",
+        "Ten runs of yakusu give the same bytes, with one thread and with two; the scores of ten "
+        "runs of the baseline are up to 2.70 points apart.",
         "python -m benchmarks.compression.embedding_stability --vectors glove50.npz --name 'GloVe "
         "6B 50d' --ours 50x8 --shu 32x16 --seeds 10",
         stability,
-        "The baseline had 10,000 of its 200,000 training steps.",
+        "The baseline was trained for 10,000 of its 200,000 steps.",
     ),
     Section(
         "embedding_chance",
         "Table 5: repeated compression of a translator",
-        "Ten runs give the same bytes and therefore one BLEU, 39.55; with the baseline BLEU ranges "
-        "from 28.08 to 36.82, depending on the seed.",
+        "Ten runs of yakusu give the same bytes and therefore the same BLEU, 39.55; with the "
+        "baseline, BLEU ranges from 28.08 to 36.82, depending on the seed.",
         "python -m benchmarks.compression.embedding_chance --model runs/multi30k/model --name "
         "'Multi30k en-de, test2016'",
         chance,
-        "The source embedding is compressed; test2016, lower-cased. The baseline had 20,000 "
-        "training steps. The paper's translator is trained on WMT16 en-de.",
+        "The source embedding is compressed; test2016, lower-cased. The baseline was trained for "
+        "20,000 steps. The paper's translator is trained on WMT16 en-de.",
     ),
 )

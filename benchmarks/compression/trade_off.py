@@ -45,7 +45,7 @@ def without_loss(
 
 
 def trade_offs(points: Sequence[Point]) -> dict[str, dict[str, Point | None]]:
-    """Return `without_loss` of each system beside the floats, then beside its control."""
+    """Return `without_loss` of each system, compared with the floats, then with its control."""
     controls = {name_of(point): point["scores"] for point in points if not point["kind"]}
     systems = dict.fromkeys(name_of(point) for point in points if point["kind"])
     found = {system: without_loss(points, system, controls["floats"]) for system in systems}

@@ -1,8 +1,8 @@
 """Table 2, training cost in FLOPs, of a recipe or of a trained model: by formula and by counting.
 
-For a model folder, the receipt contains the cost of its training. For a recipe, one training step
-on sentences of --length tokens is made and counted; its time on the paper's 8 GPUs follows by the
-formula, as if they computed nothing but products.
+For a model folder, the receipt contains the cost of its training. For a recipe, the FLOPs of one
+training step on sentences of --length tokens are counted; the formula gives the time on the paper's
+8 GPUs, as if they computed nothing but matrix products.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def formatted(value: Any) -> str:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Print the cost beside the paper's."""
+    """Print the cost next to the paper's."""
     if args.length < 1:
         raise RecipeError(f"--length {args.length}: give at least 1 token")
     is_model = Path(args.what).is_dir()

@@ -1,9 +1,9 @@
 """BLEU against sentence length, with attention and with a fixed vector: the lecture notes' graph.
 
 Captions are short, so neighbouring lines are joined: each caption is trained on as it is, with one
-neighbour and with two; the test has captions as they are and up to four joined. This tests length
-and not language: joined captions have nothing to do with each other, and four were never seen
-together. Every system has the same budget of counted FLOPs, as in table2.py.
+neighbour and with two; the test has captions as they are and up to four joined. This tests length,
+not language: joined captions are unrelated, and the training data never joins four. Every system
+has the same budget of counted FLOPs, as in table2.py.
 """
 
 import argparse

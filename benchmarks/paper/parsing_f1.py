@@ -1,4 +1,4 @@
-"""Table 4: labelled F1 of parsers on a small treebank, with and without machine-made trees.
+"""Table 4: labelled F1 of parsers on a small treebank, with and without automatic parses.
 
 Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """
@@ -28,7 +28,7 @@ PAPER = {
     "Recurrent Neural Network Grammar, generative": 93.3,
     "BerkeleyParser, WSJ only": 90.4,
 }
-# Name: recipe, whether machine-made trees are added, and the F1 of the paper's counterpart.
+# Name: recipe, whether automatically parsed trees are added, and the F1 of the paper's counterpart.
 SYSTEMS = {
     "transformer": ("parse-small", False, 91.3),
     "transformer+extra": ("parse-small", True, 92.7),
@@ -50,7 +50,9 @@ benchmark = Benchmark(
     quick={"set": QUICK, "systems": ["transformer+extra"]},
 )
 benchmark.option("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="all")
-benchmark.option("--weight", type=float, default=0.5, help="weight of a machine-made tree (0.5)")
+benchmark.option(
+    "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (0.5)"
+)
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 

@@ -8,9 +8,9 @@ from benchmarks.records import Record
 
 TITLE = 'The tables of "Attention Is All You Need"'
 INTRODUCTION = """\
-Each table is measured again on corpora that fit a CPU, so scores compare with each other and not
-with the paper's, which are from WMT 2014. What is trained is kept under `--runs`; rerun the same
-command to resume."""
+Each table is repeated on corpora that fit a CPU. Compare the scores with each other, not with the
+paper's, which are from WMT 2014. Training runs are kept under `--runs`; rerun the same command to
+resume."""
 
 
 def layers(records: list[Record]) -> Iterable[Table]:
@@ -98,7 +98,7 @@ def variations(records: list[Record]) -> Iterable[Table]:
 
 
 def _place(row: str, order: list[str]) -> int:
-    """Place of a row in the published order; further seeds of the base model come last."""
+    """Return the place of a row in the published order; other seeds of the base model come last."""
     return order.index(row) if row in order else len(order)
 
 
@@ -123,7 +123,7 @@ def parsers(records: list[Record]) -> Iterable[Table]:
         published = fixed(paper, 1) if isinstance(paper, float) else NONE
         trained = [fixed(weight, 1), fixed(steps, 0), fixed(record.get("training_minutes"), 0)]
         rows.append([record["name"], *numbers, *trained, published])
-    head = ["System", "F1", "Precision", "Recall", "Exact match", "Weight of machine-made trees"]
+    head = ["System", "F1", "Precision", "Recall", "Exact match", "Weight of parsed trees"]
     yield Table([*head, "Steps", "Minutes", "Paper's F1, WSJ 23"], rows, records)
 
 
@@ -143,12 +143,13 @@ SECTIONS = (
     Section(
         "table1",
         "Table 1: complexity per layer type",
-        "FLOPs grow as the paper states for every type of layer, and self-attention connects all "
-        "positions in one layer by a chain of 13 operations, where the LSTM at n = 64 needs 519.",
+        "FLOPs grow as the paper states for every type of layer. Self-attention connects all "
+        "positions in one layer by a chain of 13 operations, whereas the LSTM needs 519 at n = 64.",
         "python -m benchmarks.paper.table1",
         layers,
-        "Exponents are fitted to the largest sizes, for forward and backward of one sequence. "
-        "Memory is what backward keeps. Chain and layers are read from the autograd graph, with "
+        "Exponents are fitted to the largest sizes, for the forward and backward pass of one "
+        "sequence. Memory is what is kept for the backward pass. Chain and layers are read from "
+        "the autograd graph, with "
         'k = 3 and r = 5. "The same, as written" computes Eq. 1 with its n x n matrix; '
         "self-attention uses the fused kernel. The first two convolutions and the LSTM look back "
         "only.",
@@ -157,48 +158,48 @@ SECTIONS = (
     Section(
         "table2",
         "Table 2: systems within one budget",
-        "Within 2e+13 counted FLOPs the order differs from the paper's: convolutions (28.29 BLEU) "
-        "and the LSTM with attention (25.96) are ahead of the Transformer (23.12), which at 3e+13 "
-        "comes close to that LSTM (27.33 and 27.71).",
+        "Within 2e+13 counted FLOPs, the order differs from the paper's: the convolutional network "
+        "(28.29 BLEU) and the LSTM with attention (25.96) are ahead of the Transformer (23.12), "
+        "which comes close to that LSTM within 3e+13 (27.33 and 27.71).",
         "python -m benchmarks.paper.table2 --runs runs/table2",
         systems,
-        "Multi30k English-German, test2016, lower-cased. All systems spend the same number of "
-        "counted FLOPs per model, which is about three epochs. The formula is the paper's: time x "
-        "sustained rate of the machine; the machine also did other work, so nothing is concluded "
-        "from that column.",
+        "Multi30k English-German, test2016, lower-cased. Each model is trained with the same "
+        "number of counted FLOPs, which is about three epochs. The formula is the paper's: time x "
+        "sustained rate of the machine. The machine also did other work, so do not draw "
+        "conclusions from that column.",
         (("table2.png", "BLEU of each system against its training cost"),),
     ),
     Section(
         "cost",
         "Table 2: training cost in FLOPs",
-        "The operations of training are 29% of the paper's figure for the base model and 42% for "
-        "the big one, because the paper's formula charges for the whole time of the devices.",
+        "The counted operations are 29% of the paper's figure for the base model and 42% for the "
+        "big model, because the paper's formula also counts the time in which devices are idle.",
         "python -m benchmarks.paper.cost base",
         costs,
     ),
     Section(
         "table3",
         "Table 3: variations of the Transformer",
-        "13 of 19 rows change the perplexity as in the paper; the exceptions are the number "
-        "of heads (h = 1, 4 and 16) and of layers (N = 4 and 8), and big, whose dropout of "
-        "0.3 is too much for a small model.",
+        "In 13 of 19 rows the effect on perplexity is as in the paper; the exceptions are the "
+        "numbers of heads (h = 1, 4 and 16) and of layers (N = 4 and 8), and big, whose dropout of "
+        "0.3 is too high for a small model.",
         "python -m benchmarks.paper.table3 --runs runs/table3",
         variations,
         "Multi30k English-German, dev set, at an eighth of the paper's width; the paper's columns "
-        "are from newstest2013 at full size. Lower perplexity is better. An effect is a difference "
-        "from the mean of the base model that exceeds the spread of its three seeds.",
+        "are from newstest2013 at full size. Lower perplexity is better. A row has an effect "
+        "if it differs from the mean of the base model by more than the spread of its three seeds.",
         (("table3.png", "Effect of each row on the base model, ours and the paper's"),),
     ),
     Section(
         "parsing_f1",
         "Table 4: constituency parsing",
-        "From 3,167 gold trees the Transformer reaches an F1 of 34.73, and 48.85 with machine-made "
-        "trees added, where the LSTM without attention (19.24) hardly exceeds right-branching "
-        "trees (17.16).",
+        "Trained on 3,167 gold trees, the Transformer reaches an F1 of 34.73, and 48.85 with "
+        "additional automatically parsed trees; the LSTM without attention (19.24) is hardly "
+        "better than right-branching trees (17.16).",
         "python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
         parsers,
         "Trained on 3,167 gold trees of the Penn Treebank sample and scored on 358 others; the "
-        "10,224 machine-made trees are GUM's. The paper trains on 40,000 gold trees.",
+        "10,224 automatically parsed trees are GUM's. The paper trains on 40,000 gold trees.",
     ),
     Section(
         "length",
@@ -208,18 +209,17 @@ SECTIONS = (
         "(32.93 to 28.83) lose less than a sixth.",
         "python -m benchmarks.paper.length --runs runs/length",
         lengths,
-        "The graph of the lecture notes. Multi30k captions are short, so up to three "
-        "neighbours are joined for training and up to four for the test (test2016, "
-        "lower-cased). The fixed vector learns slowly and was therefore also trained with "
-        "four times the budget.",
+        "This is the graph of the lecture notes. Multi30k captions are short, so up to three "
+        "neighbouring captions are joined for training and up to four for the test (test2016, "
+        "lower-cased). The LSTM with a fixed vector learns slowly and was therefore also trained "
+        "with four times the budget.",
         (("length.png", "BLEU against the number of source words"),),
     ),
     Section(
         "translation_quality",
         "Translation quality of finished runs",
-        "A small Transformer reaches 39.66 BLEU on Multi30k, against 41.02 published for a model "
-        "of this size on tokenised text, and about 31 BLEU in both directions of "
-        "small_parallel_enja.",
+        "A small Transformer reaches 39.66 BLEU on Multi30k, compared with a published 41.02 for a "
+        "model of this size on tokenised text, and 31.18 and 30.62 BLEU on small_parallel_enja.",
         "python -m benchmarks.paper.translation_quality --runs runs",
         translators,
         "The recipes are in [recipes](../recipes); each run takes up to an hour on two cores.",

@@ -3,7 +3,7 @@
 Costs, forward and backward, for one sequence (1, n, d): processor seconds on one thread, bytes kept
 for backward, FLOPs counted. Sizes are doubled, and the exponent is the slope over the largest ones
 in a log-log plot, to be compared with that of the stated complexity. The other sizes are chosen so
-that the stated term outweighs the rest, such as the projections of attention, 4 n d^2.
+that the stated term dominates the others, such as the projections of attention, 4 n d^2.
 
 Dependence is read from the layer's autograd graph:
     chain         the longest chain of operations from input to output

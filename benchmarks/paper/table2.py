@@ -3,7 +3,7 @@
 The budget is in counted FLOPs, which are the same on any machine, however busy. A system trains
 until it has spent them; its warm-up is the same share of its steps as in its recipe, and its peak
 rate the recipe's. The other cost is the paper's: time x sustained rate of this machine, which also
-charges for time spent waiting.
+counts time spent waiting.
 """
 
 import argparse

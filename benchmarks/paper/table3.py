@@ -4,7 +4,7 @@ A row changes the full-size base model as in the paper; its parameters are count
 tokens. What is trained is its counterpart of table3.toml, in which N, d_model, d_ff, d_k and d_v
 have the same ratio to the base model's; heads, dropout and smoothing are the paper's. All have the
 same budget of steps, big three times as many. The base model is trained with several seeds: the
-spread of its scores is the noise, and a smaller effect is none.
+spread of its scores is the noise, and smaller differences do not count as effects.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def name_of(row: str, seed: int) -> str:
 
 
 def show(records: Mapping[str, dict[str, Any]]) -> None:
-    """Print the paper's rows beside ours."""
+    """Print the paper's rows next to ours."""
     bases = {measure: Base.of(records, measure) for measure in NOISE}
     noise = ", ".join(f"{m} {base.mean:.2f}, spread {base.noise:.2f}" for m, base in bases.items())
     print(f"\nbase over its seeds: {noise}\n")

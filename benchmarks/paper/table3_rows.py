@@ -53,7 +53,7 @@ class Base:
 
     @classmethod
     def of(cls, results: Mapping[str, Mapping[str, float]], measure: str) -> "Base":
-        """Compute both from the results whose name begins with "base"."""
+        """Compute mean and noise from the results whose name begins with "base"."""
         values = [result[measure] for name, result in results.items() if name.startswith("base")]
         return cls(sum(values) / len(values), max(values) - min(values))
 
@@ -66,5 +66,5 @@ def verdict(row: str, measure: str, value: float, base: Base) -> str:
     if abs(ours) <= base.noise:
         return "within the noise" if published else "none, as in the paper"
     if not published:
-        return "one, the paper has none"
+        return "found here, none in the paper"
     return "as in the paper" if paper * ours > 0 else "opposite to the paper"

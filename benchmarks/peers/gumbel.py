@@ -12,7 +12,7 @@ The m-th code of a word is the index of the largest a_m. Codes have no order: co
 4 than to 9. Used as vectors, as for the paper's low "Code" scores, they mean little.
 
 As in their published code, temperature and learning rate are constant, and vectors are not centred.
-Differences: L has no factor 1/2, which Adam ignores, so that losses are comparable with Eq. 2;
+Differences: L has no factor 1/2, to which Adam is invariant, so losses are comparable with Eq. 2;
 200,000 batches of 128 words instead of 200 epochs with batches of 64; initial weights are not all
 within 0.01 of 0, which trains faster; gradients are not clipped, which made no difference.
 

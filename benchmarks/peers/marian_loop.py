@@ -119,7 +119,7 @@ def translate(
 
     ``force_length`` makes every output exactly ``max_new_tokens`` long, the final end of sentence
     included, so that two toolkits compared by speed do the same number of steps. HF divides a
-    score by length ** ``length_penalty``, which is near to, not the same as, GNMT's penalty.
+    score by length ** ``length_penalty``, which is similar but not equal to GNMT's penalty.
     """
     model.eval()
     pad = int(model.config.decoder_start_token_id)

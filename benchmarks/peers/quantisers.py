@@ -15,7 +15,7 @@ class Rebuilt:
     """Vectors after compression and decompression.
 
     vectors: (V, H), float32.
-    bits: Bits per word, including its share of what all words have in common.
+    bits: Bits per word, including its share of what is stored once for all words.
     seconds: Time for training and encoding.
     """
 

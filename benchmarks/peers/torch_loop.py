@@ -2,8 +2,8 @@
 
 As in the tutorial: embeddings times sqrt(d_model), sinusoidal positions, post-norm layers with
 ReLU, Xavier initialisation, Adam(0.9, 0.98, 1e-9), logits for every position, padded or not, and
-dropout on the attention weights and inside the feed-forward block too, because that is what the
-one ``dropout`` argument of ``nn.Transformer`` does. Added: label smoothing, ``batch_first=True``,
+dropout also on the attention weights and inside the feed-forward block, because the ``dropout``
+argument of ``nn.Transformer`` sets all of them. Added: label smoothing, ``batch_first=True``,
 and, unless ``tied=False``, one matrix for both embeddings and the generator, so that the model
 has as many weights as the other peers. The tutorial itself has three matrices (``tied=False``).
 """

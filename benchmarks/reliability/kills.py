@@ -1,8 +1,8 @@
 """Kill a training run, resume it by the same command, and compare the bytes of its model.
 
 The run is killed at random moments; then, by strace's fault injection, on entry to each system call
-of two saves: of a checkpoint, and of a model that replaces an older one. With several processes it
-is rank 0 that is killed there, because only it writes; torchrun then ends the others.
+of two saves: of a checkpoint, and of a model that replaces an older one. With several processes,
+only rank 0 is killed there, because only it writes; torchrun then ends the others.
 """
 
 import argparse

@@ -9,7 +9,7 @@ from benchmarks.records import Record
 TITLE = "Reliability"
 INTRODUCTION = """\
 [Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
-promise; this page measures the promise about kills more thoroughly than the tests do."""
+promise. This benchmark checks the promise about killed runs more thoroughly than the tests do."""
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
@@ -44,13 +44,13 @@ SECTIONS = (
     Section(
         "kills",
         "Runs that are killed and resumed",
-        "Every killed run ends in the bytes of a run that was never stopped: 109 of 109 with one "
-        "process and with two, wherever the kill struck.",
+        "After resuming, every killed run ends with the bytes of an uninterrupted run: 109 of 109 "
+        "with one process and with two, wherever they were killed.",
         "python -m benchmarks.reliability.kills --kills 50",
         kills,
         "A run is killed (SIGKILL) at a random moment, or by strace on entry to each system "
         "call of a checkpoint and of the replacement of a model, and resumed by the same "
-        "command. Compared are the model, its vocabulary, settings and card, and the last "
-        "weights and moments.",
+        "command. The model, its vocabulary, settings and card, and the last weights and "
+        "moments are compared.",
     ),
 )

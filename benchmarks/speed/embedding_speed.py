@@ -1,6 +1,6 @@
 """Seconds and memory for compressing 400,000 vectors of 100 dimensions with M = H and K = 16.
 
-Compared are product quantisation by faiss, trained and encoded to as many bits (parts of two
+The others are product quantisation by faiss, trained and encoded to as many bits (parts of two
 dimensions and of one); kmeans1d from PyPI, the clustering alone, measured on a few components and
 extrapolated to all; and one epoch of the baseline's network (Shu and Nakayama), extrapolated from
 some steps. Each measurement runs in its own process. The vectors are in memory when the clock
@@ -55,7 +55,7 @@ def compressed(path: Path, threads: int) -> Cost:
 
 
 def quantised(path: Path, threads: int, part: int) -> Cost:
-    """Compress by faiss, with parts of so many dimensions."""
+    """Compress by faiss, with parts of the given number of dimensions."""
     from benchmarks.peers.quantisers import quantise
 
     def run(vectors: np.ndarray) -> Any:

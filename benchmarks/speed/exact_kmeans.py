@@ -1,7 +1,6 @@
-"""Exact k-means in one dimension beside kmeans1d from PyPI, in turns; their errors must be equal.
+"""Exact k-means in one dimension and kmeans1d from PyPI, in turns; their errors must be equal.
 
-Both run on one thread. Times are processor time, on which other load has less influence than on
-wall time.
+Both run on one thread. Times are CPU time, which other load influences less than wall time.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Output projection of a translator by each kind of table, in turns: dense floats, codes, integers.
 
-Codes take V M + M D multiplications per hidden state where the dense table takes V D; integers take
-V D of 8 bits.
+For each hidden state, codes take V M + M D multiplications and the dense table V D; integers take
+V D multiplications of 8 bits.
 """
 
 import argparse

@@ -7,16 +7,17 @@ from benchmarks.records import Record
 
 TITLE = "Speed and memory"
 INTRODUCTION = """\
-The sides of a comparison take turns, each in its own process; run it on a machine that does nothing
-else. "Times faster" is the ratio of the medians over all rounds; the slowest and the fastest round
-follow. The peers are installed by `pip install -r benchmarks/peers/requirements.txt`, then
+The systems of a comparison are measured in turns, each in its own process; run it on an otherwise
+idle machine. A speed-up is the ratio of the median speeds over all rounds; the lowest and the
+highest speed-up of a single round follow. Install the peers with
+`pip install -r benchmarks/peers/requirements.txt`, then
 `pip install --no-deps joeynmt==2.3.0`."""
 
 
 def throughput(records: list[Record]) -> Iterable[Table]:
     """Speed of training or translation, a table for each size of model."""
-    head = ["System", "Target tokens per second", "Padding", "yakusu is times faster"]
-    head += ["Slowest round", "Fastest round", "Target"]
+    head = ["System", "Target tokens per second", "Padding", "Speed-up of yakusu"]
+    head += ["Lowest", "Highest", "Goal"]
     for record in records:
         rows = []
         for name, side in record["sides"].items():
@@ -81,7 +82,7 @@ def clustering(records: list[Record]) -> Iterable[Table]:
                 fixed(gain.get("value"), 0),
             ]
         )
-    head = ["K", "Values", "yakusu, seconds", "kmeans1d, seconds", "Times faster"]
+    head = ["K", "Values", "yakusu, seconds", "kmeans1d, seconds", "Speed-up"]
     yield Table(head, rows, records)
 
 
@@ -91,7 +92,7 @@ def _k(name: str) -> int:
 
 def output_layer(records: list[Record]) -> Iterable[Table]:
     """Time of the output projection by kind of table."""
-    head = ["Kind", "Milliseconds", "Times faster than dense", "Slowest round", "Fastest round"]
+    head = ["Kind", "Milliseconds", "Speed-up over dense", "Lowest", "Highest"]
     for record in records:
         gains = record["times as fast"]
         rows = [
@@ -106,19 +107,20 @@ SECTIONS = (
     Section(
         "training_throughput",
         "Training",
-        "With their usual batches the peers are 4.15 to 4.93 times slower than yakusu on the tiny "
-        "recipe and 2.13 to 2.36 times on base; with batches grouped by length they come close on "
-        "base (1.02 and 1.07 times).",
+        "yakusu trains 4.15 to 4.93 times as fast as the peers with their usual batches on the "
+        "tiny recipe and 2.13 to 2.36 times on base; if the peers also group sentences by length, "
+        "1.44 and 1.50 times on tiny and only 1.02 and 1.07 times on base.",
         "python -m benchmarks.speed.training_throughput",
         throughput,
-        'Counted are real target tokens, end of sentence included. "grouped" gives a peer batches '
-        "of sentences of similar length, cut as yakusu cuts them.",
+        'Speeds count target tokens without padding, end of sentence included. "grouped": the peer '
+        'gets batches of sentences of similar length, as in yakusu. "Goal" is the minimum speed-up '
+        "that the project aims at.",
     ),
     Section(
         "translation_throughput",
         "Translation",
-        "Beam search is 1.92 times faster than Hugging Face's generate with the tiny recipe, and "
-        "1.51 times with base.",
+        "yakusu's beam search is 1.92 times as fast as generate of Hugging Face with the tiny "
+        "recipe, and 1.51 times with base.",
         "python -m benchmarks.speed.translation_throughput",
         throughput,
         "Beam 4, fp32, random weights, translations of 30 tokens, from source ids to target ids.",
@@ -126,8 +128,8 @@ SECTIONS = (
     Section(
         "prepare_memory",
         "Preparation of a corpus",
-        "Twenty times as many pairs raise the peak memory from 385 to 559 MiB, and that of a "
-        "worker from 73 to 76 MiB.",
+        "With twenty times as many pairs, the peak memory grows from 385 to 559 MiB in all, and "
+        "from 73 to 76 MiB per worker.",
         "python -m benchmarks.speed.prepare_memory",
         memory,
         "Generated corpora, a vocabulary of 8,000, two workers.",
@@ -135,8 +137,8 @@ SECTIONS = (
     Section(
         "embedding_speed",
         "Compression of word vectors",
-        "Compressing 400,000 vectors takes 6.05 seconds and 2.14 times their memory; product "
-        "quantisation to the same size is ahead in both, with 5.14 seconds and 1.12 times.",
+        "yakusu compresses 400,000 vectors in 6.05 seconds and 2.14 times their memory; product "
+        "quantisation to the same size needs less of both, 5.14 seconds and 1.12 times.",
         "python -m benchmarks.speed.embedding_speed --vectors glove100.npz",
         word_vectors,
         "Medians of three rounds. kmeans1d and the baseline are extrapolated, from one component "
@@ -145,17 +147,17 @@ SECTIONS = (
     Section(
         "kmeans1d",
         "Exact k-means in one dimension",
-        "The time hardly depends on K, and is 32 (K = 16) to 1,271 times (K = 1024) shorter than "
-        "that of kmeans1d from PyPI.",
+        "The time of yakusu hardly depends on K; it is 32 (K = 16) to 1,271 times (K = 1024) as "
+        "fast as kmeans1d from PyPI.",
         "python -m benchmarks.speed.exact_kmeans",
         clustering,
-        "Processor seconds on one thread; both find the same error.",
+        "CPU seconds on one thread; both find the same error.",
     ),
     Section(
         "output_layer",
         "Output projection of a compressed translator",
-        "At 32,000 x 512, codes are 4.35 and integers 3.43 times faster than dense floats; at "
-        "6,000 x 128 codes are 3.38 times faster, and integers are slower (0.56).",
+        "At 32,000 x 512, codes are 4.35 and integers 3.43 times as fast as dense floats; at "
+        "6,000 x 128, codes are 3.38 times as fast, but integers only 0.56 times.",
         "python -m benchmarks.speed.output_layer",
         output_layer,
     ),

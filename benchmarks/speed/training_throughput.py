@@ -1,8 +1,9 @@
 """Training speed in target tokens per second, compared with other training loops.
 
 All sides train a model of the same size on the same pairs, with about as many tokens per update, in
-turns, each in its own process. Counted are real target tokens, end of sentence included, and all
-that training repeats: drawing and padding batches, forward, backward, the optimizer. The peers get
+turns, each in its own process. Speeds count target tokens without padding, end of sentence
+included, and the time of all that training repeats: drawing and padding batches, forward, backward,
+the optimizer. The peers get
 their usual batches (shuffled, not sorted) and, as "+ grouped", batches of similar length, cut as
 ours are.
 """
@@ -120,7 +121,7 @@ def compare(
     )
     speeds = {name: [r.tokens_per_second for r in runs] for name, runs in measured.items()}
     rows = {}
-    print(f"{size}\n{'':32}{'tokens/s':>9}{'padding':>9}   yakusu is times faster")
+    print(f"{size}\n{'':32}{'tokens/s':>9}{'padding':>9}   speed-up of yakusu")
     for name, runs in measured.items():
         padding = statistics.median(r.padding for r in runs)
         median = statistics.median(speeds[name])

@@ -2,7 +2,7 @@
 
 Both search with beam 4 in fp32 on models of the same size with random weights, in the same batches
 of the same sentences, and every translation has the same length: a sentence cannot end earlier.
-Counted are sentences and target tokens per second, from source ids to target ids.
+Speeds are sentences and target tokens per second, from source ids to target ids.
 """
 
 import argparse
@@ -164,7 +164,7 @@ def compare(
     if has_peer:
         gain = speedup(speeds[OURS], speeds[PEER])
         rows[PEER] |= {"ratio": asdict(gain), "target": TARGET}
-        print(f"{size:6}yakusu is times faster: {gain}, target {TARGET}")
+        print(f"{size:6}speed-up of yakusu: {gain}, goal {TARGET}")
     shape = {"beam": args.beam, "batch": args.batch, "length": args.length, "vocab_size": vocab}
     return {"size": size, "sentences": len(ids), **shape, "sides": rows}
 

@@ -66,11 +66,11 @@ def test_only_the_chain_of_a_recurrent_layer_grows_with_n() -> None:
 @pytest.mark.parametrize(
     ("row", "value", "expected"),
     [
-        ("C, N = 2", 12.0, "as in the paper"),  # its perplexity is higher there too
+        ("C, N = 2", 12.0, "as in the paper"),  # its perplexity is higher in the paper, too
         ("C, N = 2", 10.6, "within the noise"),
         ("big", 12.0, "opposite to the paper"),
         ("E, learned positions", 10.4, "none, as in the paper"),
-        ("E, learned positions", 9.0, "one, the paper has none"),
+        ("E, learned positions", 9.0, "found here, none in the paper"),
     ],
 )
 def test_an_effect_within_the_spread_of_seeds_is_noise(
@@ -163,7 +163,7 @@ def test_records_keep_what_they_depend_on(benchmark_of: Any, tmp_path: Path) -> 
         (["model"], [], "--model is missing: give the model folder"),
     ],
 )
-def test_missing_inputs_are_refused_in_a_sentence(
+def test_missing_inputs_are_refused_with_one_sentence(
     needs: list[str], words: list[str], message: str, benchmark_of: Any, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=message):

@@ -10,7 +10,7 @@ import pytest
 Yakusu = Callable[..., Any]
 
 
-def test_view_writes_a_picture_and_a_page_and_says_the_translation(
+def test_view_writes_a_picture_and_a_page_and_prints_the_translation(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:
     out, numbers = tmp_path / "new" / "folder", tmp_path / "maps.json"
@@ -46,7 +46,7 @@ def test_view_writes_the_one_file_that_is_named(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own.SVG", "own.html"]
 
 
-def test_view_makes_the_folders_of_all_that_it_writes(
+def test_view_creates_missing_folders_for_its_output(
     run_yakusu: Yakusu, work: Path, model: Path, tmp_path: Path
 ) -> None:
     sentence = ["--src", "the ferry", "--out", tmp_path / "a.svg"]

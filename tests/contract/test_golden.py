@@ -1,8 +1,8 @@
-"""Losses, weights and translations of tiny models, frozen: a refactoring changes none of them.
+"""Losses, weights and translations of tiny models equal frozen values: no refactoring changes them.
 
-On the kind of processor and the torch that the values were recorded with they must be equal to the
-last bit; elsewhere to rounding. To record them again after a change that should alter results:
-YAKUSU_RENEW_GOLDEN=1 pytest -n0 tests/contract/test_golden.py, and say in CHANGELOG.md why.
+They are equal to the last bit on the kind of processor and the torch version that recorded them,
+and up to rounding elsewhere. After a change that should alter results, record them again with
+YAKUSU_RENEW_GOLDEN=1 pytest -n0 tests/contract/test_golden.py, and give the reason in CHANGELOG.md.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Eq. 1 by hand, against torch's kernel and torch's own multi-head attention."""
+"""Eq. 1 equals values computed by hand, torch's kernel and torch's multi-head attention."""
 
 import math
 from typing import Any
@@ -24,7 +24,7 @@ def randn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def test_equation_1_by_hand() -> None:
+def test_attention_equals_equation_1_by_hand() -> None:
     query = torch.tensor([[[[2 * math.log(3.0), 0.0, 0.0, 0.0]]]])  # (1, 1, 1, 4): sqrt(d_k) = 2
     key = torch.tensor([[[[1.0, 0, 0, 0], [0.0, 1, 0, 0]]]])
     value = torch.tensor([[[[4.0, 8.0], [0.0, 4.0]]]])
@@ -46,7 +46,7 @@ def test_fused_attention_equals_the_formula(masked: bool, d_v: int) -> None:
     )
 
 
-def test_masked_positions_get_no_weight_and_the_others_share_it() -> None:
+def test_masked_keys_get_no_weight_and_the_others_sum_to_one() -> None:
     mask = torch.tensor([True, False, True, False])
     weights = attention_weights(randn(2, 3, 5, 8), randn(2, 3, 4, 8, seed=1), mask)
     assert (weights[..., ~mask] == 0).all()
@@ -55,7 +55,7 @@ def test_masked_positions_get_no_weight_and_the_others_share_it() -> None:
     torch.testing.assert_close(weights[..., mask], only_these)
 
 
-def test_causal_mask_lets_a_position_see_itself_and_those_before() -> None:
+def test_causal_mask_allows_a_position_and_those_before_it() -> None:
     assert causal_mask(3, torch.device("cpu")).tolist() == [
         [True, False, False],
         [True, True, False],
@@ -63,8 +63,8 @@ def test_causal_mask_lets_a_position_see_itself_and_those_before() -> None:
     ]
 
 
-def beside_torchs(kind: Any) -> tuple[Any, nn.MultiheadAttention]:
-    """Ours, and torch's with the same weights."""
+def with_torch_module(kind: Any) -> tuple[Any, nn.MultiheadAttention]:
+    """Return our layer, and torch's module with the same weights."""
     torch.manual_seed(0)
     ours = kind(TransformerConfig(d_model=12, n_heads=3))
     oracle = nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
@@ -77,24 +77,24 @@ def beside_torchs(kind: Any) -> tuple[Any, nn.MultiheadAttention]:
 REAL = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])  # (B, S)
 
 
-def test_self_attention_equals_torchs_module() -> None:
-    ours, oracle = beside_torchs(SelfAttention)
+def test_self_attention_equals_the_torch_module() -> None:
+    ours, oracle = with_torch_module(SelfAttention)
     x = randn(2, 7, 12)
     expected, weights = oracle(x, x, x, key_padding_mask=~REAL, average_attn_weights=False)
     torch.testing.assert_close(ours(x, REAL[:, None, None]), expected)
     torch.testing.assert_close(ours.weights(x, REAL[:, None, None]), weights)
 
 
-def test_causal_self_attention_equals_torchs_module() -> None:
-    ours, oracle = beside_torchs(CausalSelfAttention)
+def test_causal_self_attention_equals_the_torch_module() -> None:
+    ours, oracle = with_torch_module(CausalSelfAttention)
     x, mask = randn(2, 5, 12), causal_mask(5, torch.device("cpu"))
     expected, weights = oracle(x, x, x, attn_mask=~mask, average_attn_weights=False)
     torch.testing.assert_close(ours(x, None), expected)
     torch.testing.assert_close(ours.weights(x, None), weights)
 
 
-def test_cross_attention_equals_torchs_module() -> None:
-    ours, oracle = beside_torchs(CrossAttention)
+def test_cross_attention_equals_the_torch_module() -> None:
+    ours, oracle = with_torch_module(CrossAttention)
     x, memory = randn(2, 5, 12), randn(2, 7, 12, seed=1)
     expected, weights = oracle(
         x, memory, memory, key_padding_mask=~REAL, average_attn_weights=False
@@ -103,7 +103,7 @@ def test_cross_attention_equals_torchs_module() -> None:
     torch.testing.assert_close(ours.weights(x, memory, REAL[:, None, None]), weights)
 
 
-def test_self_attention_is_cross_attention_to_itself() -> None:
+def test_self_attention_equals_cross_attention_to_its_own_input() -> None:
     sizes = TransformerConfig(d_model=12, n_heads=3, d_k=5, d_v=7)
     ours, cross, x = SelfAttention(sizes), CrossAttention(sizes), randn(2, 5, 12)
     cross.load_state_dict(ours.state_dict())

@@ -1,4 +1,4 @@
-"""Restricted self-attention is masked dense attention, in memory that grows as r n."""
+"""Restricted self-attention equals masked dense attention and needs memory O(r n)."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def scores(d_k: int = D_K) -> dict[str, Compatibility | None]:
 
 
 def functions(name: str) -> MultiHeadAttention:
-    """A layer in double precision, for its `attention` and `fused_attention`."""
+    """Return a layer in double precision, for its `attention` and `fused_attention`."""
     return MultiHeadAttention(SIZES, scores()[name]).double()
 
 
@@ -53,14 +53,14 @@ def layer(kind: Any, **more: Any) -> Any:
 
 
 def band(n: int, window: Window) -> Tensor:
-    """By brute force: (n, n), True where key j is in the window of query i."""
+    """Return (n, n) by brute force: True where key j is in the window of query i."""
     return torch.tensor(
         [[i - window.before <= j <= i + window.after for j in range(n)] for i in range(n)]
     )
 
 
 def reached(module: Any, n: int, d: int = 12) -> Tensor:
-    """Which inputs (columns) reach which outputs (rows), by autograd: (n, n)."""
+    """Return (n, n) by autograd: True where the output (row) depends on the input (column)."""
     x = randn(1, n, d).requires_grad_()
     y = module(x, None)
     rows = [torch.autograd.grad(y[0, i].sum(), x, retain_graph=True)[0][0] for i in range(n)]
@@ -68,7 +68,7 @@ def reached(module: Any, n: int, d: int = 12) -> Tensor:
 
 
 def saved_numbers(module: Any, n: int) -> int:
-    """How many numbers autograd keeps for the backward pass, parameters left out."""
+    """Return the number of values kept for the backward pass, without parameters."""
     kept: dict[tuple[int, int], int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def saved_numbers(module: Any, n: int) -> int:
 # ---- compatibility functions
 
 
-def test_the_additive_score_by_hand() -> None:
+def test_additive_compatibility_by_hand() -> None:
     score = AdditiveCompatibility(n_heads=1, d_k=2)
     score.v.data = torch.tensor([[1.0, -2.0]])
     query, key = torch.tensor([[[[0.5, 0.0]]]]), torch.tensor([[[[0.5, 1.0], [-0.5, 0.0]]]])
@@ -99,7 +99,7 @@ def test_the_additive_score_by_hand() -> None:
     )
 
 
-def test_each_head_has_an_additive_score_of_its_own() -> None:
+def test_each_head_has_its_own_additive_vector() -> None:
     score = scores()["additive"]
     query, key = randn(B, H, 4, D_K), randn(B, H, 7, D_K, seed=1)
     pairs = (query[:, :, :, None] + key[:, :, None]).tanh()
@@ -108,7 +108,7 @@ def test_each_head_has_an_additive_score_of_its_own() -> None:
         torch.testing.assert_close(score.attention_weights(query, key, None)[:, head], expected)
 
 
-def test_the_dot_product_is_not_scaled() -> None:
+def test_dot_product_compatibility_is_not_scaled() -> None:
     query, key = randn(B, H, 4, D_K), randn(B, H, 7, D_K, seed=1)
     torch.testing.assert_close(
         DotProduct().attention_weights(query, key, None), (query @ key.mT).softmax(-1)
@@ -116,7 +116,7 @@ def test_the_dot_product_is_not_scaled() -> None:
 
 
 @pytest.mark.parametrize("name", ["scaled", "dot", "additive"])
-def test_the_kernel_of_a_score_equals_its_formula(name: str) -> None:
+def test_fused_attention_of_each_compatibility_equals_its_formula(name: str) -> None:
     query, key = randn(B, H, 6, D_K).double(), randn(B, H, 7, D_K, seed=1).double()
     value = randn(B, H, 7, D_V, seed=2).double()
     mask = randn(B, 1, 6, 7, seed=3) > 0
@@ -154,7 +154,7 @@ def test_band_attention_equals_masked_dense_attention(n: int, window: Window, na
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
-def test_band_attention_equals_dense_attention_beside_padding(window: Window) -> None:
+def test_band_attention_with_padding_equals_dense_attention(window: Window) -> None:
     n, lengths = 9, torch.tensor([9, 4, 1])
     real = torch.arange(n) < lengths[:, None]  # (B, n)
     query, key, value = randn(B, H, n, D_K), randn(B, H, n, D_K, seed=1), randn(B, H, n, D_V)
@@ -168,7 +168,7 @@ def test_band_attention_equals_dense_attention_beside_padding(window: Window) ->
     assert found.isfinite().all()
 
 
-def test_gradients_on_the_band_are_those_of_dense_attention() -> None:
+def test_gradients_of_band_attention_equal_those_of_dense_attention() -> None:
     n, window = 10, Window(2, 1)
     inputs = [randn(B, H, n, D_K, seed=i).double().requires_grad_() for i in range(3)]
     dense = attention(*inputs, band(n, window)).square().sum()
@@ -180,18 +180,18 @@ def test_gradients_on_the_band_are_those_of_dense_attention() -> None:
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
-def test_each_position_is_reached_by_its_window_and_nothing_else(window: Window) -> None:
+def test_an_output_depends_on_exactly_the_inputs_in_its_window(window: Window) -> None:
     n = 9
     restricted = layer(RestrictedSelfAttention, window=window)
     assert torch.equal(reached(restricted, n), band(n, window))
 
 
-def test_self_attention_is_reached_by_all_and_causal_self_attention_by_the_past() -> None:
+def test_self_attention_depends_on_all_inputs_and_causal_on_the_past() -> None:
     assert reached(layer(SelfAttention), 6).all()
     assert torch.equal(reached(layer(CausalSelfAttention), 6), torch.ones(6, 6).tril() > 0)
 
 
-def test_weights_are_those_with_which_values_are_added() -> None:
+def test_weights_times_values_equal_the_output() -> None:
     restricted, x = layer(RestrictedSelfAttention, window=Window(2, 1)), randn(1, 9, 12)
     weights = restricted.weights(x, None)  # (1, H, n, n)
     assert torch.equal(weights[0, 0] > 0, band(9, Window(2, 1)))
@@ -203,7 +203,7 @@ def test_weights_are_those_with_which_values_are_added() -> None:
 
 
 @pytest.mark.parametrize("name", ["scaled", "additive"])
-def test_memory_of_the_band_grows_as_n_and_dense_memory_as_n_squared(name: str) -> None:
+def test_memory_grows_as_n_with_a_band_and_as_n_squared_with_the_formula(name: str) -> None:
     def made(kind: Any, **more: Any) -> Any:
         torch.manual_seed(0)
         return kind(SIZES, scores(6)[name], **more)
@@ -212,11 +212,11 @@ def test_memory_of_the_band_grows_as_n_and_dense_memory_as_n_squared(name: str) 
     assert saved_numbers(restricted, 512) == pytest.approx(2 * saved_numbers(restricted, 256), 0.03)
     dense = made(SelfAttention)
     growth = saved_numbers(dense, 512) / saved_numbers(dense, 256)
-    # Torch's kernel holds no (n, n) matrix; the formula does.
+    # Torch's kernel stores no (n, n) matrix; the formula does.
     assert growth == pytest.approx(2 if name == "scaled" else 4, rel=0.05)
 
 
-def test_memory_of_the_band_grows_as_r() -> None:
+def test_memory_of_a_band_grows_as_r() -> None:
     def kept(r: int) -> int:
         score = scores(6)["additive"]
         window = Window.until(r)
@@ -228,6 +228,6 @@ def test_memory_of_the_band_grows_as_r() -> None:
 # ---- decoding
 
 
-def test_decoding_sees_the_last_r_positions_alone() -> None:
+def test_causal_restricted_attention_depends_on_the_last_r_inputs() -> None:
     causal = layer(CausalRestrictedSelfAttention, window=Window.until(3))
     assert torch.equal(reached(causal, 8), band(8, Window(2, 0)))

@@ -1,4 +1,4 @@
-"""Sizes against Table 3, initialisation, and the options that depart from the base model."""
+"""Sizes equal those of Table 3; initialisation; options that depart from the base model."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.recipe import load_recipe
 
-# Parameters in millions of the rows of Table 3, by recipe. Rows (A) and (D) are as large as the
+# Parameters of the rows of Table 3 in millions, by recipe. Rows (A) and (D) are as large as the
 # base model.
 TABLE_3: dict[str, int] = {
     "base": 65,
@@ -43,29 +43,29 @@ TABLE_3: dict[str, int] = {
 
 
 def parameters(config: ModelConfig, vocab_size: int) -> float:
-    """In millions, counted without making the tensors."""
+    """Count the parameters in millions, without allocating tensors."""
     with torch.device("meta"):
         model = build(config, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size)
     return sum(parameter.numel() for parameter in model.parameters()) / 1e6
 
 
 def millions(vocab_size: int = 37_000, **sizes: Any) -> float:
-    """Parameters of a Transformer, in millions."""
+    """Count the parameters of a Transformer, in millions."""
     return parameters(TransformerConfig(**sizes), vocab_size)
 
 
 @pytest.mark.parametrize("row", TABLE_3)
 def test_parameters_are_within_5_percent_of_table_3(row: str) -> None:
     recipe = load_recipe(row)
-    # The paper's own counts hold about 4,000 tokens more than its text says; 2 million parameters
-    # are 6.5% of the smallest model.
+    # The paper's counts include about 4,000 tokens more than its text states; these 2 million
+    # parameters are 6.5% of the smallest model.
     tolerance = 0.07 if row == "table3/C-N2" else 0.05
     found = parameters(recipe.model, recipe.tokenizer.vocab_size)
     assert found == pytest.approx(TABLE_3[row], rel=tolerance)
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE_3 if row != "big"])
-def test_parameters_with_41_thousand_tokens_are_those_of_table_3(row: str) -> None:
+def test_parameters_with_41_thousand_tokens_equal_table_3(row: str) -> None:
     assert parameters(load_recipe(row).model, 41_000) == pytest.approx(TABLE_3[row], abs=1.1)
 
 
@@ -75,13 +75,13 @@ def test_parameters_of_the_base_model_by_hand() -> None:
     assert millions(37_000) * 1e6 == 37_000 * 512 + layers
 
 
-def test_untied_and_decoder_tied_models_have_their_own_matrices() -> None:
+def test_each_untied_embedding_adds_one_matrix() -> None:
     shared, matrix = millions(1000), 1000 * 512 / 1e6
     assert millions(1000, tied="decoder") == pytest.approx(shared + matrix)
     assert millions(1000, tied="none") == pytest.approx(shared + matrix + 1000 * 512 / 1e6)
 
 
-def test_three_way_tying_is_one_matrix_and_decoder_tying_two(
+def test_three_way_tying_shares_one_matrix_and_decoder_tying_has_two(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     def shares(tied: str) -> tuple[bool, bool]:
@@ -119,7 +119,7 @@ def test_all_matrices_are_xavier_uniform_and_all_biases_zero() -> None:
     assert 0.97 * bound < model.output_weight.abs().max() <= bound
 
 
-def test_post_norm_ends_in_normalised_states_as_the_paper(tiny: Callable[..., Seq2Seq]) -> None:
+def test_post_norm_stacks_end_with_normalised_states(tiny: Callable[..., Seq2Seq]) -> None:
     model: Any = tiny(norm="post")
     states = model.encode(torch.tensor([[3, 4, 5, 0]])).states
     torch.testing.assert_close(states.mean(dim=-1), torch.zeros(1, 4), atol=1e-6, rtol=0)
@@ -129,7 +129,7 @@ def test_post_norm_ends_in_normalised_states_as_the_paper(tiny: Callable[..., Se
     assert isinstance(model.encoder_norm, nn.Identity)
 
 
-def test_a_post_norm_layer_is_the_formula_of_section_3_1(tiny: Callable[..., Seq2Seq]) -> None:
+def test_a_post_norm_layer_equals_the_formula_of_section_3_1(tiny: Callable[..., Seq2Seq]) -> None:
     model: Any = tiny(norm="post", n_layers=1)
     layer, mask = model.encoder[0], torch.ones(1, 1, 1, 5, dtype=torch.bool)
     x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
@@ -139,7 +139,7 @@ def test_a_post_norm_layer_is_the_formula_of_section_3_1(tiny: Callable[..., Seq
     torch.testing.assert_close(layer(x, mask), second(y + layer.feed_forward.outer(inner)))
 
 
-def test_a_pre_norm_layer_normalises_only_what_enters_a_sublayer(
+def test_a_pre_norm_layer_normalises_only_the_input_of_a_sublayer(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     model: Any = tiny(norm="pre", n_layers=1)
@@ -153,14 +153,14 @@ def test_a_pre_norm_layer_normalises_only_what_enters_a_sublayer(
     assert isinstance(model.decoder_norm, nn.LayerNorm)
 
 
-def test_learned_positions_bound_the_length_and_sinusoids_do_not(
+def test_learned_positions_limit_the_length_and_sinusoids_do_not(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
     assert tiny(positions="learned", max_positions=40).max_length == 40
     assert tiny().max_length > 1_000_000
 
 
-def test_learned_positions_are_learnt(tiny: Callable[..., Seq2Seq]) -> None:
+def test_learned_positions_get_gradients_where_they_are_used(tiny: Callable[..., Seq2Seq]) -> None:
     model: Any = tiny(positions="learned", max_positions=40)
     model(torch.tensor([[3, 4, 0]]), torch.tensor([[5, 0]])).square().sum().backward()
     used = model.tgt_embedding.positions.table.grad.abs().sum(dim=1) > 0
@@ -178,7 +178,7 @@ def test_two_vocabularies_work_with_decoder_tying(tiny: Callable[..., Seq2Seq]) 
     assert model.decode(torch.tensor([[13]]), model.encode(torch.tensor([[8, 0]]))).shape[-1] == 13
 
 
-def test_d_model_that_heads_do_not_divide_is_refused_unless_d_k_and_d_v_are_set() -> None:
+def test_an_indivisible_d_model_is_refused_unless_d_k_and_d_v_are_set() -> None:
     with pytest.raises(ValidationError, match="= 512 is not divisible by"):
         TransformerConfig(n_heads=7)
     with pytest.raises(ValidationError, match="is not divisible"):
@@ -186,20 +186,20 @@ def test_d_model_that_heads_do_not_divide_is_refused_unless_d_k_and_d_v_are_set(
     assert TransformerConfig(n_heads=7, d_k=64, d_v=32).d_v == 32
 
 
-def test_d_k_and_d_v_follow_d_model_and_heads() -> None:
+def test_d_k_and_d_v_default_to_d_model_divided_by_the_heads() -> None:
     config = TransformerConfig(d_model=256, n_heads=4)
     assert (config.d_k, config.d_v) == (64, 64)
     config = TransformerConfig(d_model=256, n_heads=4, d_k=16)
     assert (config.d_k, config.d_v) == (16, 64)
 
 
-def test_more_experts_a_token_than_there_are_is_refused() -> None:
+def test_top_k_above_the_number_of_experts_is_refused() -> None:
     with pytest.raises(ValidationError, match=r"model.top_k = 3 exceeds model.n_experts = 2"):
         TransformerConfig(n_experts=2, top_k=3)
     assert TransformerConfig(n_experts=3, top_k=3).top_k == 3
 
 
-VARIANTS: list[tuple[dict[str, Any], int]] = [  # parameters of 2 + 2 layers beyond the plain ones
+VARIANTS: list[tuple[dict[str, Any], int]] = [  # additional parameters of 2 + 2 layers
     ({"score": "dot"}, 0),
     ({"score": "additive"}, 6 * 16),  # v of each attention
     ({"mixing": "restricted"}, 0),
@@ -220,12 +220,12 @@ def test_parameters_of_the_variants_by_hand(
     assert variant - plain == more
 
 
-def test_a_layer_without_attention_shows_none(tiny: Callable[..., Seq2Seq]) -> None:
+def test_only_layers_with_attention_are_listed(tiny: Callable[..., Seq2Seq]) -> None:
     assert [*tiny(mixing="convolution").attention_layers()] == ["cross"]
     assert [*tiny(mixing="restricted").attention_layers()] == ["encoder", "decoder", "cross"]
 
 
-def test_a_saved_config_reads_back_as_it_was() -> None:
+def test_a_dumped_config_loads_as_the_same_config() -> None:
     config = TransformerConfig(d_model=256, n_heads=4, d_k=16)
     assert TransformerConfig(**config.model_dump()) == config
 
