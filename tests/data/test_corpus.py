@@ -99,7 +99,8 @@ def test_a_line_without_the_column_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
     assert str(error.value) == (
-        f"{corpus.tsv}, line 2: column 2 is missing, the line has 1: separate columns with tabs"
+        f"{corpus.tsv}, line 2: column 2 is missing because the line has only 1: "
+        "separate columns with tabs"
     )
 
 

@@ -238,7 +238,9 @@ def test_corrupted_facts_are_reported(content: str, tmp_path: Path) -> None:
 
 def test_facts_of_a_later_version_are_reported(tmp_path: Path) -> None:
     FACTS.model_copy(update={"version": 2}).write(tmp_path)
-    with pytest.raises(RunError, match=r"data\.json has version 2, this yakusu reads 1: update"):
+    with pytest.raises(
+        RunError, match=r"data\.json has version 2, but this version of yakusu reads 1: update"
+    ):
         DataFacts.read(tmp_path)
 
 

@@ -269,7 +269,7 @@ def test_attention_maps_of_a_parser_contain_its_tree(untrained: Translator) -> N
     for other in ("(S (DT the) (NN cat))", clean.replace("boat", "cat"), f"{clean} {clean}"):
         with pytest.raises(DataError, match="is not a tree over 'the cat sees the boat'"):
             yakusu.view.attention_maps(untrained, maps.src, other)
-    with pytest.raises(DataError, match="is outside of a tree"):
+    with pytest.raises(DataError, match="is outside a tree"):
         yakusu.view.attention_maps(untrained, maps.src, f"{clean} so")
 
 

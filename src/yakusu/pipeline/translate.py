@@ -31,7 +31,7 @@ def translate(
         model: Model folder.
         sentences: The path of a file with one sentence per line, or an iterable of sentences.
             A parser also accepts a file of trees and parses their words.
-        ensemble: Further model folders with the same vocabulary; their probabilities are averaged.
+        ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         beam: Beam width (default: the model's setting).
         alpha: Exponent of the length penalty (default: the model's setting).
         n_best: Number of translations per sentence (default: the model's setting).
@@ -81,7 +81,7 @@ def open_translator(
 
 
 def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
-    """Return the sentences to translate: an iterable as it is, or the lines of a file.
+    """Return the sentences to translate: an iterable unchanged, or the lines of a file.
 
     Args:
         translator: Translator or parser.
@@ -90,7 +90,7 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
 
     Raises:
         ModelError: The file holds trees and the model is not a parser.
-        DataError: A string is not the path of a file.
+        DataError: `sentences` is a string, but not the path of a file.
     """
     if not isinstance(sentences, str | Path):
         return sentences
