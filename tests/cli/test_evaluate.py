@@ -132,7 +132,9 @@ def test_evaluate_decides_between_trees_and_text_by_the_reference(
     assert run_yakusu("evaluate", text, text).out.startswith("BLEU = 0.00 (")
     assert "line 1" in run_yakusu("evaluate", text, text, "--trees").error
     refused = run_yakusu("evaluate", trees, trees, "--lowercase").error
-    assert refused.startswith(f"{trees} holds trees, to which these options do not apply: omit the")
+    assert refused.startswith(
+        f"{trees} contains trees, to which these options do not apply: omit the"
+    )
 
 
 @pytest.mark.parametrize("code", ["xx", "german", "d", "", "12"])

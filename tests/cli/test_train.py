@@ -307,7 +307,7 @@ def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
     ]
     made = yakusu.train("tiny", [*overrides, "data.hold_out=8"], **files)
     assert (made.model, made.steps) == (own / "run" / "model", 6)
-    with pytest.raises(yakusu.RecipeError, match="the recipe names no run folder"):
+    with pytest.raises(yakusu.RecipeError, match="the recipe specifies no run folder"):
         yakusu.train("tiny", src=own / "a.en", tgt=own / "a.de")
     with pytest.raises(yakusu.RecipeError, match="takes no overrides: pass them to load_recipe"):
         yakusu.train(settings, src=own / "a.en")

@@ -130,9 +130,9 @@ def test_columns_below_one_are_rejected(column: int) -> None:
 
 
 def test_a_corpus_of_one_file_is_rejected() -> None:
-    with pytest.raises(DataError, match=r"^a\.en has no tgt: name two files"):
+    with pytest.raises(DataError, match=r"^a\.en has no tgt: specify two files"):
         read_pairs(Corpus(src="a.en"))
-    with pytest.raises(DataError, match=r"^a\.de has no src: name two files"):
+    with pytest.raises(DataError, match=r"^a\.de has no src: specify two files"):
         read_pairs(Corpus(tgt="a.de"))
 
 

@@ -232,7 +232,7 @@ def test_facts_of_the_first_release_are_read() -> None:
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"dtype": "<u8"}'])
 def test_corrupted_facts_are_reported(content: str, tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text(content)
-    with pytest.raises(RunError, match=r"data\.json is missing or corrupted: run 'yakusu prepare'"):
+    with pytest.raises(RunError, match=r"data\.json is missing or corrupt: run 'yakusu prepare'"):
         Pairs.open(tmp_path, "train")
 
 

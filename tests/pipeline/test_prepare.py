@@ -411,7 +411,7 @@ def test_a_corpus_of_one_line_is_reported(tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: none of 1 sentence pairs is left for validation: "
-        "provide more text, name a dev corpus or relax the filters"
+        "provide more text, specify a dev corpus or relax the filters"
     )
 
 
@@ -425,10 +425,11 @@ def test_filters_that_drop_everything_are_reported(files: list[str], tmp_path: P
 
 def test_a_recipe_without_run_or_text_is_reported(files: list[str], tmp_path: Path) -> None:
     assert fault(recipe_for(files, tmp_path).model_copy(update={"run": ""}), RecipeError) == (
-        'the recipe names no run folder: add --run FOLDER, or run = "..." to the recipe'
+        'the recipe specifies no run folder: add --run FOLDER, or run = "..." to the recipe'
     )
     assert fault(load_recipe("tiny", [f'run="{tmp_path / "run"}"']), RecipeError) == (
-        "the recipe names no training text: add --src FILE --tgt FILE, or data.train to the recipe"
+        "the recipe specifies no training text: add --src FILE --tgt FILE, or data.train to the "
+        "recipe"
     )
 
 
@@ -442,7 +443,7 @@ def test_a_corpus_of_one_file_is_reported_with_the_missing_side(
         "dev": f"data.dev.src='{files[0]}'",
     }
     message = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert message == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
+    assert message == f"{files[0]} has no tgt: specify two files (src and tgt), or one tsv"
 
 
 def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path) -> None:

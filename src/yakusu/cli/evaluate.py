@@ -39,10 +39,12 @@ Tokenize = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option(help="Target language, such as de (default: the suffix of REFERENCE: test.de)."),
+    typer.Option(
+        help="Target language, such as de (default: the suffix of REFERENCE, as in test.de)."
+    ),
 ]
 Paper = Annotated[
-    bool, typer.Option("--paper", help="Add BLEU as in the paper: on tokens, compounds split.")
+    bool, typer.Option("--paper", help="Add BLEU as in the paper: tokenised, compounds split.")
 ]
 
 

@@ -23,7 +23,9 @@ Src = Annotated[
 Tgt = Annotated[str | None, typer.Option("--tgt", help="Their translations, line by line.")]
 DevSrc = Annotated[
     str | None,
-    typer.Option("--dev-src", help="Source sentences of the dev set (default: held out of --src)."),
+    typer.Option(
+        "--dev-src", help="Source sentences of the dev set (default: held out from --src)."
+    ),
 ]
 DevTgt = Annotated[str | None, typer.Option("--dev-tgt", help="Translations of --dev-src.")]
 Trees = Annotated[
@@ -32,7 +34,7 @@ Trees = Annotated[
 ]
 DevTrees = Annotated[
     str | None,
-    typer.Option("--dev-trees", help="Trees of the dev set (default: held out of --trees)."),
+    typer.Option("--dev-trees", help="Trees of the dev set (default: held out from --trees)."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -61,7 +63,7 @@ def prepare(
     dev_trees: DevTrees = None,
     set_: Set = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes (default: all cores).")
+        int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
 ) -> None:
     """Filter a corpus, learn its vocabulary and convert it to token ids.

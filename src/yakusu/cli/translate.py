@@ -23,7 +23,7 @@ Source = Annotated[
 ]
 Ensemble = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODEL", help="Another model, to average probabilities. Repeatable."),
+    typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
 ]
 Beam = Annotated[
     int | None, typer.Option(min=1, max=256, help="Beam width (default: the model's setting).")
@@ -105,7 +105,7 @@ def _print_all(found: "Iterable[list[Translation]]", total: int | None, *, plain
 def _stdin() -> Iterator[bytes]:
     """Yield the lines of standard input, unbuffered: a thread that reads would hold its lock."""
     if sys.stdin is None:
-        raise DataError("standard input is closed: name a file, or redirect it, as in < FILE")
+        raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
     raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
     while chunk := raw.read(2**16):
         *lines, rest = (rest + chunk).split(b"\n")

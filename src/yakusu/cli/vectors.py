@@ -15,7 +15,7 @@ from yakusu.cli.console import ConsoleProgress, escape
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report, SystemScores
 
-_HARM = 0.02  # drop of a score caused by whitening that prints a warning
+_HARM = 0.02  # drop in a score due to whitening, above which a warning is printed
 vectors = typer.Typer(
     name="vectors",
     help="Compress, inspect, score and search word vectors.",
@@ -47,7 +47,7 @@ def compress(
     weights: Annotated[
         str | None,
         typer.Option(
-            help="File with one word frequency per line (default: IN is sorted by frequency)."
+            help="Word frequencies, one per line (without it, IN must be sorted by frequency)."
         ),
     ] = None,
     config: ConfigFile = None,

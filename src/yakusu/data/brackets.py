@@ -16,9 +16,7 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 UNTAGGED = "XX"
-MAX_DEPTH = (
-    200  # nested brackets; far more than in any sentence, far below Python's recursion limit
-)
+MAX_DEPTH = 200  # nested brackets; far more than in any sentence, far below the recursion limit
 _NODE = re.compile(r"\s*(?:\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\))")
 # "(S (NP (DT The)" and "( (S (DT The)" begin trees: uppercase labels around a tagged word.
 # "((see above)" and "((ALL RIGHT))" do not.

@@ -68,9 +68,7 @@ class Corpus(Config):
 class ExtraCorpus(Corpus):
     """Additional training pairs, such as back-translations."""
 
-    weight: float = Field(
-        1.0, gt=0, le=1000
-    )  # average number of times that an epoch uses each pair
+    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
 
     @model_validator(mode="after")
     def _check_weight_has_files(self) -> "ExtraCorpus":
@@ -107,7 +105,7 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     if not (corpus.src and corpus.tgt):
         given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
-            f"{given or 'a corpus'} has no {missing}: name two files (src and tgt), or one tsv"
+            f"{given or 'a corpus'} has no {missing}: specify two files (src and tgt), or one tsv"
         )
     return _read_two_files(corpus.src, corpus.tgt)
 
@@ -183,7 +181,9 @@ def tree_files(place: str | Path) -> list[Path]:
     else:
         return [path]
     if not files:
-        raise DataError(f"{place} has no tree files: name a file, a folder of *.mrg or a pattern")
+        raise DataError(
+            f"{place} has no tree files: specify a file, a folder of *.mrg or a pattern"
+        )
     return files
 
 

@@ -40,7 +40,7 @@ class Part:
     """Consecutive pairs of a corpus with a common weight."""
 
     n_pairs: int
-    weight: float  # average number of times that an epoch uses each pair
+    weight: float  # average number of uses of each pair per epoch
 
 
 class DataFacts(Config):
@@ -69,7 +69,7 @@ class DataFacts(Config):
         try:
             facts = cls.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
-            raise RunError(f"{path} is missing or corrupted: run 'yakusu prepare' again") from error
+            raise RunError(f"{path} is missing or corrupt: run 'yakusu prepare' again") from error
         if facts.version > VERSION:
             raise RunError(
                 f"{path} has version {facts.version}, but this version of yakusu reads {VERSION}: "

@@ -45,7 +45,7 @@ def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
         DataError: The file does not exist, is a folder or cannot be opened.
     """
     if path.is_dir():
-        raise DataError(f"{path} is a folder: name a file of sentences")
+        raise DataError(f"{path} is a folder: specify a text file")
     if not path.exists():
         raise DataError(f"{path} does not exist: check the path in the recipe or the command")
     try:
@@ -55,7 +55,7 @@ def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
-    """Decode UTF-8 lines, without the "\\n" at their end and a byte order mark at the start.
+    """Decode UTF-8 lines; remove the "\\n" at the end of each and a byte order mark at the start.
 
     Args:
         lines: Lines of bytes.
@@ -63,7 +63,7 @@ def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
 
     Raises:
         DataError: A line is not valid UTF-8 (the message names the file, the line and the byte),
-            or the gzip file is truncated or corrupted.
+            or the gzip file is truncated or corrupt.
     """
     number = 0
     try:

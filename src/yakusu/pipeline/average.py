@@ -51,7 +51,7 @@ def average(
 
     Raises:
         RunError: The folder is not a run or has no checkpoint, or `out` exists.
-        ModelError: A checkpoint is corrupted.
+        ModelError: A checkpoint is corrupt.
     """
     run, progress = Path(run), progress or Silent()
     if best and last is not None:
@@ -116,7 +116,7 @@ def averaged(run: Path, recipe: Recipe) -> Path | None:
 def _newest(run: Path) -> TrainerState:
     """Return the training state of the newest checkpoint of a run."""
     if not (run / "recipe.toml").exists():
-        raise RunError(f"{run} is not a run folder: name a folder that 'yakusu train' wrote")
+        raise RunError(f"{run} is not a run folder: use a folder that 'yakusu train' wrote")
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")

@@ -162,7 +162,7 @@ class _Test:
 
 
 def memory_of(model: str | Path) -> int:
-    """Return how many bytes a new process needs to load a translator and to translate."""
+    """Return how many bytes of memory a new process needs to load a translator and translate."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_grown, (model,))
 

@@ -103,12 +103,12 @@ def evaluate_model(
 
     Raises:
         DataError: As in `evaluate`.
-        ModelError: The model folder is incomplete or corrupted, or holds a parser.
+        ModelError: The model folder is incomplete or corrupt, or holds a parser.
     """
     language, progress = _checked_language(target_language), progress or Silent()
     translator = Translator.load(model)
     if translator.task_name == "parsing":
-        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
+        raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
     _refuse_unequal(sources, truth)
     keep_freed_memory()
@@ -148,7 +148,7 @@ def evaluate_parser(
 
     Raises:
         DataError: A file cannot be read, or a tree is invalid.
-        ModelError: The model folder is incomplete or corrupted, or does not hold a parser.
+        ModelError: The model folder is incomplete or corrupt, or does not hold a parser.
     """
     from yakusu.data.trees import tree_of, words_of
     from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
@@ -156,7 +156,7 @@ def evaluate_parser(
     truth, progress = _read_references(references), progress or Silent()
     parser = Translator.load(model)
     if parser.task_name != "parsing":
-        raise ModelError(f"{references} holds trees and {model} is not a parser: name a parser")
+        raise ModelError(f"{references} contains trees, but {model} is not a parser: use a parser")
     sentences = [" ".join(words_of(tree)) for tree in truth]
     with progress.track("parsing", "sentences", len(sentences)) as tracker:
         made = [tree_of(line) for line in translated(parser, sentences, tracker)]
@@ -246,7 +246,9 @@ def _refuse_unequal(made: _Lines, truth: _Lines) -> None:
 def _read_references(references: str | Path) -> "list[Tree]":
     trees = _read_trees(references)
     if not trees:
-        raise DataError(f"{references} holds no tree: name a file or folder of reference trees")
+        raise DataError(
+            f"{references} contains no trees: specify a file or folder of reference trees"
+        )
     return trees
 
 

@@ -77,11 +77,11 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     Args:
         recipe: Names the corpora and the run; the data folder is `recipe.run`/data.
         progress: Progress reporter.
-        workers: Number of processes that encode; -1: one per core. The result is the same.
+        workers: Number of processes that encode; -1: one per core. Does not affect the result.
 
     Raises:
         DataError: The corpus is missing, malformed or too small.
-        RecipeError: The recipe names no run folder or no corpus.
+        RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The run folder holds a different run, or a corpus has changed since that run.
     """
     with opened(recipe) as run:

@@ -36,13 +36,13 @@ def opened(recipe: Recipe) -> Iterator[Path]:
         The run folder.
 
     Raises:
-        RecipeError: The recipe names no run folder or no corpus.
+        RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The folder holds another run or other files, is in use, or cannot be written.
         DataError: A corpus cannot be read.
     """
     if not recipe.run:
         raise RecipeError(
-            'the recipe names no run folder: add --run FOLDER, or run = "..." to the recipe'
+            'the recipe specifies no run folder: add --run FOLDER, or run = "..." to the recipe'
         )
     run = Path(recipe.run)
     _refuse_other_run(run, recipe)
@@ -80,7 +80,7 @@ def _check_corpora(recipe: Recipe) -> None:
         what, how = "text", "--src FILE --tgt FILE, or data.train"
         if recipe.task == "parsing":
             what, how = "trees", "--trees FILE, or data.train.trees"
-        raise RecipeError(f"the recipe names no training {what}: add {how} to the recipe")
+        raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
     if (Path(recipe.run) / "data").exists():
         return
     for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):

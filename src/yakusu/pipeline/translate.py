@@ -43,8 +43,8 @@ def translate(
         The `n_best` best translations of each sentence, best first.
 
     Raises:
-        ModelError: A folder is incomplete or corrupted, the vocabularies of an ensemble differ, or
-            the file holds trees and the model is not a parser.
+        ModelError: A folder is incomplete or corrupt, the vocabularies of an ensemble differ, or
+            the file contains trees, but the model is not a parser.
         DataError: The file does not exist or cannot be read.
         RecipeError: `n_best` is larger than the beam.
 
@@ -89,7 +89,7 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
         name: Name of the model in error messages.
 
     Raises:
-        ModelError: The file holds trees and the model is not a parser.
+        ModelError: The file contains trees, but the model is not a parser.
         DataError: `sentences` is a string, but not the path of a file.
     """
     if not isinstance(sentences, str | Path):
@@ -100,5 +100,5 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
             f"[{sentences!r}], or the path of a text file"
         )
     if translator.task_name != "parsing" and holds_trees(sentences):
-        raise ModelError(f"{sentences} holds trees and {name} is not a parser: name a parser")
+        raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
     return read_sources(sentences)

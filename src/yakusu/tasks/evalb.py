@@ -25,9 +25,7 @@ from yakusu.metrics import Score
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-DELETED = frozenset(
-    ("TOP", "-NONE-", ",", ":", "``", "''", ".")
-)  # DELETE_LABEL: tags and other labels
+DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tags included
 _SAME = {"PRT": "ADVP"}  # EQ_LABEL
 _SIGNATURE = "labelled|evalb:COLLINS|punctuation:by-true-tags"
 Bracket = tuple[str, int, int]

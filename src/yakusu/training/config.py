@@ -28,11 +28,9 @@ class TrainingConfig(Config):
     keep_last: int = Field(5, ge=1)  # number of these checkpoints to keep and average
     checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
     checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
-    best_by: Literal["score", "perplexity"] = "score"  # score: BLEU or, for a parser, F1
+    best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser
     log_steps: int = Field(50, ge=1)
-    max_skipped: int = Field(
-        20, ge=0
-    )  # maximum number of steps with a loss or gradient that is not finite
+    max_skipped: int = Field(20, ge=0)  # steps that may be skipped for a non-finite gradient
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
     stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
     sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy

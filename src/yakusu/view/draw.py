@@ -45,7 +45,7 @@ def picture(
 
     Args:
         maps: Attention weights of one sentence.
-        role: Kind of attention. None: cross-attention if the model has it, otherwise its first.
+        role: Kind of attention. None: cross-attention if the model has it, otherwise the first.
         layer: Layer number, from 1. None: the last layer.
         heads: Head numbers, from 1. None: all heads.
 

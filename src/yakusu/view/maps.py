@@ -116,7 +116,7 @@ class AttentionMaps:
         """Return the weights of one layer.
 
         Args:
-            role: Kind of attention. None: cross-attention if the model has it, otherwise its first.
+            role: Kind of attention. None: cross-attention if the model has it, otherwise the first.
             layer: Layer number, from 1. None: the last layer.
 
         Returns:
