@@ -253,7 +253,7 @@ class _Preparation:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
 
     def _require_dev_pairs(self, n: int, corpus: Corpus) -> None:
-        fix = _MORE_TEXT if self.recipe.data.dev else f"{_MORE_TEXT}, name a dev corpus"
+        fix = _MORE_TEXT if self.recipe.data.dev else f"{_MORE_TEXT}, specify a dev corpus"
         _require_pairs(n, "validation", corpus, self.dev_report, fix)
 
     def _weigh_parts(self, pairs: Pairs, *, n_lines: int) -> dict[str, tuple[Part, ...]] | None:
