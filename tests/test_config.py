@@ -26,7 +26,7 @@ def test_an_unknown_name_suggests_the_most_similar_one() -> None:
     assert str(error.value) == "there is no shape 'squares': did you mean 'square'?"
     with pytest.raises(RecipeError) as error:
         kinds["zzz"]
-    assert str(error.value) == "there is no shape 'zzz': known: circle, square"
+    assert str(error.value) == "there is no shape 'zzz': choose from circle, square"
 
 
 def test_a_name_cannot_be_registered_twice() -> None:
@@ -41,8 +41,8 @@ def test_a_name_cannot_be_registered_twice() -> None:
     [
         ("beem", "did you mean 'beam'?"),
         ("beam", "did you mean 'beam'?"),
-        ("x", "known: alpha, beam"),
-        ("", "known: alpha, beam"),
+        ("x", "choose from alpha, beam"),
+        ("", "choose from alpha, beam"),
     ],
 )
 def test_nearest_suggests_one_name_or_lists_all_names(name: str, hint: str) -> None:

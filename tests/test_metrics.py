@@ -153,7 +153,7 @@ def test_compound_bleu_has_its_own_name_and_signature() -> None:
 
 @pytest.mark.parametrize("language", ["ja", "zh", "german"])
 def test_compound_bleu_rejects_languages_unknown_to_moses(language: str) -> None:
-    with pytest.raises(DataError, match=f"'{language}'.*leave out --paper"):
+    with pytest.raises(DataError, match=f"'{language}'.*omit --paper"):
         tokenized_compound_bleu(JAPANESE, JAPANESE_REFERENCES, language)
 
 
@@ -247,7 +247,7 @@ def test_texts_of_unequal_length_are_rejected_with_their_lengths() -> None:
 
 
 def test_empty_texts_are_rejected() -> None:
-    with pytest.raises(DataError, match="are empty: give at least one line of each"):
+    with pytest.raises(DataError, match="are empty: provide at least one line of each"):
         score([], [])
 
 
@@ -259,7 +259,7 @@ def test_unknown_names_are_reported_with_the_nearest_name() -> None:
 
 
 def test_a_bootstrap_without_enough_lines_or_samples_is_rejected() -> None:
-    with pytest.raises(DataError, match="has 1 line to resample: give two or more"):
+    with pytest.raises(DataError, match="has 1 line to resample: provide two or more"):
         paired_bootstrap(BAD[:1], GOOD[:1], REFERENCES[:1])
     with pytest.raises(RecipeError, match="n_samples is 0"):
         paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=0)

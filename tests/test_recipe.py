@@ -169,7 +169,7 @@ def test_a_file_takes_precedence_over_a_packaged_recipe(
 
 def test_an_unknown_recipe_is_refused_with_the_closest_name(tmp_path: Path) -> None:
     assert fault("tinny") == "there is no recipe 'tinny': did you mean 'tiny'?"
-    assert fault("zzz") == f"there is no recipe 'zzz': known: {', '.join(RECIPES)}"
+    assert fault("zzz") == f"there is no recipe 'zzz': choose from {', '.join(RECIPES)}"
     missing = tmp_path / "none.toml"
     assert fault(missing) == f"{missing} does not exist: check the path of the recipe"
 
@@ -228,7 +228,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: P
         ("search.beem = 4\n", "line 1: unknown key 'search.beem': did you mean 'search.beam'?"),
         (
             "[search]\nqqqqqqqqqqqqqqqqqqqqqq = 4\n",
-            "line 2: unknown key 'search.qqqqqqqqqqqqqqqqqqqqqq': known: search.alpha, "
+            "line 2: unknown key 'search.qqqqqqqqqqqqqqqqqqqqqq': choose from search.alpha, "
             "search.beam, search.max_extra, search.n_best",
         ),
         (
@@ -425,9 +425,9 @@ def test_only_parsers_are_trained_on_trees() -> None:
     assert "only a parser is trained on trees: start from the recipe 'parse' or" in fault(
         "tiny", *trees
     )
-    told = "a parser is trained on trees, not on text: name them as data.train.trees"
+    told = "a parser is trained on trees, not on text: set data.train.trees"
     assert told in fault("parse", *text)
-    assert "name them as data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")
+    assert "set data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")
     assert load_recipe("parse", trees).task == "parsing"
 
 

@@ -1,8 +1,8 @@
 """yakusu (訳す, "to translate") trains, runs and compresses attention-only translators.
 
-The verbs of the command line are functions: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `verify`, `demo`, and `compress_translator` for the verb `compress`. `compress`,
-`vectors` and `view` are packages. Each name is imported when it is first used.
+Each verb of the command line is also a function: `prepare`, `train`, `average`, `translate`,
+`evaluate`, `verify` and `demo`; the verb `compress` is the function `compress_translator`.
+`compress`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
 from importlib import import_module

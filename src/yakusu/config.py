@@ -15,7 +15,7 @@ from yakusu.errors import RecipeError
 
 
 class Config(BaseModel):
-    """Frozen group of settings; unknown keys and values of another type are errors."""
+    """Frozen group of settings; unknown keys and values of the wrong type are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -28,7 +28,7 @@ def apply_override(
     Args:
         values: Parsed TOML; changed in place.
         override: KEY=VALUE; the value is TOML, and a bare word is a string.
-        example: Shown by the error message.
+        example: A valid override, shown in the error message.
 
     Raises:
         RecipeError: There is no "=", or a part of the key is not a group of keys.
@@ -49,14 +49,14 @@ def apply_override(
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return the hint for an unknown name: "did you mean 'x'?", or else all known names.
+    """Return a hint for an unknown name: "did you mean 'x'?", or a list of all known names.
 
     Args:
         name: The unknown name.
         known: The existing names.
     """
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"
+    return f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(sorted(known))}"
 
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Registry(Generic[T]):
     """Named factories of one kind.
 
     Attributes:
-        kind: What the factories make, for error messages: "model".
+        kind: What the factories create, for error messages, such as "model".
     """
 
     def __init__(self, kind: str) -> None:

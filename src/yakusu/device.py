@@ -1,4 +1,4 @@
-"""The device that computes: choice, memory settings, out-of-memory errors, description."""
+"""The compute device: selection, memory settings, out-of-memory errors, description."""
 
 import ctypes
 import os
@@ -21,8 +21,8 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
 
     Args:
         name: A torch device, or "auto" for a GPU if there is one and the CPU otherwise.
-        local_rank: Number of this process on its machine; "auto" and "cuda" give each process
-            a GPU of its own.
+        local_rank: Rank of this process on its machine; "auto" and "cuda" give each process its
+            own GPU.
 
     Raises:
         RecipeError: torch does not know the device, or this machine does not have it.
@@ -63,7 +63,7 @@ class Hardware:
 
     system: str  # operating system and architecture
     device: str  # name of the GPU or of the processor
-    threads: int  # that torch uses on the CPU
+    threads: int  # number of threads that torch uses on the CPU
     cores: int | None
 
 
@@ -71,7 +71,7 @@ class Hardware:
 class MadeBy:
     """The software and the hardware of a training run."""
 
-    versions: dict[str, str]  # of Python and of the libraries
+    versions: dict[str, str]  # name -> version of Python and of the libraries
     hardware: Hardware
 
 

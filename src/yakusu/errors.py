@@ -1,11 +1,11 @@
-"""The error tree. Each message is one sentence that states the place, the value and the fix.
+"""The exception hierarchy. Each message is one sentence that states the place, value and fix.
 
 YakusuError
 ├── DataError      a corpus or text file
 ├── RecipeError    a recipe: an unknown key, an invalid value
-├── ModelError     a model or checkpoint folder: incomplete, corrupt, of another version
+├── ModelError     a model or checkpoint folder: incomplete, corrupt, of an unsupported version
 ├── RunError       a run folder: it belongs to another run, or has no checkpoint to resume from
-└── SignalError    SIGTERM or SIGINT ended a run, after a checkpoint
+└── SignalError    a signal stopped a run or a command
 """
 
 
@@ -22,7 +22,7 @@ class RecipeError(YakusuError):
 
 
 class ModelError(YakusuError):
-    """A model or checkpoint folder is incomplete, corrupt or of another version."""
+    """A model or checkpoint folder is incomplete, corrupt or of an unsupported version."""
 
 
 class RunError(YakusuError):
@@ -30,7 +30,7 @@ class RunError(YakusuError):
 
 
 class SignalError(YakusuError):
-    """A signal ended a run, after a checkpoint; the command line exits with code 128 + `signal`."""
+    """A signal stopped a run or a command; the command line exits with code 128 + `signal`."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)

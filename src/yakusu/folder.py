@@ -41,7 +41,7 @@ class Manifest(BaseModel):
 
 
 def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Create a folder completely or not at all, replacing an existing folder of its kind.
+    """Create a folder completely or not at all, replacing an existing folder of the same kind.
 
     Args:
         folder: Path of the folder.
@@ -49,7 +49,7 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
 
     Raises:
         ModelError: The path exists but is not a model folder.
-        OSError: The disk is full or the path is not writable; an existing folder stays unchanged.
+        OSError: The disk is full or the path is not writable; an existing folder is unchanged.
     """
     if folder.exists() and not (folder / "manifest.json").exists():
         raise ModelError(f"{folder} exists but is not a model folder: choose another name")
@@ -111,7 +111,7 @@ def verify_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Reserve a folder for this process and delete what interrupted processes left in it.
+    """Lock a folder for this process; delete the temporary files of interrupted processes.
 
     The operating system releases the lock when the process ends, even if it is killed.
 
@@ -153,7 +153,7 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text as `write_file` does: completely, or not at all."""
+    """Write UTF-8 text completely or not at all, like `write_file`."""
     write_file(path, lambda file: file.write(text.encode()))
 
 
@@ -178,7 +178,7 @@ def read_json(path: Path) -> Any:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Exchange the names of two folders in one system call, so that neither name is ever missing.
+    """Swap the names of two folders in one system call, so that neither name is ever missing.
 
     On a file system without this operation, such as NFS, `other` is missing for a moment.
     """

@@ -65,7 +65,7 @@ class MetricOptions:
 
     Attributes:
         tokenize: sacreBLEU's name of a BLEU tokenizer; None: the default of the target language.
-        lowercase: Ignore case in BLEU and chrF. TER always ignores case, as in its publication.
+        lowercase: Ignore case in BLEU and chrF. TER always ignores case, as originally published.
         target_language: A language code such as "ja", "pt-BR" or "zh_CN".
     """
 
@@ -109,8 +109,8 @@ def score(
     """Score detokenised translations against one reference each, like the `sacrebleu` command.
 
     The default BLEU tokenizer is ja-mecab for Japanese, ko-mecab for Korean, zh for Chinese and 13a
-    for all other languages. TER splits words at spaces only, so that a Japanese or Chinese sentence
-    is one word: prefer chrF for these.
+    for all other languages. TER splits words at spaces only, so a Japanese or Chinese sentence
+    counts as one word: prefer chrF for these languages.
 
     Args:
         hypotheses: Translations, one per line.
@@ -225,8 +225,8 @@ def _bootstrap_result(
         return Estimate(value, float(cast(float, result.mean)), float(cast(float, result.ci)))
 
     before, after = cast(list[Result], table[name])
-    # sacreBLEU counts only resamples strictly above the observed difference, so that two equal
-    # systems would differ significantly; by definition their p-value is 1.
+    # sacreBLEU counts only resamples strictly above the observed difference, so two equal systems
+    # would differ significantly; their p-value is 1 by definition.
     p_value = 1.0 if before.score == after.score else cast(float, after.p_value)
     return BootstrapResult(estimate(before), estimate(after), p_value)
 
@@ -252,7 +252,9 @@ def _check_aligned(name: str, lines: Sequence[str], references: Sequence[str]) -
             "align them line by line"
         )
     if not references:
-        raise DataError(f"the {name} and the references are empty: give at least one line of each")
+        raise DataError(
+            f"the {name} and the references are empty: provide at least one line of each"
+        )
 
 
 def _check_moses(language: str, known: set[str]) -> None:
@@ -260,13 +262,13 @@ def _check_moses(language: str, known: set[str]) -> None:
     if language not in known - {"zh", "yue"}:
         raise DataError(
             f"the paper's BLEU needs Moses, which has no tokenisation rules for '{language}': "
-            "leave out --paper"
+            "omit --paper"
         )
 
 
 def _check_sampling(n_lines: int, n_samples: int, seed: int) -> None:
     if n_lines < 2:
-        raise DataError(f"the bootstrap has {n_lines} line to resample: give two or more")
+        raise DataError(f"the bootstrap has {n_lines} line to resample: provide two or more")
     if n_samples < 1:
         raise RecipeError(f"n_samples is {n_samples}: set it to 1 or more (usually 1000)")
     if seed < 1:  # PairedTest treats 0 as "no seed"

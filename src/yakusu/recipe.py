@@ -28,10 +28,13 @@ from yakusu.training.config import TrainingConfig
 
 
 class DataConfig(Config):
-    """The section [data]: corpora and languages. `$NAME` in a path is an environment variable."""
+    """Section [data] of a recipe: corpora and languages.
 
-    source_language: str = ""  # code such as "en"; empty: the ending of the file name, train.en
-    target_language: str = ""  # as above; chooses BLEU's tokenizer
+    `$NAME` in a path is replaced by the value of that environment variable.
+    """
+
+    source_language: str = ""  # code such as "en"; empty: the suffix of the file name, train.en
+    target_language: str = ""  # as above; determines BLEU's tokenizer
     train: Corpus = Corpus()
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
     dev: Corpus = Corpus()  # empty: held out from train
@@ -78,7 +81,7 @@ class Recipe(Config):
         for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
             if corpus and bool(corpus.trees) != parsing:
                 raise ValueError(
-                    f"a parser is trained on trees, not on text: name them as data.{key}.trees"
+                    f"a parser is trained on trees, not on text: set data.{key}.trees"
                     if parsing
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
@@ -93,7 +96,7 @@ class Recipe(Config):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of source and target language; by default the endings of the file names."""
+        """Codes of the source and target languages; by default the suffixes of the file names."""
         data = self.data
         return (
             data.source_language or language_of(data.train.src),
@@ -102,7 +105,7 @@ class Recipe(Config):
 
 
 class RecipeFiles(TypedDict, total=False):
-    """Files and folders of a recipe, by the names of the command line's options.
+    """Files and folders of a recipe, named like the options of the command line.
 
     Attributes:
         run: Run folder.
@@ -236,7 +239,7 @@ def _place(keys: Sequence[str], text: str, name: str, overrides: Sequence[str]) 
 
 
 def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that set a key, a group around it, or begin its section."""
+    """Yield the numbers of the lines that set a key or its group, or that begin its section."""
     section: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[([\w.]+)\]", line):

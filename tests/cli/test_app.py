@@ -94,7 +94,7 @@ def test_output_is_utf8_in_every_locale(model: Path, run_yakusu: Yakusu) -> None
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
-        ("stdin", "standard input is closed: name a file, or redirect it, as in < FILE"),
+        ("stdin", "standard input is closed: specify a file, or redirect it, as in < FILE"),
         ("stdout", "standard output is closed: redirect it, as in > FILE"),
     ],
 )

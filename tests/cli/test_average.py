@@ -47,5 +47,5 @@ def test_average_best_copies_the_best_checkpoint(
 
 def test_average_refuses_a_folder_that_is_not_a_run(run_yakusu: Yakusu, tmp_path: Path) -> None:
     assert run_yakusu("average", tmp_path).error == (
-        f"{tmp_path} is not a run folder: name a folder that 'yakusu train' wrote"
+        f"{tmp_path} is not a run folder: use a folder that 'yakusu train' wrote"
     )

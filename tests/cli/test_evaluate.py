@@ -132,15 +132,17 @@ def test_evaluate_decides_between_trees_and_text_by_the_reference(
     assert run_yakusu("evaluate", text, text).out.startswith("BLEU = 0.00 (")
     assert "line 1" in run_yakusu("evaluate", text, text, "--trees").error
     refused = run_yakusu("evaluate", trees, trees, "--lowercase").error
-    assert refused.startswith(f"{trees} holds trees, which are scored in one way only: omit the")
+    assert refused.startswith(
+        f"{trees} contains trees, to which these options do not apply: omit the"
+    )
 
 
 @pytest.mark.parametrize("code", ["xx", "german", "d", "", "12"])
 def test_evaluate_refuses_an_unknown_language(run_yakusu: Yakusu, work: Path, code: str) -> None:
     said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code)
     assert said.error == (
-        f"there is no language '{code}': give a two- or three-letter code of ISO 639, such as de, "
-        "ja or pt-BR"
+        f"there is no language '{code}': use a two- or three-letter ISO 639 code, such as de, ja "
+        "or pt-BR"
     )
 
 

@@ -30,7 +30,7 @@ def test_train_prepares_trains_and_prints_the_next_command(work: Path) -> None:
     )
     assert "pairs read; dropped: 0 empty" in err
     assert re.search(r"training [\d,]+ parameters on cpu", err)
-    assert re.search(r"step 2  epoch [\d.]+  loss [\d.]+ \(never below [\d.]+\)", err)
+    assert re.search(r"step 2  epoch [\d.]+  loss [\d.]+ \(lower bound [\d.]+\)", err)
     assert f"wrote the mean of the checkpoints of steps 3, 6 to {model}: dev BLEU = " in err
 
 
@@ -148,7 +148,8 @@ def test_an_empty_corpus_is_refused(
     for name in ("a.en", "a.de"):
         (tmp_path / name).touch()
     assert run_yakusu("prepare", *train_options(tmp_path)).error == (
-        f"{tmp_path / 'a.en'} and {tmp_path / 'a.de'}: there are no sentence pairs: check the files"
+        f"there are no sentence pairs in {tmp_path / 'a.en'} and {tmp_path / 'a.de'}: "
+        "check the files"
     )
 
 
@@ -174,7 +175,7 @@ def test_a_vocabulary_too_large_for_the_corpus_is_refused(
     )
     assert re.fullmatch(
         r"the joint corpus is too small for a vocabulary of 9,999 tokens: add --set "
-        r"tokenizer.vocab_size=\d+, or less",
+        r"tokenizer.vocab_size=\d+ or a smaller value",
         said.error,
     )
 
@@ -232,7 +233,7 @@ def test_a_corrupted_checkpoint_is_replaced_by_the_one_before_it(
     state.write_bytes(state.read_bytes().replace(b"6", b"7", 1))
     said = run_yakusu("train", *train_options(own))
     assert said.code == 0
-    assert f"{state} is corrupt" in said.err and "going back to step-00000003" in said.err
+    assert f"{state} is corrupt" in said.err and "resuming from step-00000003" in said.err
     assert "already at step 3 " in said.err
     assert model.read_bytes() == before
     assert sorted(path.name for path in newest.parent.iterdir()) == [
@@ -245,7 +246,7 @@ def test_a_folder_with_another_run_is_refused(
 ) -> None:
     told = run_yakusu("train", *train_options(own, "run", "model.dropout=0.25")).error
     assert (
-        told.startswith(f"{own / 'run'} holds a run with another recipe (")
+        told.startswith(f"{own / 'run'} holds a run with a different recipe (")
         and "model.dropout" in told
     )
     assert told.endswith(": choose another folder with --run, or delete this one")
@@ -257,7 +258,7 @@ def test_a_folder_with_other_files_is_refused(
     (own / "letters").mkdir()
     (own / "letters" / "dear.txt").write_text("dear")
     assert run_yakusu("train", *train_options(own, "letters")).error == (
-        f"{own / 'letters'} is not empty and not a run: choose another folder with --run"
+        f"{own / 'letters'} is not empty and not a run folder: choose another one with --run"
     )
 
 
@@ -290,8 +291,8 @@ def test_a_run_folder_that_cannot_be_written_is_refused(
 ) -> None:
     run = "/proc/none/run"  # nobody may create folders there
     assert run_yakusu("train", *train_options(own), "--run", run).error == (
-        f"{run} cannot be written (No such file or directory): choose a run folder that you can "
-        "write to with --run"
+        f"{run} cannot be written (No such file or directory): choose a writable run "
+        "folder with --run"
     )
 
 
@@ -306,7 +307,7 @@ def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
     ]
     made = yakusu.train("tiny", [*overrides, "data.hold_out=8"], **files)
     assert (made.model, made.steps) == (own / "run" / "model", 6)
-    with pytest.raises(yakusu.RecipeError, match="the recipe names no run folder"):
+    with pytest.raises(yakusu.RecipeError, match="the recipe specifies no run folder"):
         yakusu.train("tiny", src=own / "a.en", tgt=own / "a.de")
     with pytest.raises(yakusu.RecipeError, match="takes no overrides: pass them to load_recipe"):
         yakusu.train(settings, src=own / "a.en")

@@ -194,7 +194,7 @@ def test_a_translator_refuses_trees(run_yakusu: Yakusu, model: Path, tmp_path: P
     (tmp_path / "a.mrg").write_text("(S (NP (DT the) (NN boat)))\n")
     for place in (tmp_path / "a.mrg", tmp_path):
         told = run_yakusu("translate", model, place).error
-        assert told == f"{place} holds trees and {model} is not a parser: name a parser"
+        assert told == f"{place} contains trees, but {model} is not a parser: use a parser"
 
 
 def test_n_best_is_the_models_setting_unless_it_is_given(

@@ -99,7 +99,8 @@ def test_a_line_without_the_column_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
     assert str(error.value) == (
-        f"{corpus.tsv}, line 2: column 2 is missing, the line has 1: separate columns with tabs"
+        f"{corpus.tsv}, line 2: column 2 is missing because the line has only 1: "
+        "separate columns with tabs"
     )
 
 
@@ -129,9 +130,9 @@ def test_columns_below_one_are_rejected(column: int) -> None:
 
 
 def test_a_corpus_of_one_file_is_rejected() -> None:
-    with pytest.raises(DataError, match=r"^a\.en has no tgt: name two files"):
+    with pytest.raises(DataError, match=r"^a\.en has no tgt: specify two files"):
         read_pairs(Corpus(src="a.en"))
-    with pytest.raises(DataError, match=r"^a\.de has no src: name two files"):
+    with pytest.raises(DataError, match=r"^a\.de has no src: specify two files"):
         read_pairs(Corpus(tgt="a.de"))
 
 

@@ -232,13 +232,15 @@ def test_facts_of_the_first_release_are_read() -> None:
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"dtype": "<u8"}'])
 def test_corrupted_facts_are_reported(content: str, tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text(content)
-    with pytest.raises(RunError, match=r"data\.json is missing or corrupted: run 'yakusu prepare'"):
+    with pytest.raises(RunError, match=r"data\.json is missing or corrupt: run 'yakusu prepare'"):
         Pairs.open(tmp_path, "train")
 
 
 def test_facts_of_a_later_version_are_reported(tmp_path: Path) -> None:
     FACTS.model_copy(update={"version": 2}).write(tmp_path)
-    with pytest.raises(RunError, match=r"data\.json has version 2, this yakusu reads 1: update"):
+    with pytest.raises(
+        RunError, match=r"data\.json has version 2, but this version of yakusu reads 1: update"
+    ):
         DataFacts.read(tmp_path)
 
 

@@ -86,7 +86,7 @@ def test_a_missing_file_and_a_folder_have_their_own_messages(tmp_path: Path) -> 
     assert (
         message(missing) == f"{missing} does not exist: check the path in the recipe or the command"
     )
-    assert message(tmp_path) == f"{tmp_path} is a folder: name a file of sentences"
+    assert message(tmp_path) == f"{tmp_path} is a folder: specify a text file"
 
 
 def test_a_truncated_gzip_file_is_reported_with_the_last_valid_line(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_vocabulary_too_large_is_reported_with_the_largest_size(
         trained(kind=kind, joint=together, vocab_size=20_000)
     found = re.fullmatch(
         rf"the {side} corpus is too small for a vocabulary of 20,000 tokens: "
-        r"add --set tokenizer.vocab_size=(\d+), or less",
+        r"add --set tokenizer.vocab_size=(\d+) or a smaller value",
         str(error.value),
     )
     assert found

@@ -66,7 +66,7 @@ def test_the_best_checkpoint_is_used_if_the_average_scores_lower(
     assert receipt.rejected and receipt.rejected.steps == (60, 90)
     assert progress.said == [
         "the mean of the checkpoints of steps 60, 90 scores lower (dev BLEU 9.00) than the best "
-        "checkpoint: using the latter",
+        "checkpoint: using the best checkpoint",
         f"wrote the checkpoint of step 90 to {model}: dev BLEU = 10.48 (of a test)",
     ]
     line = "not used, lower score: mean of the checkpoints of steps 60, 90, dev BLEU = 9.00"
@@ -96,9 +96,9 @@ def test_a_number_of_checkpoints_given_by_the_user_is_averaged(
 ) -> None:
     dev_scores += [9.0]
     assert read_receipt(yakusu.average(run, last=2)).averaged_steps == (60, 90)
-    with pytest.raises(RunError, match="keeps 2 checkpoints to average, not 3: ask for fewer"):
+    with pytest.raises(RunError, match="has only 2 checkpoints to average, not 3: use a"):
         yakusu.average(run, last=3)
-    with pytest.raises(RunError, match="best and last exclude each other"):
+    with pytest.raises(RunError, match="best and last are mutually exclusive"):
         yakusu.average(run, last=1, best=True)
 
 

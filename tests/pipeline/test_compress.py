@@ -311,7 +311,7 @@ def test_settings_that_do_not_fit_are_rejected_before_writing(
     ("texts", "message"),
     [
         ({"src": ["a"], "references": ["b", "c"]}, "1 sentences and 2 references"),
-        ({"src": ["a"]}, "src and references are needed together"),
+        ({"src": ["a"]}, "src and references belong together"),
         ({"src": Path("nowhere"), "references": ["a"]}, "nowhere does not exist"),
     ],
 )
@@ -336,7 +336,7 @@ def test_a_compressed_model_or_an_existing_folder_is_rejected(saved: Path) -> No
     compressed(saved, CompressConfig(k=4, exact=0))
     with pytest.raises(RunError, match="small exists: choose another folder"):
         compressed(saved)
-    with pytest.raises(ModelError, match="small is compressed already"):
+    with pytest.raises(ModelError, match="small is already compressed"):
         yakusu.compress_translator(saved.parent / "small", saved.parent / "smaller")
 
 

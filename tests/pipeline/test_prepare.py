@@ -304,7 +304,7 @@ def test_a_changed_recipe_is_rejected_with_both_values(files: list[str], tmp_pat
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
     assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
-        f"{run} holds a run with another recipe (tokenizer.vocab_size = 80, not 70): choose "
+        f"{run} holds a run with a different recipe (tokenizer.vocab_size = 80, not 70): choose "
         "another folder with --run, or delete this one"
     )
 
@@ -315,7 +315,7 @@ def test_a_changed_recipe_is_rejected_with_its_key(files: list[str], tmp_path: P
     for override in ("tokenizer.vocab_size=70", "seed=9", "model.dropout=0.5"):
         message = fault(recipe_for(files, run, override), RunError)
         key = override.split("=")[0]
-        assert message.startswith(f"{run} holds a run with another recipe ({key}")
+        assert message.startswith(f"{run} holds a run with a different recipe ({key}")
         assert message.endswith(": choose another folder with --run, or delete this one")
 
 
@@ -343,7 +343,7 @@ def test_a_folder_with_other_files_is_rejected_and_unchanged(
     run.mkdir()
     (run / "letter.txt").write_text("dear")
     assert fault(recipe_for(files, run), RunError) == (
-        f"{run} is not empty and not a run: choose another folder with --run"
+        f"{run} is not empty and not a run folder: choose another one with --run"
     )
     assert [path.name for path in run.iterdir()] == ["letter.txt"]
 
@@ -386,7 +386,7 @@ def test_a_failed_run_leaves_no_data_folder(files: list[str], tmp_path: Path) ->
 def test_the_suggested_vocabulary_size_works(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     message = fault(recipe_for(files, run, "tokenizer.vocab_size=9999"), DataError)
-    largest = message.removesuffix(", or less").rpartition("=")[2]
+    largest = message.removesuffix(" or a smaller value").rpartition("=")[2]
     made = yakusu.prepare(recipe_for(files, run, f"tokenizer.vocab_size={largest}"))
     assert made.n_train == 380
 
@@ -394,7 +394,7 @@ def test_the_suggested_vocabulary_size_works(files: list[str], tmp_path: Path) -
 def test_an_empty_corpus_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
-        f"{files[0]} and {files[1]}: there are no sentence pairs: check the files"
+        f"there are no sentence pairs in {files[0]} and {files[1]}: check the files"
     )
 
 
@@ -402,7 +402,7 @@ def test_a_corpus_of_empty_lines_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [("", ""), ("", "x")])
     assert fault(recipe_for(files, tmp_path / "run"), DataError) == (
         f"{files[0]} and {files[1]}: none of 2 sentence pairs is left for training: "
-        "give more text or relax the filters, which dropped 2 empty"
+        "provide more text or relax the filters, which dropped 2 empty"
     )
 
 
@@ -411,7 +411,7 @@ def test_a_corpus_of_one_line_is_reported(tmp_path: Path) -> None:
     recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: none of 1 sentence pairs is left for validation: "
-        "give more text, name a dev corpus or relax the filters"
+        "provide more text, specify a dev corpus or relax the filters"
     )
 
 
@@ -419,16 +419,17 @@ def test_filters_that_drop_everything_are_reported(files: list[str], tmp_path: P
     recipe = recipe_for(files, tmp_path / "run", "filters.max_tokens=1")
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: none of 400 sentence pairs is left for training: "
-        "give more text or relax the filters, which dropped 400 too long"
+        "provide more text or relax the filters, which dropped 400 too long"
     )
 
 
 def test_a_recipe_without_run_or_text_is_reported(files: list[str], tmp_path: Path) -> None:
     assert fault(recipe_for(files, tmp_path).model_copy(update={"run": ""}), RecipeError) == (
-        'the recipe names no run folder: add --run FOLDER, or run = "..." to it'
+        'the recipe specifies no run folder: add --run FOLDER, or run = "..." to the recipe'
     )
     assert fault(load_recipe("tiny", [f'run="{tmp_path / "run"}"']), RecipeError) == (
-        "the recipe names no training text: add --src FILE --tgt FILE, or data.train to it"
+        "the recipe specifies no training text: add --src FILE --tgt FILE, or data.train to the "
+        "recipe"
     )
 
 
@@ -442,7 +443,7 @@ def test_a_corpus_of_one_file_is_reported_with_the_missing_side(
         "dev": f"data.dev.src='{files[0]}'",
     }
     message = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert message == f"{files[0]} has no tgt: name two files (src and tgt), or one tsv"
+    assert message == f"{files[0]} has no tgt: specify two files (src and tgt), or one tsv"
 
 
 def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path) -> None:

@@ -86,7 +86,9 @@ def test_a_receipt_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         read_receipt(tmp_path)
     facts = json.loads((FILES / "codes" / "receipt.json").read_text())
     path.write_text(json.dumps(facts | {"version": 2}))
-    with pytest.raises(ModelError, match=r"has version 2, this yakusu reads version 1: update"):
+    with pytest.raises(
+        ModelError, match=r"has version 2, but this version of yakusu reads 1: update"
+    ):
         read_receipt(tmp_path)
 
 

@@ -30,7 +30,7 @@ def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> 
         pass
     (prepared / "checkpoints").mkdir()
     with (
-        pytest.raises(RunError, match=r"another recipe \(training\.device = 'cpu', not 'cuda'\)"),
+        pytest.raises(RunError, match=r"different recipe \(training\.device = 'cpu', not 'cuda'\)"),
         opened(recipe(prepared, "training.device=cuda")),
     ):
         pass
@@ -38,7 +38,7 @@ def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> 
 
 def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
     with (
-        pytest.raises(RunError, match=r"another recipe \(tokenizer\.vocab_size"),
+        pytest.raises(RunError, match=r"different recipe \(tokenizer\.vocab_size"),
         opened(recipe(prepared, "training.device=cuda", "tokenizer.vocab_size=99")),
     ):
         pass

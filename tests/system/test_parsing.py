@@ -269,7 +269,7 @@ def test_attention_maps_of_a_parser_contain_its_tree(untrained: Translator) -> N
     for other in ("(S (DT the) (NN cat))", clean.replace("boat", "cat"), f"{clean} {clean}"):
         with pytest.raises(DataError, match="is not a tree over 'the cat sees the boat'"):
             yakusu.view.attention_maps(untrained, maps.src, other)
-    with pytest.raises(DataError, match="is outside of a tree"):
+    with pytest.raises(DataError, match="is outside a tree"):
         yakusu.view.attention_maps(untrained, maps.src, f"{clean} so")
 
 
@@ -287,7 +287,7 @@ def test_the_source_of_a_tree_file_is_the_words_of_its_trees(tmp_path: Path) -> 
 
 def test_a_file_without_trees_is_not_scored(tmp_path: Path) -> None:
     (tmp_path / "empty.mrg").touch()
-    with pytest.raises(DataError, match=r"empty\.mrg holds no tree"):
+    with pytest.raises(DataError, match=r"empty\.mrg contains no trees"):
         yakusu.evaluate_trees(tmp_path / "empty.mrg", tmp_path / "empty.mrg")
 
 
@@ -300,7 +300,7 @@ def test_trees_are_not_compared_with_translations(tmp_path: Path, untrained: Tra
     assert isinstance(model, Seq2Seq)
     translator = untrained.config().model_copy(update={"task": "translation"})
     save_translator(tmp_path / "translator", model.weights(), untrained.tokenizer, translator)
-    with pytest.raises(ModelError, match="name a parser"):
+    with pytest.raises(ModelError, match="use a parser"):
         yakusu.evaluate_parser(tmp_path / "translator", trees)
 
 
@@ -341,7 +341,7 @@ def test_a_parser_is_not_scored_as_a_translator(
     parser = saved_parser(tmp_path / "model", untrained)
     text = tmp_path / "dev.txt"
     text.write_text(f"{first}\n")
-    with pytest.raises(ModelError, match="is a parser: name trees"):
+    with pytest.raises(ModelError, match="is a parser: use trees"):
         yakusu.evaluate_model(parser, text, text)
     scores = yakusu.evaluate(text, text, target_language="en")
     assert [score.name for score in scores] == ["BLEU", "chrF2", "TER"]

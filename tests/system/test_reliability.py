@@ -125,7 +125,10 @@ def test_a_signal_ends_with_a_checkpoint_and_its_exit_code(
     os.kill(process.pid or 0, number)
     assert finished(process) == 128 + number
     printed = output.read_text()
-    assert f"{number.name}: saving after this step; send it again to exit at once" in printed
+    assert (
+        f"{number.name}: saving after this step; send the signal again to exit immediately"
+        in printed
+    )
     stopped = re.search(
         rf"{number.name}: stopped after step ([\d,]+); rerun the same command", printed
     )
@@ -222,7 +225,7 @@ def test_a_full_disk_loses_checkpoints_but_not_the_run(
             yakusu.train(recipe)
         assert "failure 2 of 3" in caplog.text
     else:
-        with pytest.raises(RunError, match=r"step 8: no checkpoint .*2 times in a row: make room"):
+        with pytest.raises(RunError, match=r"step 8: no checkpoint .*2 times in a row: free disk"):
             yakusu.train(recipe)
     assert re.search(
         rf"step 6: no checkpoint could be written .* failure 1 of {limit}", caplog.text

@@ -87,11 +87,11 @@ def test_the_score_of_no_sentences_is_zero() -> None:
 def test_trees_over_different_words_are_reported_with_their_number() -> None:
     go, stop = Tree.fromstring("(S (VP (VB Go)))"), Tree.fromstring("(S (VP (VB Stop)))")
     long = Tree.fromstring("(S (VP (VB Go)) (. .))")
-    with pytest.raises(DataError, match="tree 2 has 'Go' where the true tree has 'Stop'"):
+    with pytest.raises(DataError, match="tree 2 has 'Go' where the reference tree has 'Stop'"):
         compare([go, go], [go, stop])
-    with pytest.raises(DataError, match=r"tree 1 has '\.' where the true tree has 'nothing'"):
+    with pytest.raises(DataError, match=r"tree 1 has '\.' where the reference tree has 'nothing'"):
         compare([long], [go])
-    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the true tree has '\.'"):
+    with pytest.raises(DataError, match=r"tree 1 has 'nothing' where the reference tree has '\.'"):
         compare([go], [long])
-    with pytest.raises(DataError, match="there are 1 predicted and 2 true trees"):
+    with pytest.raises(DataError, match="there are 1 predicted trees and 2 reference trees"):
         compare([go], [go, go])

@@ -206,7 +206,9 @@ def test_state_round_trips_and_keeps_the_keys_of_older_files(
 
 def test_state_of_a_newer_version_is_an_error(interrupted: Path) -> None:
     rewrite(interrupted, version=2)
-    with pytest.raises(ModelError, match=r"state\.json has version 2 and this yakusu reads 1: upd"):
+    with pytest.raises(
+        ModelError, match=r"state\.json has version 2, but this version of yakusu reads 1: upd"
+    ):
         read_state(interrupted)
 
 

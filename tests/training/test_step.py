@@ -77,7 +77,7 @@ def test_smaller_batches_after_out_of_memory_give_the_same_step(
     small.run()
     for name, tensor in weights(roomy).items():
         torch.testing.assert_close(weights(small)[name], tensor, rtol=0, atol=1e-6)
-    assert "out of memory: computing the step again in smaller batches" in caplog.text
+    assert "out of memory: repeating the step with smaller batches" in caplog.text
     assert re.search(r"batches\.batch_tokens=\d+ in a new run", caplog.text)
 
 

@@ -57,7 +57,7 @@ def main() -> None:
         if error.name not in compress.LIBRARIES:
             raise
         _fail(
-            f"this needs {error.name}: install yakusu with its extra 'compress', as in "
+            f"this command needs {error.name}: install yakusu with its extra 'compress', as in "
             "pip install '.[compress]'"
         )
     except OSError as error:

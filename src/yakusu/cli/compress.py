@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("constriction", "matplotlib", "numba", "scipy", "sklearn")  # yakusu[compress]
 ConfigFile = Annotated[
-    str | None, typer.Option("--config", metavar="FILE", help="TOML file with section [compress].")
+    str | None,
+    typer.Option("--config", metavar="FILE", help="TOML file with a section [compress]."),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="compress.KEY=VALUE", help="Override a setting; repeatable."),
+    typer.Option("--set", metavar="compress.KEY=VALUE", help="Override a setting. Repeatable."),
 ]
-Method = Annotated[str | None, typer.Option(help="codes (the paper's, the default) or integers.")]
+Method = Annotated[
+    str | None, typer.Option(help="codes (the paper's method, default) or integers.")
+]
 Ratio = Annotated[float | None, typer.Option(help="Minimum compression ratio.")]
-Bits = Annotated[float | None, typer.Option(help="Maximum bits of codes per vector.")]
-MaxLoss = Annotated[float | None, typer.Option(help="Maximum share of the variance lost, 0 to 1.")]
+Bits = Annotated[float | None, typer.Option(help="Maximum number of code bits per vector.")]
+MaxLoss = Annotated[
+    float | None, typer.Option(help="Maximum loss, as a share of the variance (0 to 1).")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,20 +47,21 @@ def compress(
     bits: Bits = None,
     max_loss: MaxLoss = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Store all other matrices in 8 bits per number.")
+        bool, typer.Option("--int8", help="Store all other matrices with 8 bits per number.")
     ] = False,
     config: ConfigFile = None,
     settings: Set = None,
     src: Annotated[
-        str | None, typer.Option(help="Sentences to score before and after compression.")
+        str | None,
+        typer.Option(help="Sentences to translate before and after compression, for BLEU."),
     ] = None,
     ref: Annotated[str | None, typer.Option(help="Reference translations of --src.")] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU.")] = False,
 ) -> None:
     """Compress the embeddings of a translator, without training.
 
-    --ratio, --bits or --max-loss choose the sizes of codes, or the step of integers. All other
-    settings are in section [compress] of a TOML file (--config) or given with --set; see
+    --ratio, --bits or --max-loss determines the sizes of codes, or the step size of integers. All
+    other settings are read from section [compress] of a TOML file (--config) or set with --set; see
     docs/compress.md. Codes with compress.exact=0 are the paper's method.
 
     Example: `yakusu compress runs/en-de/model small --method integers --ratio 8 --int8`
@@ -91,7 +97,10 @@ def _print_result(model: str, made: "CompressedTranslator") -> None:
         print(table)
     print(f"weights on disk: {_change(made.file_bytes)}")
     if made.file_bytes[1] > made.file_bytes[0]:
-        print("the result is larger: compress both stacks of tied tables, or set --ratio")
+        print(
+            "the result is larger than the original: compress both stacks of tied tables, or set "
+            "--ratio"
+        )
     memory = memory_of(model), memory_of(made.folder)
     print(f"memory to load and translate: {_change(memory)}")
     if made.scores:

@@ -26,7 +26,7 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def command() -> str:
-    """Return the command that starts this program, to show in messages."""
+    """Return the command that starts this program, for use in messages."""
     if shutil.which("yakusu"):
         return "yakusu"
     return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"

@@ -14,32 +14,37 @@ from yakusu.errors import DataError
 
 System = Annotated[
     str,
-    typer.Argument(metavar="SYSTEM", help="Translations, one per line; trees; or a model folder."),
+    typer.Argument(metavar="SYSTEM", help="File of translations, file of trees, or model folder."),
 ]
 Reference = Annotated[
     str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
 ]
-Src = Annotated[str | None, typer.Option(help="Source sentences, if SYSTEM is a model folder.")]
+Src = Annotated[
+    str | None, typer.Option(help="File of source sentences, if SYSTEM is a model folder.")
+]
 Baseline = Annotated[
-    str | None, typer.Option(help="Translations or model to compare with, by paired bootstrap.")
+    str | None,
+    typer.Option(help="Translations or model folder for a comparison by paired bootstrap."),
 ]
 Trees = Annotated[
     bool | None,
     typer.Option(
         "--trees/--text",
-        help="Whether REFERENCE holds trees (default: yes if it is named *.mrg, is a folder with "
-        "such files, or starts like a tree).",
+        help="Whether REFERENCE contains trees (default: --trees if it is named *.mrg, is a folder "
+        "with such files, or starts like a tree).",
     ),
 ]
 Tokenize = Annotated[
-    str | None, typer.Option(help="sacreBLEU's tokenizer (default: by the language).")
+    str | None, typer.Option(help="sacreBLEU tokenizer (default: depends on the language).")
 ]
 Language = Annotated[
     str | None,
-    typer.Option(help="Target language, as de (default: the ending of REFERENCE, as test.de)."),
+    typer.Option(
+        help="Target language, such as de (default: the suffix of REFERENCE, as in test.de)."
+    ),
 ]
 Paper = Annotated[
-    bool, typer.Option("--paper", help="Add the paper's BLEU: tokenised, compounds split.")
+    bool, typer.Option("--paper", help="Add BLEU as in the paper: tokenised, compounds split.")
 ]
 
 
@@ -60,15 +65,15 @@ def evaluate(
     language: Language = None,
     paper: Paper = False,
 ) -> None:
-    """Score translations by BLEU, chrF and TER, or a parser's trees by labelled F1 as EVALB does.
+    """Score translations with BLEU, chrF and TER, or trees with labelled F1 as EVALB does.
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
     if holds_trees(reference) if trees is None else trees:
         if src or baseline or lowercase or tokenize or language or paper:
             raise DataError(
-                f"{reference} holds trees, which are scored in one way only: omit the options, or "
-                "add --text if it holds sentences"
+                f"{reference} contains trees, to which these options do not apply: omit the "
+                "options, or add --text if it contains sentences"
             )
         _evaluate_trees(system, reference)
         return
@@ -107,7 +112,7 @@ def _sources(model: str, src: str | None) -> Path:
 
 
 def _translations(system: str, src: str | None) -> Path | list[str]:
-    """Return a file of translations, or what a model folder makes of the source sentences."""
+    """Return a file of translations, or the source sentences translated with a model folder."""
     if not Path(system).is_dir():
         return Path(system)
     return [best[0].text for best in yakusu.translate(system, _sources(system, src))]

@@ -16,16 +16,18 @@ RecipeName = Annotated[
         help=f"TOML file, or the name of a packaged recipe: {', '.join(recipe_names())}.",
     ),
 ]
-Run = Annotated[str | None, typer.Option("--run", help="Run folder, for everything written.")]
+Run = Annotated[str | None, typer.Option("--run", help="Run folder, which receives all output.")]
 Src = Annotated[
     str | None, typer.Option("--src", help="Source sentences, one per line (may be .gz).")
 ]
 Tgt = Annotated[str | None, typer.Option("--tgt", help="Their translations, line by line.")]
 DevSrc = Annotated[
     str | None,
-    typer.Option("--dev-src", help="Source of the dev set (default: held out from --src)."),
+    typer.Option(
+        "--dev-src", help="Source sentences of the dev set (default: held out from --src)."
+    ),
 ]
-DevTgt = Annotated[str | None, typer.Option("--dev-tgt", help="Target of the dev set.")]
+DevTgt = Annotated[str | None, typer.Option("--dev-tgt", help="Translations of --dev-src.")]
 Trees = Annotated[
     str | None,
     typer.Option("--trees", help="Bracketed trees for a parser: a file, a folder or a pattern."),
@@ -39,7 +41,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override a key of the recipe, as in training.max_steps=500. Repeatable.",
+        help="Override a key of the recipe, such as training.max_steps=500. Repeatable.",
     ),
 ]
 
@@ -61,7 +63,7 @@ def prepare(
     dev_trees: DevTrees = None,
     set_: Set = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes (default: all cores).")
+        int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
 ) -> None:
     """Filter a corpus, learn its vocabulary and convert it to token ids.
@@ -128,9 +130,7 @@ def average(
     ] = None,
     last: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of checkpoints (default: training.keep_last of the recipe)."
-        ),
+        typer.Option(min=1, help="Number of checkpoints to average (default: training.keep_last)."),
     ] = None,
     best: Annotated[bool, typer.Option("--best", help="Use the best checkpoint only.")] = False,
 ) -> None:

@@ -23,13 +23,14 @@ Source = Annotated[
 ]
 Ensemble = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODEL", help="Further model to average with. Repeatable."),
+    typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
 ]
 Beam = Annotated[
     int | None, typer.Option(min=1, max=256, help="Beam width (default: the model's setting).")
 ]
 Alpha = Annotated[
-    float | None, typer.Option(min=0, help="Length penalty (default: the model's setting).")
+    float | None,
+    typer.Option(min=0, help="Exponent of the length penalty (default: the model's setting)."),
 ]
 NBest = Annotated[
     int | None,
@@ -39,10 +40,12 @@ NBest = Annotated[
         "(default: the model's setting).",
     ),
 ]
-Batch = Annotated[int, typer.Option(min=1, help="Sentences translated together.")]
+Batch = Annotated[int, typer.Option(min=1, help="Number of sentences translated together.")]
 Window = Annotated[
     int | None,
-    typer.Option(min=1, help="Sentences read ahead and sorted by length (default: 32 batches)."),
+    typer.Option(
+        min=1, help="Number of sentences read ahead and sorted by length (default: 32 batches)."
+    ),
 ]
 
 
@@ -100,9 +103,9 @@ def _print_all(found: "Iterable[list[Translation]]", total: int | None, *, plain
 
 
 def _stdin() -> Iterator[bytes]:
-    """Yield the lines of standard input, unbuffered: a thread that reads would keep the lock."""
+    """Yield the lines of standard input, unbuffered: a thread that reads would hold its lock."""
     if sys.stdin is None:
-        raise DataError("standard input is closed: name a file, or redirect it, as in < FILE")
+        raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
     raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
     while chunk := raw.read(2**16):
         *lines, rest = (rest + chunk).split(b"\n")

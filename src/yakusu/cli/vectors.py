@@ -15,7 +15,7 @@ from yakusu.cli.console import ConsoleProgress, escape
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report, SystemScores
 
-_HARM = 0.02  # loss of a score by whitening that is worth a warning
+_HARM = 0.02  # drop in a score due to whitening, above which a warning is printed
 vectors = typer.Typer(
     name="vectors",
     help="Compress, inspect, score and search word vectors.",
@@ -46,15 +46,17 @@ def compress(
     words: Words = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="File with one frequency per line; by default, IN is sorted by it."),
+        typer.Option(
+            help="Word frequencies, one per line (without it, IN must be sorted by frequency)."
+        ),
     ] = None,
     config: ConfigFile = None,
     settings: Set = None,
 ) -> None:
     """Compress word vectors into one file; the report is written to OUT.json and OUT.png.
 
-    --ratio, --bits or --max-loss choose the sizes of codes, or the step of integers. All other
-    settings are in section [compress] of a TOML file (--config) or given with --set; see
+    --ratio, --bits or --max-loss determines the sizes of codes, or the step size of integers. All
+    other settings are read from section [compress] of a TOML file (--config) or set with --set; see
     docs/compress.md.
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --set compress.k=16`
@@ -78,7 +80,7 @@ def _print_report(out: str, report: "Report") -> None:
     print(
         f"loss: {report.share_lost:.2%} of the variance, squared error {report.loss:.5g} per word"
     )
-    table = Table("frequency ranks", "of 10 nearest words stay", box=box.SIMPLE)
+    table = Table("frequency ranks", "of 10 nearest words kept", box=box.SIMPLE)
     for band in report.recall:
         table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
     Console().print(table)
@@ -112,18 +114,22 @@ def evaluate(
         typer.Argument(metavar="TASK...", help="Test sets: similarity, analogy, completion."),
     ],
     original: Annotated[
-        str | None, typer.Option(help="The vectors before compression: adds floats and control.")
+        str | None,
+        typer.Option(help="Vectors before compression; adds their scores and a control."),
     ] = None,
     words: Words = None,
     candidates: Annotated[
-        int, typer.Option(min=0, help="Number of frequent words that answer analogies; 0: all.")
+        int,
+        typer.Option(
+            min=0, help="Number of most frequent words among which analogies are answered; 0: all."
+        ),
     ] = 30_000,
 ) -> None:
     """Score codes and rebuilt vectors on word tasks, section 4.2 of the paper.
 
     "Code" uses the codes as vectors, "Real" the rebuilt vectors. --original adds the floats before
-    compression and, as a control, the same floats whitened: codes are whitened vectors, so what
-    whitening gains or loses is no effect of compression.
+    compression and, as a control, the same floats after whitening: codes are whitened vectors, so
+    gains or losses due to whitening are not an effect of compression.
 
     Example: `yakusu vectors evaluate glove.ykv ws353.tsv questions-words.txt --original glove.txt`
     """
@@ -139,7 +145,7 @@ def evaluate(
     if original is not None:
         _print_control(systems)
     else:
-        print("no control: give the vectors before compression with --original to add one")
+        print("no control: add the vectors before compression with --original to print one")
 
 
 def _print_scores(systems: "list[SystemScores]") -> None:
@@ -171,7 +177,7 @@ def neighbours(
     word: Annotated[str, typer.Argument(help="A word.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of neighbours.")] = 10,
 ) -> None:
-    """Print the nearest words of a word, by cosine of the rebuilt vectors.
+    """Print the words nearest to a word, by the cosine of the rebuilt vectors.
 
     Example: `yakusu vectors neighbours glove.ykv king`
     """

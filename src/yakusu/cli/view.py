@@ -1,4 +1,4 @@
-"""The command `view`: pictures of the attention in one sentence, or statistics over a corpus."""
+"""The verb `view`: pictures of the attention in one sentence, or statistics over a corpus."""
 
 import json
 import os
@@ -62,7 +62,7 @@ SvgHeads = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command to the command line."""
+    """Add the verb to the command line."""
     app.command()(view)
 
 
@@ -176,8 +176,8 @@ def _print_statistics(
         table.add_row(head.role, str(head.layer), str(head.head), *_cells(head))
     Console().print(table)
     print(
-        "Means over all tokens. Entropy is in nats; distance is in tokens, for cross-attention a "
-        "fraction of the sentence; the other columns are attention weights.\n"
+        "Means over all tokens. Entropy is in nats; distance is in tokens or, for cross-attention, "
+        "a fraction of the sentence; the other columns are attention weights.\n"
         f"{statistics.n_pairs:,} pairs; {statistics.n_left_out:,} left out (empty or too long)"
     )
     if json_:

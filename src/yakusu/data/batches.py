@@ -4,8 +4,8 @@
              pairs * (length of the longest sentence of either side) <= batch_tokens
     a step:  the batches of one update of the weights, about `step_tokens` tokens on each side
 
-An epoch's pairs are shuffled, sorted by length, cut into batches and the batches shuffled. The
-order is a pure function of (seed, epoch).
+The pairs of an epoch are shuffled, sorted by length and cut into batches, which are then shuffled.
+The order is a pure function of (seed, epoch).
 
 B batch, S source, T target.
 """
@@ -29,7 +29,7 @@ Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
 
 
 class BatchConfig(Config):
-    """Sizes in tokens of the longer side; a batch counts its padding too."""
+    """Sizes in tokens of the longer side; the size of a batch includes its padding."""
 
     step_tokens: int = Field(25_000, ge=1)
     batch_tokens: int = Field(0, ge=0)  # 0: half a step; on a CPU at most 4,096, to fit its caches
@@ -46,8 +46,8 @@ def epoch_steps(
 ) -> list[list[Indices]]:
     """Return the steps of one epoch, each a list of batches.
 
-    Every pair occurs once, or according to the weight of its part of the corpus. All steps have
-    about the same size; the last one is not a small remainder.
+    Every pair occurs once, or as often as the weight of its part of the corpus specifies. All
+    steps, including the last one, have about the same size.
     """
     rng = np.random.default_rng([seed, epoch])
     shuffled = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))
@@ -63,11 +63,11 @@ def epoch_steps(
 
 
 def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
-    """Return the sorted indices of the pairs that an epoch shows; a pair may occur repeatedly.
+    """Return the sorted indices of the pairs seen in an epoch; a pair may occur repeatedly.
 
-    For a part with n pairs and weight w, the first E epochs show the first floor(n w E) items of
-    an endless sequence of permutations. After any number of epochs, the numbers of times that two
-    pairs of a part were shown differ by at most one.
+    For a part with n pairs and weight w, the first E epochs use the first floor(n w E) items of
+    an endless sequence of permutations. After any number of epochs, the counts of any two pairs
+    of a part differ by at most one.
     """
     shown, first = [], 0
     for number, part in enumerate(parts):

@@ -6,7 +6,7 @@
 
 As in tensor2tensor, where the parser of the paper was trained, closing brackets carry their label
 and a word is replaced by its part-of-speech tag. Vinyals et al. 2015, section 2.2, replace every
-tag with XX, which gains a little with 40,000 trees; with a few thousand trees, tags help to align
+tag with XX, which helps slightly with 40,000 trees; with a few thousand trees, tags help to align
 output tokens with words.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from yakusu.errors import DataError
 
 UNTAGGED = "XX"
-MAX_DEPTH = 200  # nested brackets; far above any sentence and far below Python's recursion limit
+MAX_DEPTH = 200  # nested brackets; far more than in any sentence, far below the recursion limit
 _NODE = re.compile(r"\s*(?:\(([^\s()]+)\s+(?=\()|\(([^\s()]+)\s+[^\s()]+\)|\))")
 # "(S (NP (DT The)" and "( (S (DT The)" begin trees: uppercase labels around a tagged word.
 # "((see above)" and "((ALL RIGHT))" do not.
@@ -54,7 +54,7 @@ def delinearise(tokens: Sequence[str], words: Sequence[str]) -> str:
     """Convert target tokens back to a tree over `words`, as a line of text.
 
     Raises:
-        DataError: The tokens are not one tree, or have a different number of words.
+        DataError: The tokens are not exactly one tree, or have a different number of words.
     """
     text, open_labels, remaining, previous = "", list[str](), list(reversed(words)), ""
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Corpora: which files hold pairs of a source and a target, and reading these pairs in order."""
+"""Corpora: the files that hold pairs of a source and a target, and functions that read them."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -68,7 +68,7 @@ class Corpus(Config):
 class ExtraCorpus(Corpus):
     """Additional training pairs, such as back-translations."""
 
-    weight: float = Field(1.0, gt=0, le=1000)  # how often an epoch shows each pair, on average
+    weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
 
     @model_validator(mode="after")
     def _check_weight_has_files(self) -> "ExtraCorpus":
@@ -105,7 +105,7 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     if not (corpus.src and corpus.tgt):
         given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
-            f"{given or 'a corpus'} has no {missing}: name two files (src and tgt), or one tsv"
+            f"{given or 'a corpus'} has no {missing}: specify two files (src and tgt), or one tsv"
         )
     return _read_two_files(corpus.src, corpus.tgt)
 
@@ -141,8 +141,8 @@ def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
             continue
         if len(cells) <= max(src, tgt):
             raise DataError(
-                f"{corpus.tsv}, line {number}: column {max(src, tgt) + 1} is missing, the line has "
-                f"{len(cells)}: separate columns with tabs"
+                f"{corpus.tsv}, line {number}: column {max(src, tgt) + 1} is missing because the "
+                f"line has only {len(cells)}: separate columns with tabs"
             )
         yield cells[src].strip(), cells[tgt].strip()
 
@@ -181,12 +181,14 @@ def tree_files(place: str | Path) -> list[Path]:
     else:
         return [path]
     if not files:
-        raise DataError(f"{place} has no tree files: name a file, a folder of *.mrg or a pattern")
+        raise DataError(
+            f"{place} has no tree files: specify a file, a folder of *.mrg or a pattern"
+        )
     return files
 
 
 def holds_trees(place: str | Path) -> bool:
-    """Whether a path holds trees, judging by its name, its folder or its first lines."""
+    """Whether a path holds trees, judging by its name, its first lines or the files below it."""
     path = Path(place)
     if _is_tree_file(path):
         return True

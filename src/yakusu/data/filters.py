@@ -8,8 +8,8 @@ A pair is rejected by the first of these filters that applies:
     too long    a side has more than `max_tokens` tokens
     ratio       the longer side has more than `max_ratio` times the tokens of the shorter side
 
-Corpora are streamed: memory holds one byte per pair, and for duplicates one of 64 buckets of
-digests at a time.
+Corpora are streamed: memory holds one byte per pair and, during the search for duplicates, one of
+64 buckets of digests at a time.
 """
 
 import hashlib
@@ -37,10 +37,10 @@ _WINDOW = 8192  # pairs per update of the progress bar
 
 
 class FilterConfig(Config):
-    """Thresholds of the filters; lengths are counted in tokens, so they suit every script."""
+    """Thresholds of the filters; lengths in tokens work for every writing system."""
 
     max_tokens: int = Field(256, ge=1)
-    max_ratio: float = Field(4.0, ge=1)  # longer side to shorter side
+    max_ratio: float = Field(4.0, ge=1)  # of the longer side to the shorter side
     drop_duplicates: bool = True
     drop_identical: bool = True
 
@@ -51,7 +51,7 @@ NO_FILTERS = FilterConfig(  # rejects only empty pairs
 
 
 def text_filter(pair: Pair, config: FilterConfig) -> str | None:
-    """Return the name of the filter that rejects the text of a pair; None: accepted."""
+    """Return the name of the filter that rejects the text of a pair, or None if it passes."""
     src, tgt = pair
     if not src or not tgt:
         return "empty"
@@ -59,7 +59,7 @@ def text_filter(pair: Pair, config: FilterConfig) -> str | None:
 
 
 def length_filter(n_src: int, n_tgt: int, config: FilterConfig) -> str | None:
-    """Return the name of the filter that rejects a pair for its lengths; None: accepted.
+    """Return the name of the filter that rejects the lengths of a pair, or None if they pass.
 
     Args:
         n_src: Source tokens, without eos.
@@ -75,7 +75,7 @@ def length_filter(n_src: int, n_tgt: int, config: FilterConfig) -> str | None:
 
 
 class FilterReport:
-    """Number of pairs read, and dropped by each filter."""
+    """Number of pairs that were read, and number that each filter dropped."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -90,7 +90,7 @@ class FilterReport:
 
     @property
     def summary(self) -> str:
-        """The pairs dropped, as "3 empty, 1 ratio"; empty if no pair was dropped."""
+        """Counts of dropped pairs, such as "3 empty, 1 ratio"; "" if no pair was dropped."""
         return ", ".join(f"{n:,} {name}" for name, n in (+self.dropped).items())
 
     def as_dict(self) -> dict[str, int]:
@@ -188,10 +188,10 @@ def find_duplicates(pairs: Iterator[Pair]) -> Mask:
 
 
 class DuplicateFinder:
-    """Finds the pairs of a stream that occurred before, with temporary files on disk.
+    """Finds the pairs of a stream that occurred before, using temporary files on disk.
 
     The 128-bit digest of each pair is written to one of 64 bucket files. Equal pairs have equal
-    digests and share a bucket, so that one bucket at a time is sorted in memory.
+    digests and share a bucket, so the buckets are sorted in memory one at a time.
 
     Args:
         folder: An empty folder for the bucket files.

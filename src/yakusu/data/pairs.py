@@ -3,7 +3,7 @@
 train.src.tokens   ids of all source sentences, concatenated, uint16 or uint32
 train.src.offsets  index of the first id of each sentence, then the number of ids, uint64
 train.tgt.*        the same for the target side
-train.lines        line of each pair in the corpus, from 1, uint64; extra pairs are numbered on
+train.lines        line of each pair in the corpus, from 1, uint64; extra pairs continue the count
 dev.*              the same for the dev set
 data.json          sizes, counts and inputs: `DataFacts`
 """
@@ -40,7 +40,7 @@ class Part:
     """Consecutive pairs of a corpus with a common weight."""
 
     n_pairs: int
-    weight: float  # how often an epoch shows each pair, on average
+    weight: float  # average number of uses of each pair per epoch
 
 
 class DataFacts(Config):
@@ -69,10 +69,11 @@ class DataFacts(Config):
         try:
             facts = cls.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
-            raise RunError(f"{path} is missing or corrupted: run 'yakusu prepare' again") from error
+            raise RunError(f"{path} is missing or corrupt: run 'yakusu prepare' again") from error
         if facts.version > VERSION:
             raise RunError(
-                f"{path} has version {facts.version}, this yakusu reads {VERSION}: update yakusu"
+                f"{path} has version {facts.version}, but this version of yakusu reads {VERSION}: "
+                "update yakusu"
             )
         return facts
 
@@ -145,7 +146,7 @@ class Pairs:
 
     @classmethod
     def map(cls, stem: Path, dtype: str, parts: tuple[Part, ...] | None = None) -> "Pairs":
-        """Memory-map what `binarise` wrote; see `open` for the errors.
+        """Memory-map the files that `binarise` wrote; see `open` for the errors.
 
         Args:
             stem: Folder and split, such as data/train.

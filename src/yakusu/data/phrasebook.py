@@ -7,8 +7,8 @@ value is a *quantity* (a date, a time, a number, a measure, a price with its cur
 The dev and test sets contain values that the training set does not:
 - A quantity belongs to one of the three sets, in all frames: a date, time or number of a test
   sentence, in digits or in words, occurs in no training or dev sentence.
-- A word occurs in all sets, because no model can translate an unknown name. For a sentence with two
-  words, the pair belongs to one set, in either order and in all frames.
+- A word occurs in all sets, because no model can translate an unknown name. If a sentence has two
+  words, this combination belongs to one set, in either order and in all frames.
 - Every digit, English word and name of a dev or test sentence occurs in the training set.
 A hash of the value determines its set, independently of seed, size and target language. The result
 depends only on the arguments and on the versions of Babel and num2words.
@@ -36,13 +36,13 @@ from yakusu.errors import DataError
 
 SIZES = range(1_000, 100_001)  # smaller training sets lack words of most held-out sentences
 HELD_OUT = 200  # pairs in dev, and in test
-MAX_DRAWS = 5000  # without a new sentence, before a frame is considered exhausted
+MAX_DRAWS = 5000  # without a new sentence; the frame is then considered exhausted
 
-# British English uses day before month and 24 hours, like the target languages.
+# British English puts the day before the month and uses 24 hours, like the target languages.
 LOCALES = {"en": "en_GB", "ja": "ja", "de": "de", "fr": "fr", "ko": "ko"}
 CLOCKS = {"en_GB": "HH:mm", "ja": "H時m分", "de": "HH:mm 'Uhr'", "fr": "H 'h' mm", "ko": "H시 m분"}
 
-# Names that need no article in any of the five languages, few enough to occur often.
+# Names that need no article in any of the five languages; few, so that each one occurs often.
 COUNTRIES = (
     "AR AT AU BE BG BR CA CH CL CN CO CR CU CY CZ DE DK DO EC EE EG ES ET FI FJ FR GB GE GH GR GT "
     "HR HU ID IE IL IN IS IT JM JO JP KE KH KR KW KZ LA LK LT LU LV MA MG MN MT MX MY NG NL NO NP "
@@ -258,7 +258,7 @@ SLOTS |= {f"{it}_{i}": SLOTS[it] for it in ("country", "language", "currency") f
 
 
 def _particle(match: re.Match[str]) -> str:
-    """Select the form of a Korean particle: the first after a consonant, else the second."""
+    """Select the form of a Korean particle: the first after a consonant, otherwise the second."""
     syllable, between, closed, opened = match.groups()
     # Unicode has 28 syllables per initial and vowel; the first of these ends in the vowel.
     return f"{syllable}{between}{closed if (ord(syllable) - ord('가')) % 28 else opened}"
@@ -276,7 +276,7 @@ def _fill(frame: dict[str, str], values: dict[str, Any], lang: str) -> str:
 
 
 def _set_of(value: object) -> str:
-    """Return the set of a value: dev and test for a tenth of all values each, else train."""
+    """Return the set of a value: dev and test each get a tenth of all values, train the rest."""
     bucket = int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:4], "big") % 10
     return {0: "dev", 1: "test"}.get(bucket, "train")
 

@@ -1,7 +1,7 @@
 """Lines of text files: plain or gzip, UTF-8, read as a stream.
 
-A line ends at "\\n" and nowhere else: a carriage return, a form feed or U+2028 within a sentence
-never shifts the alignment of two files.
+Only "\\n" ends a line: a carriage return, a form feed or U+2028 within a sentence never shifts the
+alignment of two files.
 """
 
 import gzip
@@ -45,7 +45,7 @@ def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
         DataError: The file does not exist, is a folder or cannot be opened.
     """
     if path.is_dir():
-        raise DataError(f"{path} is a folder: name a file of sentences")
+        raise DataError(f"{path} is a folder: specify a text file")
     if not path.exists():
         raise DataError(f"{path} does not exist: check the path in the recipe or the command")
     try:
@@ -55,7 +55,7 @@ def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
-    """Decode UTF-8 lines and remove the final "\\n" of each, and a byte order mark at the start.
+    """Decode UTF-8 lines; remove the "\\n" at the end of each and a byte order mark at the start.
 
     Args:
         lines: Lines of bytes.
@@ -63,7 +63,7 @@ def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
 
     Raises:
         DataError: A line is not valid UTF-8 (the message names the file, the line and the byte),
-            or the gzip file is truncated or corrupted.
+            or the gzip file is truncated or corrupt.
     """
     number = 0
     try:
@@ -116,7 +116,7 @@ class ReadAhead(Iterator[str]):
     """Lines of a slow source, such as a pipe, read ahead by a background thread.
 
     Args:
-        lines: The lines to read; an exception that they raise is raised to the consumer.
+        lines: The lines to read; an exception that they raise is re-raised in the consumer.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:

@@ -25,7 +25,7 @@ class TokenizerConfig(Config):
     """How vocabularies are learned."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, with eos, unk and pad
+    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including eos, unk, pad
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
@@ -130,7 +130,7 @@ class Tokenizer:
 
     @property
     def min_vocab_size(self) -> int:
-        """Smallest `TokenizerConfig.vocab_size` with the same characters, on both sides."""
+        """Smallest `TokenizerConfig.vocab_size` that keeps all characters of both sides."""
         return max(map(_min_vocab_size, (self._src, self._tgt)))
 
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -146,11 +146,11 @@ class Tokenizer:
         return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
 
     def source_surfaces(self, sentence: str) -> list[str]:
-        """Return the pieces of a source sentence, then eos; unknown text appears unchanged."""
+        """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
         return _surfaces(self._src, sentence)
 
     def target_surfaces(self, sentence: str) -> list[str]:
-        """Return the pieces of a target sentence, then eos; unknown text appears unchanged."""
+        """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
         return _surfaces(self._tgt, sentence)
 
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
@@ -159,12 +159,12 @@ class Tokenizer:
 
 
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
-    """Return V: the pieces of the SentencePiece model, and pad, which is not one of them."""
+    """Return V: the number of pieces of the SentencePiece model, plus one for pad."""
     return int(model.get_piece_size()) + 1
 
 
 def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
-    """Return the number of pieces of one character, with eos, unk and pad."""
+    """Return the number of single-character pieces, plus eos, unk and pad."""
     pieces = (model.id_to_piece(i) for i in range(model.get_piece_size()))
     return 3 + sum(len(piece) == 1 for piece in pieces)
 
@@ -228,12 +228,12 @@ def _collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentenceP
 
 
 def _training_error(message: str, vocab_size: int, side: str) -> str:
-    """Convert a message of SentencePiece to a sentence that names the fix."""
+    """Convert an error message of SentencePiece into a sentence that names the fix."""
     if found := re.search(r"value <= (\d+)", message):
         largest = int(found[1]) + 1
         return (
             f"the {side} corpus is too small for a vocabulary of {vocab_size:,} tokens: "
-            f"add --set tokenizer.vocab_size={largest}, or less"
+            f"add --set tokenizer.vocab_size={largest} or a smaller value"
         )
     if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
         return (

@@ -3,8 +3,8 @@
     ( (S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBD sat) (NP (-NONE- *-1))) (. .)) )
     (S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .))
 
-Cleaning removes traces (-NONE-) and constituents left empty by this, function labels and indices,
-and the outer pair of brackets, which has no label or the label TOP or ROOT.
+Cleaning removes traces (-NONE-), constituents that become empty, function labels and indices, and
+the outer pair of brackets, which has no label or the label TOP or ROOT.
 
 This module needs nltk (extra 'parse'); `brackets` and `corpus` work without it.
 """
@@ -43,9 +43,9 @@ def read_trees(files: Iterable[Path]) -> Iterator[Tree]:
 
 
 def clean(tree: Tree) -> Tree | None:
-    """Remove traces, function labels and outer brackets; None: no word remains.
+    """Remove traces, function labels and outer brackets; return None if no word remains.
 
-    Outer brackets around several constituents or a single tagged word are kept, with label TOP.
+    Outer brackets around several constituents or a single tagged word are kept and labelled TOP.
     """
     bare = _without_traces(tree)
     while bare is not None and bare.label() in OUTER and len(bare) == 1 and _is_inner(bare[0]):
@@ -68,7 +68,7 @@ def _is_inner(node: Tree | str) -> bool:
 
 
 def bare_label(label: str) -> str:
-    """Remove function and index: NP-SBJ-1, NP=2 -> NP; -LRB-, =2 and ADVP|PRT are unchanged."""
+    """Remove function and index: NP-SBJ-1 and NP=2 -> NP; -LRB-, =2 and ADVP|PRT are unchanged."""
     return re.split("[-=]", label, maxsplit=1)[0] or label
 
 
@@ -135,7 +135,7 @@ def _split(lines: Iterable[str], path: Path | str) -> Iterator[tuple[str, str]]:
 def _check_blank(text: str, path: Path | str, line: int) -> None:
     if text.strip():
         shown = text.strip()[:20]
-        raise DataError(f"{path}, line {line}: '{shown}' is outside of a tree: write (S ...)")
+        raise DataError(f"{path}, line {line}: '{shown}' is outside a tree: write (S ...)")
 
 
 def _parse(text: str, place: str) -> Tree:

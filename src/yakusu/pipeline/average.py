@@ -51,11 +51,11 @@ def average(
 
     Raises:
         RunError: The folder is not a run or has no checkpoint, or `out` exists.
-        ModelError: A checkpoint is corrupted.
+        ModelError: A checkpoint is corrupt.
     """
     run, progress = Path(run), progress or Silent()
     if best and last is not None:
-        raise RunError("best and last exclude each other: give one of them")
+        raise RunError("best and last are mutually exclusive: use only one of them")
     newest = _newest(run)
     chosen = best_checkpoint(run) if best else last_checkpoints(run, last)
     if not chosen:
@@ -82,12 +82,14 @@ def last_checkpoints(run: Path, n: int | None = None) -> list[Path]:
     saved = checkpoints(run / "checkpoints")
     kept = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
     if n is not None and n > len(kept):
-        raise RunError(f"{run} keeps {len(kept)} checkpoints to average, not {n}: ask for fewer")
+        raise RunError(
+            f"{run} has only {len(kept)} checkpoints to average, not {n}: use a smaller number"
+        )
     return kept[-(n or load_recipe(run / "recipe.toml").training.keep_last) :]
 
 
 def best_checkpoint(run: Path) -> list[Path]:
-    """Return the best checkpoint of a run alone in a list, or an empty list.
+    """Return a list that contains the best checkpoint of a run, or an empty list if it has none.
 
     Raises:
         RunError: The run has no checkpoint.
@@ -97,7 +99,7 @@ def best_checkpoint(run: Path) -> list[Path]:
 
 
 def averaged(run: Path, recipe: Recipe) -> Path | None:
-    """Return the model folder of a run if it is intact and averaging would write it again."""
+    """Return the model folder of a run if it is intact and averaging would not change it."""
     folder = run / "model"
     try:
         verify_folder(folder)
@@ -114,7 +116,7 @@ def averaged(run: Path, recipe: Recipe) -> Path | None:
 def _newest(run: Path) -> TrainerState:
     """Return the training state of the newest checkpoint of a run."""
     if not (run / "recipe.toml").exists():
-        raise RunError(f"{run} is not a run folder: name a folder that 'yakusu train' wrote")
+        raise RunError(f"{run} is not a run folder: use a folder that 'yakusu train' wrote")
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise RunError(f"{run} has no checkpoint to average: run 'yakusu train' first")
@@ -126,7 +128,7 @@ def _steps(chosen: list[Path]) -> tuple[int, ...]:
 
 
 def _new_folder(folder: Path) -> Path:
-    """Remove an empty folder; never replace a folder that the user named."""
+    """Return a folder to write, which must be empty or not exist; never replace a user's folder."""
     if folder.exists():
         if not folder.is_dir() or any(folder.iterdir()):
             raise RunError(f"{folder} already exists: choose another folder with --out")
@@ -207,6 +209,6 @@ def _report(folder: Path, made: _Average, rejected: _Average | None, progress: P
     if rejected:
         progress.say(
             f"the {named_average(rejected.steps)} scores lower (dev {rejected.score.name} "
-            f"{rejected.score.value:.2f}) than the best checkpoint: using the latter"
+            f"{rejected.score.value:.2f}) than the best checkpoint: using the best checkpoint"
         )
     progress.say(f"wrote the {named_average(made.steps)} to {folder}: dev {made.score}")

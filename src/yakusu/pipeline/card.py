@@ -1,4 +1,4 @@
-"""The texts in a model folder: receipt.json, and the model card README.md made from it."""
+"""The texts in a model folder: receipt.json, and the model card README.md generated from it."""
 
 from yakusu.folder import json_text
 from yakusu.pipeline.receipt import CompressionFacts, Receipt, named_average

@@ -1,4 +1,4 @@
-"""Compression of a translator: its tables as codes or integers, optionally all else in 8 bits."""
+"""Compresses a translator: tables to codes or integers, optionally other matrices to 8 bits."""
 
 import multiprocessing
 import os
@@ -30,7 +30,7 @@ class CompressedTranslator:
     folder: The new model folder.
     tables: The compressed tables.
     file_bytes: Size of the weights on disk.
-    scores: BLEU, if there were sentences to translate.
+    scores: BLEU, if there was a test set.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ def compress_translator(
     lowercase: bool = False,
     progress: Progress | None = None,
 ) -> CompressedTranslator:
-    """Compress the tables of a translator as in the paper's translation task, without training.
+    """Compress the tables of a translator without training, as in the paper's translation task.
 
     Args:
         model: A model folder.
@@ -63,11 +63,11 @@ def compress_translator(
         progress: Progress reporter.
 
     Raises:
-        ModelError: The folder is incomplete, corrupted or compressed already.
+        ModelError: The folder is incomplete, corrupt or already compressed.
         RunError: `out` exists.
         RecipeError: A setting has no effect on translators.
-        DataError: The settings do not fit the tables, the texts do not belong together, or BLEU is
-            asked for of a parser.
+        DataError: The settings do not fit the tables, `src` and `references` do not match, or the
+            model is a parser, which BLEU cannot score.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
     config = config or CompressConfig()
@@ -107,7 +107,7 @@ def _load(folder: Path, test: "_Test | None") -> Translator:
     if test and translator.task_name != "translation":
         raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
     if read_json(folder / "config.json").get("compressed"):
-        raise ModelError(f"{folder} is compressed already: compress the original model")
+        raise ModelError(f"{folder} is already compressed: compress the original model")
     return translator
 
 
@@ -127,7 +127,7 @@ class _Test:
 
     src: list[str]
     references: list[str]
-    language: str  # by the name of the references' file
+    language: str  # according to the name of the references file
     lowercase: bool
 
     @classmethod
@@ -135,7 +135,7 @@ class _Test:
         if src is None and references is None:
             return None
         if src is None or references is None:
-            raise DataError("src and references are needed together: give both or neither")
+            raise DataError("src and references belong together: provide both or neither")
         lines, truth = (
             list(read_lines(text) if isinstance(text, str | Path) else text)
             for text in (src, references)
@@ -162,7 +162,7 @@ class _Test:
 
 
 def memory_of(model: str | Path) -> int:
-    """Return the bytes by which a new process grows when it loads a translator and translates."""
+    """Return how many bytes of memory a new process needs to load a translator and translate."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_grown, (model,))
 

@@ -1,4 +1,4 @@
-"""The demo: a translator trained in minutes on a phrasebook that is generated from libraries."""
+"""The demo: a translator trained in minutes on a generated phrasebook."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
 from yakusu.translator import Translator
 
-_EVERY = 19  # every 19th test sentence is a sample; neighbours are alike
+_EVERY = 19  # every 19th test sentence is a sample, because neighbours are similar
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Scores translations, a model, trees, a parser, and a model during training."""
+"""Scores translations and trees, translators and parsers, and a model during training."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Text = str | Path | Iterable[str]  # the path of a file, or its lines
 Scores = list[Score | BootstrapResult]
 
-# Two-letter codes. Codes of three letters (ISO 639-3 has 7,900) are accepted unseen.
+# Two-letter codes. Three-letter codes (ISO 639-3 has 7,900) are not checked against a list.
 _ISO_639_1 = (
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy "
     "da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht "
@@ -56,13 +56,13 @@ def evaluate(
     """Score translations with BLEU, chrF and TER, each with its sacreBLEU signature.
 
     Args:
-        hypotheses: Translations: the path of a file, or its lines.
+        hypotheses: Translations, as the path of a file or as lines.
         references: Reference translations, line by line.
-        baseline: Translations of another system, to compare with by paired bootstrap.
+        baseline: Translations of another system, for a comparison by paired bootstrap.
         lowercase: Ignore case.
         tokenize: Name of sacreBLEU's tokenizer (default: chosen by the language).
-        target_language: ISO 639 code such as "de" (default: the ending of the references' file
-            name, as in test.de, else that of the hypotheses').
+        target_language: ISO 639 code such as "de" (default: the suffix of the references file,
+            such as test.de, otherwise the suffix of the hypotheses file).
         paper: Add the paper's BLEU, on tokenised text with hyphenated compounds split.
         progress: Progress reporter.
 
@@ -95,20 +95,20 @@ def evaluate_model(
 
     Args:
         model: Model folder.
-        src: Source sentences: the path of a file, or its lines.
+        src: Source sentences, as the path of a file or as lines.
         references: Reference translations, line by line.
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
-        target_language: ISO 639 code such as "de" (default: the ending of the references' file
-            name, else the model's target language).
+        target_language: ISO 639 code such as "de" (default: the suffix of the references file,
+            otherwise the model's target language).
 
     Raises:
         DataError: As in `evaluate`.
-        ModelError: The model folder is incomplete or corrupted, or holds a parser.
+        ModelError: The model folder is incomplete or corrupt, or holds a parser.
     """
     language, progress = _checked_language(target_language), progress or Silent()
     translator = Translator.load(model)
     if translator.task_name == "parsing":
-        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
+        raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
     _refuse_unequal(sources, truth)
     keep_freed_memory()
@@ -121,7 +121,7 @@ def evaluate_model(
 
 
 def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
-    """Score trees: labelled F1, precision, recall and exact match, as EVALB with COLLINS.prm.
+    """Score trees with labelled F1, precision, recall and exact match, as EVALB (COLLINS.prm) does.
 
     Args:
         trees: Trees of a parser: a file, a folder of *.mrg or a pattern.
@@ -148,7 +148,7 @@ def evaluate_parser(
 
     Raises:
         DataError: A file cannot be read, or a tree is invalid.
-        ModelError: The model folder is incomplete or corrupted, or does not hold a parser.
+        ModelError: The model folder is incomplete or corrupt, or does not hold a parser.
     """
     from yakusu.data.trees import tree_of, words_of
     from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
@@ -156,7 +156,7 @@ def evaluate_parser(
     truth, progress = _read_references(references), progress or Silent()
     parser = Translator.load(model)
     if parser.task_name != "parsing":
-        raise ModelError(f"{references} holds trees and {model} is not a parser: name a parser")
+        raise ModelError(f"{references} contains trees, but {model} is not a parser: use a parser")
     sentences = [" ".join(words_of(tree)) for tree in truth]
     with progress.track("parsing", "sentences", len(sentences)) as tracker:
         made = [tree_of(line) for line in translated(parser, sentences, tracker)]
@@ -205,28 +205,29 @@ def _score(
 
 
 def _checked_language(code: str | None) -> str | None:
-    """Return a language code such as "de", "pt-BR" or "gsw" if it can be one."""
+    """Return a language code such as "de", "pt-BR" or "gsw", or raise DataError."""
     if code is None:
         return None
     language = code.replace("_", "-").partition("-")[0].lower()
     if language in _ISO_639_1.split() or (len(language) == 3 and language.isalpha()):
         return code
     raise DataError(
-        f"there is no language '{code}': give a two- or three-letter code of ISO 639, such as de, "
-        "ja or pt-BR"
+        f"there is no language '{code}': use a two- or three-letter ISO 639 code, such as de, ja "
+        "or pt-BR"
     )
 
 
 def remark_on_case(lines: Iterable[str], truth: Iterable[str], progress: Progress) -> None:
-    """Say that the output has no capitals and the references do, as this lowers the score."""
+    """Report that the output has no capital letters but the references do: this lowers scores."""
     if all(line == line.lower() for line in lines) and any(t != t.lower() for t in truth):
         progress.say(
-            "the output has no capital letters and the references do: --lowercase ignores case"
+            "the output has no capital letters, but the references do: add --lowercase to ignore "
+            "case"
         )
 
 
 def translated(translator: Translator, sources: Iterable[str], tracker: Tracker) -> list[str]:
-    """Return the best translation of each sentence, counting them on the tracker."""
+    """Return the best translation of each sentence, and advance the tracker for each one."""
     texts = []
     for best in translator.stream(sources):
         texts.append(best[0].text)
@@ -245,7 +246,9 @@ def _refuse_unequal(made: _Lines, truth: _Lines) -> None:
 def _read_references(references: str | Path) -> "list[Tree]":
     trees = _read_trees(references)
     if not trees:
-        raise DataError(f"{references} holds no tree: name a file or folder of reference trees")
+        raise DataError(
+            f"{references} contains no trees: specify a file or folder of reference trees"
+        )
     return trees
 
 
@@ -256,7 +259,7 @@ def _read_trees(place: str | Path) -> "list[Tree]":
 
 
 class DevScore:
-    """Scores the beam search output of a model on the dev set, split over the processes."""
+    """Scores the beam search output of a model on the dev set, which the processes share."""
 
     def __init__(
         self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress

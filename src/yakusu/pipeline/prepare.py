@@ -39,9 +39,9 @@ from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 
 _log = logging.getLogger(__name__)
-_MIN_OCCURRENCES = 20  # of a vocabulary entry in the training pairs, on average
+_MIN_OCCURRENCES = 20  # average occurrences of a vocabulary entry in the training pairs
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
-_MORE_TEXT = "give more text"
+_MORE_TEXT = "provide more text"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Prepared:
     n_extra: int  # training pairs from data.extra
     n_dev: int
     fullness: float  # share of positions in training batches that are not padding
-    existed: bool  # the folder was complete before, and is unchanged
+    existed: bool  # the folder was already complete and is unchanged
 
     def __str__(self) -> str:
         dropped = ", ".join(
@@ -77,12 +77,12 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     Args:
         recipe: Names the corpora and the run; the data folder is `recipe.run`/data.
         progress: Progress reporter.
-        workers: Number of processes that encode; -1: one per core. It does not change the result.
+        workers: Number of processes that encode; -1: one per core. Does not affect the result.
 
     Raises:
         DataError: The corpus is missing, malformed or too small.
-        RecipeError: The recipe names no run folder or no corpus.
-        RunError: The run folder holds a different run, or a corpus has changed since.
+        RecipeError: The recipe does not specify a run folder or a corpus.
+        RunError: The run folder holds a different run, or a corpus has changed since that run.
     """
     with opened(recipe) as run:
         folder = run / "data"
@@ -106,13 +106,13 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
 
 
 class _Preparation:
-    """Writes a data folder; `write` calls the methods in their order."""
+    """Writes a data folder; `write` calls the other methods in order."""
 
     def __init__(self, recipe: Recipe, progress: Progress, workers: int) -> None:
         self.recipe, self.progress, self.workers = recipe, progress, workers
         self.task = tasks[recipe.task]()
         self.report = FilterReport()
-        # Pairs held out of the training corpus are counted with it.
+        # Pairs held out of the training corpus are counted in its report.
         self.dev_report = FilterReport() if recipe.data.dev else self.report
 
     def write(self, folder: Path) -> None:
@@ -172,7 +172,7 @@ class _Preparation:
         return NO_FILTERS.model_copy(update={"max_tokens": longest})
 
     def _select_extra(self, train: Selection, dev: Selection) -> list[Selection]:
-        """Select extra pairs that share no sentence with the dev set, and do not repeat `train`."""
+        """Select extra pairs that share no sentence with the dev set and are not in `train`."""
         if not self.recipe.data.extra:
             return []
         recipe, report = self.recipe, self.report
@@ -253,11 +253,11 @@ class _Preparation:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
 
     def _require_dev_pairs(self, n: int, corpus: Corpus) -> None:
-        fix = _MORE_TEXT if self.recipe.data.dev else f"{_MORE_TEXT}, name a dev corpus"
+        fix = _MORE_TEXT if self.recipe.data.dev else f"{_MORE_TEXT}, specify a dev corpus"
         _require_pairs(n, "validation", corpus, self.dev_report, fix)
 
     def _weigh_parts(self, pairs: Pairs, *, n_lines: int) -> dict[str, tuple[Part, ...]] | None:
-        """Return the training corpus and the extra corpus, whose lines begin after `n_lines`."""
+        """Return the parts of the training pairs; lines after `n_lines` are the extra corpus."""
         extra = self.recipe.data.extra
         if not extra:
             return None
@@ -271,7 +271,7 @@ class _Preparation:
 
 
 def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: TokenizerConfig) -> None:
-    """Warn if vocabulary entries occur too rarely for their embeddings to be learned.
+    """Warn if vocabulary entries occur too rarely to learn their embeddings.
 
     A vocabulary of target tokens is not counted: `vocab_size` is only its upper limit.
     """
@@ -301,7 +301,7 @@ def _require_pairs(
     names = " and ".join(str(file) for file in corpus.files)
     kind = "trees" if corpus.trees else "sentence pairs"
     if not report.read:
-        raise DataError(f"{names}: there are no {kind}: check the files")
+        raise DataError(f"there are no {kind} in {names}: check the files")
     filters = f"the filters, which dropped {report.summary}" if report.summary else "the filters"
     raise DataError(
         f"{names}: none of {report.read:,} {kind} is left for {purpose}: {fix} or relax {filters}"
@@ -309,7 +309,7 @@ def _require_pairs(
 
 
 def _check_unchanged(folder: Path, recipe: Recipe) -> None:
-    """Compare the input files that still exist with those from which a data folder was made.
+    """Compare the input files that still exist with those that a data folder was made from.
 
     Tree files are looked up at their recorded paths, because a folder or pattern may no longer
     match them.

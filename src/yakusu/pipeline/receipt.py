@@ -1,4 +1,4 @@
-"""How a model was made: receipt.json, which programs read; card.py renders it for people.
+"""receipt.json: how a model was made, in a format for programs; card.py renders it for people.
 
 The training cost is given as in Table 2, once by the paper's formula and once by counting.
 """
@@ -80,7 +80,7 @@ class TableFacts(Facts):
         width: Width of the vectors D.
         bits: Bits per compressed vector.
         loss: Squared error divided by the variance of the vectors.
-        ratio: Size before divided by size after, with the unchanged vectors and the codebook.
+        ratio: Size before divided by size after, including unchanged vectors and codebook.
     """
 
     tables: tuple[str, ...]
@@ -137,8 +137,8 @@ class Receipt(Facts):
         languages: Codes of source and target, "" if unknown.
         inputs: SHA-256 of each training file by its key in the recipe.
         tokenizer: SHA-256 of each tokenizer file.
-        steps, skipped_steps, target_tokens, wall_seconds: Of the whole training run.
-        averaged_steps: Steps of the checkpoints whose mean the model is.
+        steps, skipped_steps, target_tokens, wall_seconds: Totals of the training run.
+        averaged_steps: Steps of the checkpoints that were averaged.
         rejected: The average that scored lower than the best checkpoint, if any.
         scores: Scores on the dev set, with signatures.
         parameters: Number of parameters.
@@ -184,7 +184,7 @@ class Receipt(Facts):
 
 
 def named_average(steps: tuple[int, ...]) -> str:
-    """Name the checkpoints whose mean a model is: "mean of the checkpoints of steps 3, 6"."""
+    """Describe averaged checkpoints, as in "mean of the checkpoints of steps 3, 6"."""
     listed = ", ".join(f"{step:,}" for step in steps)
     return (
         f"mean of the checkpoints of steps {listed}"
@@ -252,8 +252,8 @@ def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> 
 def flops_per_token(model: Seq2Seq, pairs: Pairs, recipe: Recipe) -> float:
     """Return the training operations per target token, padding included.
 
-    Counts a few batches of the first epoch, from short to long sentences, and scales the sum by
-    the number of positions in the whole epoch.
+    Counts the operations of a few batches of the first epoch, from short to long sentences, and
+    scales their sum to the number of positions in the whole epoch.
     """
     seen = seen_in_epoch(pairs.parts, seed=recipe.seed, epoch=0)
     batch_tokens = recipe.batches.batch_tokens_on(model.output_weight.device.type)
@@ -281,7 +281,7 @@ def read_receipt(folder: str | Path) -> Receipt:
         receipt = Receipt.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError(
-            f"{path} does not exist: the model does not say how it was made"
+            f"{path} does not exist: there is no record of how the model was made"
         ) from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -289,8 +289,8 @@ def read_receipt(folder: str | Path) -> Receipt:
         raise ModelError(f"{path} is not a complete receipt: {key}: {first['msg']}") from error
     if receipt.version > VERSION:
         raise ModelError(
-            f"{path} has version {receipt.version}, this yakusu reads version {VERSION}: update "
-            "yakusu"
+            f"{path} has version {receipt.version}, but this version of yakusu reads {VERSION}: "
+            "update yakusu"
         )
     return receipt
 

@@ -36,12 +36,14 @@ def opened(recipe: Recipe) -> Iterator[Path]:
         The run folder.
 
     Raises:
-        RecipeError: The recipe names no run folder or no corpus.
+        RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The folder holds another run or other files, is in use, or cannot be written.
         DataError: A corpus cannot be read.
     """
     if not recipe.run:
-        raise RecipeError('the recipe names no run folder: add --run FOLDER, or run = "..." to it')
+        raise RecipeError(
+            'the recipe specifies no run folder: add --run FOLDER, or run = "..." to the recipe'
+        )
     run = Path(recipe.run)
     _refuse_other_run(run, recipe)
     _check_corpora(recipe)
@@ -65,11 +67,11 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
         ]
         if changed:
             raise RunError(
-                f"{run} holds a run with another recipe ({changed[0]}): choose another folder with "
-                "--run, or delete this one"
+                f"{run} holds a run with a different recipe ({changed[0]}): choose another folder "
+                "with --run, or delete this one"
             )
     elif not saved.exists() and any(run.glob("[!.]*")):
-        raise RunError(f"{run} is not empty and not a run: choose another folder with --run")
+        raise RunError(f"{run} is not empty and not a run folder: choose another one with --run")
 
 
 def _check_corpora(recipe: Recipe) -> None:
@@ -78,7 +80,7 @@ def _check_corpora(recipe: Recipe) -> None:
         what, how = "text", "--src FILE --tgt FILE, or data.train"
         if recipe.task == "parsing":
             what, how = "trees", "--trees FILE, or data.train.trees"
-        raise RecipeError(f"the recipe names no training {what}: add {how} to it")
+        raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
     if (Path(recipe.run) / "data").exists():
         return
     for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
@@ -92,6 +94,5 @@ def _make_writable(run: Path) -> None:
         (run / ".lock").touch()
     except OSError as error:
         raise RunError(
-            f"{run} cannot be written ({error.strerror}): choose a run folder that you can write "
-            "to with --run"
+            f"{run} cannot be written ({error.strerror}): choose a writable run folder with --run"
         ) from error

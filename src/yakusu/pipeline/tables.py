@@ -43,11 +43,11 @@ _TABLES: dict[Stack, tuple[TableName, ...]] = {
 class CompressedTable:
     """One compressed table, or several tables that share one matrix.
 
-    plan: Sizes, and the tables that it replaces.
+    plan: Sizes, and the tables that this table replaces.
     n_words, width: V, without padding, and D.
     bits: Bits of a vector that is not exact.
-    loss: Squared error over variance of all vectors.
-    ratio: Bits before over bits after, including exact vectors and codebook.
+    loss: Squared error divided by the variance of all vectors.
+    ratio: Bits before divided by bits after, including exact vectors and codebook.
     """
 
     plan: CodedTablePlan | IntegerTablePlan
@@ -96,7 +96,7 @@ def _groups(model: Seq2Seq, stacks: Sequence[Stack]) -> list[tuple[TableName, ..
 def _compress(
     model: Seq2Seq, names: tuple[TableName, ...], config: CompressConfig, progress: Progress
 ) -> CompressedTable:
-    """Replace the tables with these names, which share one matrix, by a compressed one."""
+    """Replace the tables with these names, which share one matrix, with a compressed table."""
     dense, n_exact = getattr(model, names[0]), config.n_exact
     assert isinstance(dense, DenseTable)
     weight = dense.weight.detach()[:-1]  # (V - 1, D): without padding
@@ -127,7 +127,7 @@ def _compress(
 def _compressed(
     config: CompressConfig, weight: Tensor, n_exact: int, progress: Progress
 ) -> CompressedMatrix:
-    """Compress all vectors; budgets count integers as a model stores them, and exact vectors."""
+    """Compress all vectors; a budget includes the exact vectors and integers as stored on disk."""
     n_words, vectors = len(weight), weight.numpy()
     check_matrix(vectors)
     compressor = compressor_of(config)
@@ -136,7 +136,7 @@ def _compressed(
     budget = compressor.budget
     if budget is None or budget.ratio is None:
         return compressor.fit(vectors, progress=progress).compressed_
-    left = n_words / budget.ratio - n_exact  # as float32 vectors, for those that are not exact
+    left = n_words / budget.ratio - n_exact  # size in float32 vectors of those not exact
     compressor.set_params(budget=Budget(ratio=n_words / max(left, 1e-9)))
     try:
         return compressor.fit(vectors, progress=progress).compressed_
@@ -145,7 +145,7 @@ def _compressed(
 
 
 def _storage(n_exact: int) -> Storage:
-    """Return the storage of integers in a model, in which the first N vectors have none."""
+    """Return the storage of integers in a model, where the first N vectors are not integers."""
 
     def bits(integers: Integers, tiers: Sequence[Tier]) -> float:
         return stored_bits(torch.from_numpy(integers[n_exact:].astype(np.int8)))
@@ -179,14 +179,14 @@ def bits_in(table: CodedTable | IntegerTable) -> float:
 
 
 def ratio_of(table: CodedTable | IntegerTable, made: CompressedMatrix) -> float:
-    """Return the bits of float32 vectors over the bits of a table, including exact vectors."""
+    """Return the bits of float32 vectors divided by those of a table with its exact vectors."""
     n_exact, dense = len(table.exact), 32 * len(made) * made.width
     book = dense / made.ratio - len(made) * made.bits
     return dense / (book + (len(made) - n_exact) * bits_in(table) + 32 * n_exact * made.width)
 
 
 def share_lost(vectors: Tensor, made: CompressedMatrix, n_exact: int) -> float:
-    """Return squared error over variance of vectors (V, D) whose first N rows are exact."""
+    """Return squared error / variance of vectors (V, D) whose first N rows are exact."""
     rebuilt = made.dense()
     rebuilt[:n_exact] = vectors[:n_exact].numpy()
     return Loss.of(vectors.numpy(), rebuilt.__getitem__).share

@@ -63,12 +63,14 @@ def train(
 
     Args:
         recipe: A recipe, or the name or path of one.
-        overrides: With a name or path: keys to override, such as "training.max_steps=500".
+        overrides: Keys to override, such as "training.max_steps=500", if `recipe` is a name or
+            path.
         progress: Progress reporter.
-        files: With a name or path: `run`, `src`, `tgt` and the other arguments of `load_recipe`.
+        files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, if `recipe` is a
+            name or path.
 
     Raises:
-        YakusuError: As in `prepare`; or a checkpoint is corrupted, or the training failed.
+        YakusuError: As in `prepare`, or a checkpoint is corrupt, or training failed.
 
     Example:
         `yakusu.train("tiny", src="train.en", tgt="train.de", run="runs/en-de")`
@@ -162,5 +164,5 @@ def _resuming(trainer: Trainer) -> str:
         f"since then: {state.bad_validations})"
     )
     if reason := limit_reached(config, state):
-        return f"{place}: nothing left to do, {reason} is reached"
+        return f"{place}: nothing left to do, because {reason} has been reached"
     return f"{place}: resuming"

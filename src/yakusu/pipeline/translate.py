@@ -31,7 +31,7 @@ def translate(
         model: Model folder.
         sentences: The path of a file with one sentence per line, or an iterable of sentences.
             A parser also accepts a file of trees and parses their words.
-        ensemble: Further model folders with the same vocabulary; their probabilities are averaged.
+        ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         beam: Beam width (default: the model's setting).
         alpha: Exponent of the length penalty (default: the model's setting).
         n_best: Number of translations per sentence (default: the model's setting).
@@ -43,8 +43,8 @@ def translate(
         The `n_best` best translations of each sentence, best first.
 
     Raises:
-        ModelError: A folder is incomplete or corrupted, the vocabularies of an ensemble differ, or
-            the file holds trees and the model is not a parser.
+        ModelError: A folder is incomplete or corrupt, the vocabularies of an ensemble differ, or
+            the file contains trees, but the model is not a parser.
         DataError: The file does not exist or cannot be read.
         RecipeError: `n_best` is larger than the beam.
 
@@ -81,7 +81,7 @@ def open_translator(
 
 
 def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
-    """Return the sentences to translate: an iterable as it is, or the lines of a file.
+    """Return the sentences to translate: an iterable unchanged, or the lines of a file.
 
     Args:
         translator: Translator or parser.
@@ -89,8 +89,8 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
         name: Name of the model in error messages.
 
     Raises:
-        ModelError: The file holds trees and the model is not a parser.
-        DataError: A string is not the path of a file.
+        ModelError: The file contains trees, but the model is not a parser.
+        DataError: `sentences` is a string, but not the path of a file.
     """
     if not isinstance(sentences, str | Path):
         return sentences
@@ -100,5 +100,5 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
             f"[{sentences!r}], or the path of a text file"
         )
     if translator.task_name != "parsing" and holds_trees(sentences):
-        raise ModelError(f"{sentences} holds trees and {name} is not a parser: name a parser")
+        raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
     return read_sources(sentences)

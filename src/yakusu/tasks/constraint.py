@@ -62,7 +62,7 @@ class TreeConstraint:
         words = torch.tensor(n_words, device=rules.opens.device)
         self.remaining = words[:, None].repeat(1, n_beams)  # (B, K), words
         self.depth = torch.zeros_like(self.remaining)  # (B, K), open brackets
-        self.chain = torch.zeros_like(self.remaining)  # (B, K), latest opening brackets
+        self.chain = torch.zeros_like(self.remaining)  # (B, K), opening brackets at the end
         self.started = False
         self.labels = self.remaining[:, :, None][:, :, :0]  # (B, K, D), the open brackets
 
@@ -111,7 +111,8 @@ class TreeConstraint:
         # Values above the innermost open bracket are never read.
         self.labels = labels.scatter(2, depth[:, :, None], opened[:, :, None])
         opens, closes = opened != _OTHER, self.rules.closes[ids] != _OTHER
-        # Only hypotheses with probability zero get below zero; the search drops these.
+        # A count below zero is possible only at probability zero; the search drops these
+        # hypotheses.
         self.depth = (depth + opens.long() - closes.long()).clamp(min=0)
         self.remaining = (remaining - self.rules.is_word[ids].long()).clamp(min=0)
         self.chain = (self.chain.gather(1, beams) + 1) * opens

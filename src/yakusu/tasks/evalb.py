@@ -8,9 +8,9 @@ A bracket is (label, index of the first word, index after the last word). Words 
 tags as punctuation are removed before words are numbered. TOP and brackets without words are not
 counted; ADVP and PRT are the same label; equal brackets count as often as they occur.
 
-A departure from EVALB: it removes punctuation by the tags of each tree, and skips a sentence where
-the two trees disagree. Here the tags of the true tree apply to both, so that a wrong tag does not
-exclude the sentence.
+A departure from EVALB: EVALB removes punctuation from each tree according to the tags of that tree,
+and skips a sentence if the two trees disagree. Here the tags of the true tree apply to both trees,
+so that a wrong tag does not exclude the sentence.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from yakusu.metrics import Score
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tag or not
+DELETED = frozenset(("TOP", "-NONE-", ",", ":", "``", "''", "."))  # DELETE_LABEL, tags included
 _SAME = {"PRT": "ADVP"}  # EQ_LABEL
 _SIGNATURE = "labelled|evalb:COLLINS|punctuation:by-true-tags"
 Bracket = tuple[str, int, int]
@@ -78,7 +78,8 @@ def compare(predicted: Sequence["Tree"], true: Sequence["Tree"]) -> list[Matches
     """
     if len(predicted) != len(true):
         raise DataError(
-            f"there are {len(predicted)} predicted and {len(true)} true trees: align them in order"
+            f"there are {len(predicted)} predicted trees and {len(true)} reference trees: provide "
+            "one prediction per reference, in the same order"
         )
     pairs = zip(predicted, true, strict=True)
     return [_compare(*pair, number) for number, pair in enumerate(pairs, start=1)]
@@ -96,8 +97,8 @@ def _compare(predicted: "Tree", true: "Tree", number: int) -> Matches:
         pairs = zip([*words, "nothing"], [*true_words, "nothing"], strict=False)
         word, true_word = next(pair for pair in pairs if pair[0] != pair[1])
         raise DataError(
-            f"tree {number} has '{word}' where the true tree has '{true_word}': give trees over "
-            "the same words"
+            f"tree {number} has '{word}' where the reference tree has '{true_word}': provide trees "
+            "over the same words"
         )
     kept = [tag not in DELETED for tag in tags_of(true)]
     found, expected = brackets(predicted, kept), brackets(true, kept)

@@ -1,7 +1,7 @@
-"""Tasks: translation and parsing (section 6.3), which is trained and searched like a translation.
+"""Tasks: translation, and parsing (section 6.3), which uses the same training and search.
 
 A task defines how lines of a corpus become the text that the vocabularies encode, which outputs
-are valid, and how outputs are scored. The model, the training and the search do not depend on it.
+are valid, and how outputs are scored. Models, training and search do not depend on the task.
 """
 
 from abc import ABC, abstractmethod
@@ -24,8 +24,8 @@ class Task(ABC):
 
     Attributes:
         example: An example of a source line.
-        sides: Names of the source and the target if their languages are unknown.
-        model_noun: What a trained model is called.
+        sides: Names of the source and the target, used if their languages are unknown.
+        model_noun: Noun for a trained model, such as "translator".
     """
 
     example: ClassVar[str]
@@ -37,7 +37,7 @@ class Task(ABC):
         """Convert a source line to the text that its vocabulary encodes.
 
         Raises:
-            DataError: The line is not a source of this task.
+            DataError: The line is not a valid source of this task.
         """
 
     @abstractmethod
@@ -45,12 +45,12 @@ class Task(ABC):
         """Convert a target line of a corpus to the text that its vocabulary encodes.
 
         Raises:
-            DataError: The line is not a target of this task.
+            DataError: The line is not a valid target of this task.
         """
 
     @abstractmethod
     def normalise_target(self, target: str, source: str) -> str:
-        """Convert a target that a user typed for a source line to a line as in a corpus.
+        """Convert a target that a user typed for a source line to the format of a corpus.
 
         Raises:
             DataError: The target does not match the source.
@@ -61,7 +61,7 @@ class Task(ABC):
         """Convert a model's output for a source line to a target line.
 
         Args:
-            output: The decoded target ids; "" if the model has no output.
+            output: The decoded target ids; "" if the model produced none.
             source: The source line.
         """
 
@@ -147,8 +147,8 @@ class ParsingTask(Task):
     def preprocess_source(self, line: str) -> str:
         if begins_as_tree(line):
             raise DataError(
-                f"'{line.strip()[:40]}' is a tree, not a sentence: give words, or the name of a "
-                "file of trees to parse their words"
+                f"'{line.strip()[:40]}' is a tree, not a sentence: pass its words, or the name of "
+                "a file of trees"
             )
         return " ".join(tree_words(line))
 

@@ -33,7 +33,7 @@ class RunCheckpoints:
         model: The model, which may be sharded.
         optimizer: Its optimizer.
         group: The processes; rank 0 writes.
-        keep_last: Number of milestones to keep.
+        keep_last: Number of milestones (checkpoints for averaging) to keep.
         max_failed: Failed saves in a row before training stops.
     """
 
@@ -60,10 +60,10 @@ class RunCheckpoints:
             milestone: Keep the checkpoint for averaging; the best milestone is kept as well.
 
         Returns:
-            Whether it was written; if not, a warning says why.
+            Whether the checkpoint was written; if not, a warning states the reason.
 
         Raises:
-            RunError: Saving has failed too often in a row.
+            RunError: Too many saves in a row have failed.
         """
         before = state.milestones, state.best_kept
         if milestone:
@@ -101,8 +101,8 @@ class RunCheckpoints:
     def _report(self, failure: str) -> None:
         if self._n_failed >= self.max_failed:
             raise RunError(
-                f"{failure}, {self.max_failed} times in a row: make room on the disk and rerun the "
-                "same command to resume from the last checkpoint"
+                f"{failure}, {self.max_failed} times in a row: free disk space and rerun the same "
+                "command to resume from the last checkpoint"
             )
         if self.group.is_main:
             _log.warning(
@@ -137,8 +137,8 @@ class RunCheckpoints:
             The state of the run, or None if there are no checkpoints.
 
         Raises:
-            ModelError: There are checkpoints, and all of them are corrupted.
-            RunError: They were written by another number of processes.
+            ModelError: All existing checkpoints are corrupt.
+            RunError: The checkpoint was written by a different number of processes.
         """
         checkpoint = self.group.run_on_main(lambda: newest_valid(self.folder, say))
         if checkpoint is None:
@@ -178,14 +178,14 @@ def step_of(checkpoint: Path) -> int:
 def newest_valid(folder: Path, say: Callable[[str], None]) -> Path | None:
     """Return the newest intact checkpoint, or None if there are no checkpoints.
 
-    Newer ones that are corrupted are reported and renamed to `corrupt-step-N`.
+    Newer checkpoints that are corrupt are reported and renamed to `corrupt-step-N`.
 
     Args:
         folder: Folder of all checkpoints of the run.
         say: Displays one line of text.
 
     Raises:
-        ModelError: There are checkpoints, and all of them are corrupted.
+        ModelError: All existing checkpoints are corrupt.
     """
     corrupted: dict[Path, ModelError] = {}
     for checkpoint in reversed(checkpoints(folder)):
@@ -198,7 +198,7 @@ def newest_valid(folder: Path, say: Callable[[str], None]) -> Path | None:
             renamed = other.with_name(f"corrupt-{other.name}")
             shutil.rmtree(renamed, ignore_errors=True)
             other.rename(renamed)
-            say(f"{fault}; it is now {renamed}, going back to {checkpoint.name}")
+            say(f"{fault}; renamed its folder to {renamed}, resuming from {checkpoint.name}")
         return checkpoint
     if corrupted:
         first = next(iter(corrupted.values()))

@@ -24,13 +24,13 @@ class TrainingConfig(Config):
     max_epochs: float = Field(0.0, ge=0)  # 0: no limit
     max_hours: float = Field(0.0, ge=0)  # 0: no limit
     patience: int = Field(0, ge=0)  # stop after this many validations without a new best; 0: never
-    validate_steps: int = Field(1000, ge=1)  # validate and keep a checkpoint to average
-    keep_last: int = Field(5, ge=1)  # number of these checkpoints that are kept and averaged
-    checkpoint_minutes: float = Field(10.0, ge=0)  # also save this often; 0: not by time
-    checkpoint_steps: int = Field(0, ge=0)  # also save this often; 0: not by steps
-    best_by: Literal["score", "perplexity"] = "score"  # on the dev set; BLEU, or F1 for a parser
+    validate_steps: int = Field(1000, ge=1)  # validate and keep a checkpoint this often
+    keep_last: int = Field(5, ge=1)  # number of these checkpoints to keep and average
+    checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
+    checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
+    best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser
     log_steps: int = Field(50, ge=1)
-    max_skipped: int = Field(20, ge=0)  # steps of a run skipped because they are not finite
+    max_skipped: int = Field(20, ge=0)  # steps that may be skipped for a non-finite gradient
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
     stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
     sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy

@@ -1,7 +1,7 @@
 """Training with several processes: the process group, and one model in all of them.
 
-torchrun starts the processes and describes them in the environment; a run of one process needs
-no torchrun (docs/decisions/0008).
+torchrun starts the processes and describes them in environment variables; a run of one process
+does not need torchrun (docs/decisions/0008).
 """
 
 import os
@@ -35,9 +35,9 @@ class Group:
     """The processes that train one model, as seen from one of them; by default a single process.
 
     Args:
-        rank: Number of this process, from 0.
+        rank: Rank of this process, from 0.
         size: Number of processes.
-        local_rank: Number of this process on its machine, from 0.
+        local_rank: Rank of this process on its machine, from 0.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, local_rank: int = 0) -> None:
@@ -49,7 +49,7 @@ class Group:
         return self.rank == 0
 
     def shard(self, items: Sequence[T]) -> list[T]:
-        """Return the items of this process: every `size`-th one, starting with its rank."""
+        """Return the items of this process: every `size`-th item, starting at index `rank`."""
         return list(items[self.rank :: self.size])
 
     def gather(self, shard: list[T]) -> list[T]:
@@ -80,8 +80,8 @@ class Group:
 class _ProcessGroup(Group):
     """Several processes connected by torch.distributed.
 
-    A process that waits in vain for the others writes its rank to the shared store, so that the
-    ranks missing there are the ones that died or stalled.
+    A process that times out while it waits for the others writes its rank to the shared store, so
+    the ranks missing from the store are those that died or stalled.
     """
 
     def __init__(self, store: Any, local_rank: int, stall_minutes: float) -> None:
@@ -174,7 +174,7 @@ def wrap(loss: nn.Module, model: Seq2Seq, group: Group, *, sharded: bool) -> nn.
         return loss
     if sharded:
         return _fully_shard(loss, model, group)
-    # torch 2.13 warns of a new name for `broadcast_buffers` that torch 2.11 does not accept.
+    # torch 2.13 warns that `broadcast_buffers` has a new name, which torch 2.11 does not accept.
     with group.collective(), catch_warnings(action="ignore", category=FutureWarning):
         # `find_unused_parameters` keeps the order of the sums the same in every step.
         return DistributedDataParallel(loss, broadcast_buffers=False, find_unused_parameters=True)
@@ -196,7 +196,7 @@ def is_sharded(loss: nn.Module) -> bool:
 
 
 def no_sync(loss: nn.Module, group: Group) -> AbstractContextManager[None]:
-    """Accumulate gradients in each process without averaging them; shards always communicate."""
+    """Accumulate gradients in each process without averaging them, unless they are sharded."""
     if is_sharded(loss):
         return group.collective()
     return loss.no_sync() if isinstance(loss, DistributedDataParallel) else nullcontext()
@@ -205,7 +205,8 @@ def no_sync(loss: nn.Module, group: Group) -> AbstractContextManager[None]:
 def sync_gradients(loss: nn.Module, group: Group, src: Tensor, tgt: Tensor) -> None:
     """Average the gradients that `no_sync` left in each process (docs/decisions/0016).
 
-    DistributedDataParallel averages gradients during a backward pass, and this one adds zero.
+    DistributedDataParallel averages gradients only during a backward pass, so this function runs
+    one that adds zero to them.
 
     Args:
         loss: A loss wrapped in DistributedDataParallel.
@@ -219,7 +220,7 @@ def sync_gradients(loss: nn.Module, group: Group, src: Tensor, tgt: Tensor) -> N
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
-    """Return a tensor with the shards of all processes; every process must call this."""
+    """Assemble a tensor from the shards of all processes; every process must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
@@ -228,7 +229,7 @@ def full_tensors(named: Iterable[tuple[str, Tensor]], *, keep: bool) -> dict[str
 
     Args:
         named: Names and tensors; sharded ones are moved to the CPU once gathered.
-        keep: Return them; otherwise only take part in gathering and return nothing.
+        keep: Return the tensors; otherwise only take part in gathering and return no tensors.
     """
     gathered = {}
     for name, tensor in named:

@@ -29,7 +29,7 @@ def by_formula(seconds: float, *, n_devices: int, sustained: float) -> float:
     """Return the FLOPs of a training run by the paper's formula.
 
     Args:
-        seconds: Wall time.
+        seconds: Wall-clock time.
         n_devices: Number of devices that trained together.
         sustained: FLOPS of one device, as returned by `sustained_flops`.
     """
@@ -79,7 +79,7 @@ def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
 def counting() -> Iterator[FlopCounterMode]:
     """Return a context that counts the matrix products inside it, for `get_total_flops`.
 
-    LSTMs on a GPU run as separate products, because torch cannot count inside cuDNN's kernel.
+    LSTMs on a GPU run as separate matrix products, because torch cannot count inside cuDNN.
     """
     with (
         FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter,
@@ -112,12 +112,12 @@ def _attention(q: Shape, k: Shape, v: Shape, *_args: Any, **_named: Any) -> int:
 
 
 def _attention_backward(_grad: Shape, *qkv: Any, **_named: Any) -> int:
-    """The gradient of fused attention; computing the weights again is not counted as work."""
+    """The gradient of fused attention; recomputing the weights is not counted."""
     return 2 * _attention(*qkv)
 
 
 def _convolution_backward(grad: Shape, _x: Shape, weight: Shape, *rest: Any, out_shape: Any) -> int:
-    """Each gradient costs as much as forward: 2 x outputs x weights of one output.
+    """Each gradient costs as much as the forward pass: 2 x outputs x weights of one output.
 
     torch's own formula ignores the groups of a depthwise convolution.
     """

@@ -1,7 +1,7 @@
 """The log of a run: JSON lines in a file, curves for TensorBoard, one line of text per event.
 
-Every line of log.jsonl has the keys `event`, `step`, `epoch` and `version`, then those of its kind
-of event. Lines without `version` have version 1.
+Every line of log.jsonl has the keys `event`, `step`, `epoch` and `version`, followed by the keys of
+its kind of event. Lines without `version` have version 1.
 """
 
 import json
@@ -24,7 +24,7 @@ class Event:
     Attributes:
         name: Kind of event.
         step: Steps done, including skipped ones.
-        epoch: Epochs done, with the share of the current one.
+        epoch: Epochs done, including the completed share of the current one.
         version: Version of the format.
     """
 
@@ -49,9 +49,9 @@ class TrainEvent(Event):
         loss: Smoothed loss per target token, in nats.
         loss_zero_point: Lowest value that the smoothed loss can have.
         perplexity: Perplexity per target token, without smoothing.
-        learning_rate: Rate of the step, Eq. 3.
+        learning_rate: Learning rate of the step, Eq. 3.
         tokens_per_second: Target tokens per second.
-        seconds: Time spent training, over all interruptions.
+        seconds: Training time, over all resumptions.
     """
 
     name: ClassVar[str] = "train"
@@ -64,7 +64,7 @@ class TrainEvent(Event):
 
     def __str__(self) -> str:
         return (
-            f"{super().__str__()}  loss {self.loss:.3f} (never below {self.loss_zero_point:.3f})  "
+            f"{super().__str__()}  loss {self.loss:.3f} (lower bound {self.loss_zero_point:.3f})  "
             f"perplexity {self.perplexity:.2f}  rate {self.learning_rate:.2e}  "
             f"{self.tokens_per_second:,.0f} target tokens/s"
         )
@@ -79,9 +79,9 @@ class ValidateEvent(Event):
         score: Name of the score, such as BLEU.
         dev_score: Its value on the dev set; its key in log.jsonl is `dev_bleu` for BLEU.
         best_step: Step of the best validation so far.
-        bad_validations: Validations since then.
+        bad_validations: Number of validations since then.
         validation_seconds: Duration of this validation.
-        seconds: Time spent training, over all interruptions.
+        seconds: Training time, over all resumptions.
     """
 
     name: ClassVar[str] = "validate"
@@ -112,7 +112,7 @@ class SkipEvent(Event):
 
     Attributes:
         skipped: Skipped steps of the run so far, including this one.
-        lines: Lines of the training text in the step.
+        lines: Line numbers of the training text in the step.
     """
 
     name: ClassVar[str] = "skip"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-# Logits of a chunk: as many as fit into the caches of a CPU, or as keep a GPU busy.
+# Logits of a chunk: as many as fit into the caches of a CPU, or enough to keep a GPU busy.
 _CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 2**22, 2**27
 
 
@@ -66,8 +66,8 @@ class _ChunkedLoss(torch.autograd.Function):
 
     With z = W h, the gradient is dz = p - q. The term epsilon / (V - 1) of q is the same for all
     outputs, so it is subtracted from the products with dz instead of from dz itself.
-    The row of padding is part of the product, because an even number of rows is faster; its z is
-    minus infinity.
+    The product includes the row of the padding id, because an even number of rows is faster; its z
+    is set to minus infinity.
     """
 
     @staticmethod

@@ -13,8 +13,8 @@ def lrate(step_num: int, *, d_model: int, warmup_steps: int, scale: float = 1.0)
     Args:
         step_num: Number of the step, from 1.
         d_model: Width of the model.
-        warmup_steps: Steps of linear growth; 4,000 in the paper.
-        scale: 1 in the paper; small models on small corpora learn faster with more.
+        warmup_steps: Number of steps with linear growth; 4,000 in the paper.
+        scale: 1 in the paper; small models on small corpora learn faster with a larger value.
     """
     return scale * pow(d_model, -0.5) * min(pow(step_num, -0.5), step_num * pow(warmup_steps, -1.5))
 
@@ -33,7 +33,7 @@ def limit_reached(config: TrainingConfig, state: TrainerState) -> str:
 
 
 def expected_steps(config: TrainingConfig, state: TrainerState) -> int:
-    """Estimate the number of steps after which the first limit is reached, at the speed so far."""
+    """Estimate after how many steps the first limit is reached, from the speed so far."""
     shares = [state.step / config.max_steps]
     if config.max_epochs:
         shares.append(state.epochs / config.max_epochs)

@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignal:
-    """Context in which SIGTERM and SIGINT are stored in `number` instead of ending the process.
+    """Context manager that stores SIGTERM and SIGINT in `number` instead of ending the process.
 
     A signal that was ignored before, as in a background job of a script, stays ignored.
     """
@@ -35,5 +35,6 @@ class StopSignal:
         for other in self._handlers:
             signal.signal(other, signal.SIG_DFL)
         name = signal.Signals(number).name
-        # Not `print`, which the signal may have interrupted.
-        os.write(2, f"{name}: saving after this step; send it again to exit at once\n".encode())
+        # Not `print`: the signal may have interrupted another `print`.
+        text = f"{name}: saving after this step; send the signal again to exit immediately\n"
+        os.write(2, text.encode())

@@ -24,17 +24,17 @@ class TrainerState:
         epoch: Completed epochs.
         step_in_epoch: Steps done in the current epoch.
         epoch_share: Completed share of the current epoch, from 0 to 1.
-        best: Best validation result, higher is better: the score, or minus the perplexity.
+        best: Best validation result: the score, or the negative perplexity; higher is better.
         best_step: Step of the best validation.
-        best_kept: Step of the best checkpoint that could be written.
-        bad_validations: Validations since the best one.
-        seconds: Time spent training, over all interruptions.
+        best_kept: Step of the best checkpoint that was written successfully.
+        bad_validations: Number of validations since the best one.
+        seconds: Training time, over all resumptions.
         target_tokens: Target tokens of all steps that were not skipped.
         validated: Step of the last validation.
         skipped: Steps whose loss or gradient was not finite.
         n_processes: Number of processes.
         milestones: Steps whose checkpoints are averaged.
-        made_by: Versions and hardware.
+        made_by: Software versions and hardware.
         version: Version of state.json; a file without one has version 1.
     """
 
@@ -57,11 +57,11 @@ class TrainerState:
 
     @property
     def epochs(self) -> float:
-        """Epochs done, with the share of the current one."""
+        """Epochs done, including the completed share of the current one."""
         return self.epoch + self.epoch_share
 
     def add_validation(self, value: float) -> None:
-        """Note the result of a validation at this step; higher is better."""
+        """Record the result of a validation at this step; higher is better."""
         if self.best is None or value > self.best:
             self.best, self.best_step, self.bad_validations = value, self.step, 0
         else:
@@ -86,7 +86,8 @@ def read_state(checkpoint: Path) -> TrainerState:
         raise ModelError(f"{path} is not a valid training state: {_reason(error)}") from error
     if state.version > VERSION:
         raise ModelError(
-            f"{path} has version {state.version} and this yakusu reads {VERSION}: update yakusu"
+            f"{path} has version {state.version}, but this version of yakusu reads {VERSION}: "
+            "update yakusu"
         )
     return state
 
@@ -122,7 +123,7 @@ class Clock:
         return time.monotonic() - self._logged
 
     def saved(self) -> None:
-        """Note that a checkpoint was written; the time it took does not count as training."""
+        """Record that a checkpoint was written; the time this took does not count as training."""
         self._saved = time.monotonic()
         self._mark = (time.monotonic(), self.state.target_tokens)
 

@@ -2,8 +2,8 @@
 
     gradient = sum over the batches of d(smoothed loss) / number of target tokens of the step
 
-The batches of a step are distributed over the processes. If memory runs out, the step is computed
-again in smaller batches, which give the same gradient except for the balance of experts
+The batches of a step are distributed over the processes. If memory runs out, the step is repeated
+with smaller batches, which give the same gradient except for the balance loss of experts
 (docs/decisions/0022).
 
 B batch, S source, T target, N target tokens without padding, D width of the hidden states.
@@ -73,9 +73,9 @@ def dev_perplexity(
 
     Args:
         model: The model, in evaluation mode.
-        dev: The pairs.
+        dev: The dev pairs.
         group: The processes, which share the work.
-        batch_tokens: Tokens of a batch.
+        batch_tokens: Maximum number of tokens in a batch.
         bf16: Run the model under bfloat16 autocast.
     """
     loss = ModelLoss(model, epsilon=0.0, bf16=bf16, compiled=False)
@@ -97,7 +97,7 @@ class Sums(NamedTuple):
 
 
 class Step:
-    """The batches of one update, computed again in smaller batches when memory runs out.
+    """The batches of one update, which are split and repeated when memory runs out.
 
         step = Step(loss, model, pairs, batches, group=group, seed=seed)
         while not step.done:
@@ -113,7 +113,7 @@ class Step:
         pairs: The training pairs.
         batches: Batches of the step, of all processes.
         group: The processes.
-        seed: Sets the random numbers; called at the start of each attempt.
+        seed: Seeds the random numbers; called at the start of each attempt.
     """
 
     def __init__(
@@ -136,13 +136,13 @@ class Step:
 
     @contextmanager
     def attempt(self) -> Iterator[Iterator[tuple[Batch, int]]]:
-        """Compute the step once; `done` tells whether memory sufficed in all processes.
+        """Compute the step once; `done` is then True unless a process ran out of memory.
 
         Yields:
             Each batch of this process with its weight, for `mean`.
 
         Raises:
-            RunError: Memory does not even suffice for one pair at a time.
+            RunError: Memory runs out even with one pair at a time.
         """
         self._local_sums.zero_()
         failed = False
@@ -165,7 +165,7 @@ class Step:
         self.sums, self.done = Sums(smoothed, nll, self.n_tokens), True
 
     def mean(self, loss: Loss, weight: int) -> Tensor:
-        """Return a batch's share of the mean loss of the step, and count its sums.
+        """Return the contribution of a batch to the mean loss of the step, and add up its sums.
 
         Args:
             loss: Sums over the target tokens of the batch.
@@ -177,10 +177,10 @@ class Step:
         return smoothed * weight / self.n_tokens
 
     def _load(self) -> Iterator[tuple[Batch, int]]:
-        """Load the batches of this process; all processes have equally many.
+        """Load the batches of this process; every process loads the same number.
 
-        Gradients are averaged over processes, so a batch has the number of processes as its
-        weight, and one that only fills up a process has the weight 0.
+        Gradients are averaged over the processes, so the weight of a batch is the number of
+        processes. A batch that only makes the numbers equal has weight 0.
         """
         batches = self._group.shard(self.batches)
         n_missing = -(-len(self.batches) // self._group.size) - len(batches)
@@ -205,7 +205,7 @@ class Step:
         self._n_parts *= 2
         sizes = [length * len(batch) for length, batch in zip(lengths, self.batches, strict=True)]
         _log.warning(
-            "out of memory: computing the step again in smaller batches; set "
+            "out of memory: repeating the step with smaller batches; set "
             "batches.batch_tokens=%d in a new run to avoid this",
             max(max(sizes) // self._n_parts, *lengths),
         )

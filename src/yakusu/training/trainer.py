@@ -62,11 +62,11 @@ class Trainer:
 
     Args:
         model: The model, on its device.
-        data: What it learns from.
+        data: Training and dev pairs.
         config: Settings of training.
         score: Scores the beam search output of the model on the dev set.
         output: Where results go.
-        group: The processes that train together; None: this process only.
+        group: The processes that train together; None: only this process.
         stop: Stores the signal that stops training; None: signals are not handled.
     """
 
@@ -113,7 +113,8 @@ class Trainer:
 
         Raises:
             SignalError: SIGTERM or SIGINT was received; a checkpoint was written.
-            RunError: Memory ran out, a process was lost, or too many steps or saves failed.
+            RunError: Memory ran out, a process was lost, or too many steps were skipped or saves
+                failed.
         """
         state, clock = self.state, Clock(self.state)
         with (
@@ -121,14 +122,14 @@ class Trainer:
             self.output.progress.track("training", "steps", self.config.max_steps) as tracker,
         ):
             tracker.advance(state.step)
-            self._validate_and_save(clock)  # if a signal ended the last run before it
+            self._validate_and_save(clock)  # if a signal stopped the last run before this
             for batches in self._steps():
                 step = self._begin_step(batches)
-                while not step.done:  # repeated in smaller batches if memory runs out
+                while not step.done:  # repeated with smaller batches if memory runs out
                     with step.attempt() as loaded:
                         for batch, weight in loaded:
-                            # Forward, loss, backward. A variable for the loss would keep its
-                            # graph in memory when the step is repeated.
+                            # Forward, loss, backward. Storing the loss in a variable would keep
+                            # its graph in memory when the step is repeated.
                             step.mean(self.loss(batch.src, batch.tgt), weight).backward()
                 self._update(step)
                 self._tick(clock, tracker)
@@ -192,7 +193,7 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float:
-        """Eq. 3 at the step of the state."""
+        """Learning rate of the current step, Eq. 3."""
         return lrate(
             max(1, self.state.step),
             d_model=self.model.output_weight.shape[1],
@@ -201,7 +202,7 @@ class Trainer:
         )
 
     def _skip(self, batches: list[Indices]) -> None:
-        """Leave the weights unchanged; too many skipped steps end the run."""
+        """Record a skipped step; too many skipped steps end the run."""
         state, limit = self.state, self.config.max_skipped
         state.skipped += 1
         lines = sorted(self.data.train.lines[np.concatenate(batches)].tolist())
@@ -216,9 +217,9 @@ class Trainer:
         some = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > 10 else "")
         raise RunError(
             f"step {state.step:,}: loss or gradient is not finite, in more than "
-            f"training.max_skipped = {limit} steps; there is a checkpoint of {step}: check lines "
-            f"{some} of the training text (all are in log.jsonl), or lower training.lr_scale or "
-            "set training.clip_norm=1.0 in a new run"
+            f"training.max_skipped = {limit} steps; the last checkpoint is from {step}: check "
+            f"lines {some} of the training text (all are in log.jsonl), or lower training.lr_scale "
+            "or set training.clip_norm=1.0 in a new run"
         )
 
     def _tick(self, clock: Clock, tracker: Tracker) -> None:
@@ -227,7 +228,7 @@ class Trainer:
         tracker.advance(1, note=note, total=expected_steps(self.config, self.state))
 
     def _agree(self, clock: Clock) -> int:
-        """Adopt the time of rank 0; return the signal that any process received, or 0."""
+        """Use the times of rank 0; return the signal that any process received, or 0."""
         reports = self.group.gather([(self.stop.number, clock.since_save, self.state.seconds)])
         _, self._seconds_unsaved, self.state.seconds = reports[0]
         return max(number for number, _, _ in reports)
@@ -255,7 +256,7 @@ class Trainer:
         )
 
     def _validate_and_save(self, clock: Clock) -> None:
-        """Validate and keep a checkpoint to average, if that is due and not done yet."""
+        """Validate and keep a checkpoint for averaging, if this is due and not done yet."""
         state = self.state
         at_limit = bool(limit_reached(self.config, state))
         if state.step % self.config.validate_steps and not at_limit:
@@ -316,7 +317,7 @@ class Trainer:
         return True
 
     def _save_and_stop(self, signal: int) -> None:
-        """Save a checkpoint and end the run, if there was a signal."""
+        """Save a checkpoint and end the run if there was a signal."""
         if signal:
             saved = self.checkpoints.save(self.state)
             where = "there" if saved else "an earlier checkpoint"

@@ -24,7 +24,7 @@ _FONT_SIZE, _ROW_HEIGHT, _SPACE_HEIGHT, _MARGIN = 13, 20, 6, 16
 _LINES_WIDTH = 200  # horizontal distance between the rows and the columns
 _TOKENS_TOP = 64  # top of the tokens, below the titles
 _LEGEND_STEP = 34  # width of one legend entry
-_MIN_WEIGHT = 0.02  # lines of smaller weights are not drawn, as they would be invisible
+_MIN_WEIGHT = 0.02  # lines with smaller weights would be invisible and are not drawn
 TITLES: dict[Role, str] = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
@@ -45,7 +45,7 @@ def picture(
 
     Args:
         maps: Attention weights of one sentence.
-        role: None: cross-attention if the model has it, otherwise its first role.
+        role: Kind of attention. None: cross-attention if the model has it, otherwise the first.
         layer: Layer number, from 1. None: the last layer.
         heads: Head numbers, from 1. None: all heads.
 
@@ -74,7 +74,7 @@ def picture(
 
 
 def page(maps: AttentionMaps) -> str:
-    """Return an HTML page with all layers and heads, which needs no other file and no network."""
+    """Return a self-contained HTML page with all layers and heads; it works offline."""
     assets = files(__package__) / "page"
     maps_json = json.dumps(maps.as_json(), ensure_ascii=False, separators=(",", ":"))
     parts = {
@@ -108,13 +108,13 @@ def _height(axis: Axis) -> int:
 
 
 def _token_ys(axis: Axis, height: int) -> list[float]:
-    """Return the y of the middle of each token; the shorter axis is centred vertically."""
+    """Return the y coordinate of each token's middle; the shorter axis is centred vertically."""
     first = _TOKENS_TOP + (height - _height(axis)) / 2 + _ROW_HEIGHT / 2
     return [first + offset for offset in _offsets(axis)]
 
 
 def _width(axis: Axis) -> int:
-    """Return an upper bound of the width of the widest label in any usual font."""
+    """Return an upper bound on the width of the widest label in any usual font."""
     widths = [
         sum(1.05 if unicodedata.east_asian_width(c) in "WF" else 0.65 for c in label)
         for label in (axis.what, *(token.text for token in axis.tokens))

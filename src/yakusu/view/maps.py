@@ -116,7 +116,7 @@ class AttentionMaps:
         """Return the weights of one layer.
 
         Args:
-            role: None: cross-attention if the model has it, otherwise its first role.
+            role: Kind of attention. None: cross-attention if the model has it, otherwise the first.
             layer: Layer number, from 1. None: the last layer.
 
         Returns:
@@ -138,7 +138,7 @@ class AttentionMaps:
         return role, layer, self.weights[role][layer - 1]  # (H, rows, columns)
 
     def as_json(self) -> MapsDocument:
-        """Return the JSON document that docs/view.md describes, weights rounded to 4 decimals."""
+        """Return the JSON document of docs/view.md, with weights rounded to 4 decimals."""
         roles: dict[Role, RoleDocument] = {}
         for role, weights in self.weights.items():
             rows, columns = map(_axis_document, self.axes(role))
@@ -147,7 +147,7 @@ class AttentionMaps:
         return {"format": FORMAT, "src": self.src, "tgt": self.tgt, "roles": roles}
 
     def for_bertviz(self) -> dict[str, Any]:
-        """Return keyword arguments for bertviz: `head_view(**maps.for_bertviz())` or `model_view`.
+        """Return keyword arguments for bertviz: `head_view(**maps.for_bertviz())`, or `model_view`.
 
         The decoder tokens are the tokens that the decoder reads, so the first one is the start.
 
@@ -254,7 +254,7 @@ def _translate(
 
 
 def _check_text(label: str, text: str) -> None:
-    """Reject lone surrogates, which the shell produces from bytes that are not UTF-8."""
+    """Reject lone surrogates, which stand for bytes of the command line that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

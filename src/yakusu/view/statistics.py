@@ -11,7 +11,7 @@ itself       w_ii; in a decoder, column i is the token read last
 eos          weight of the source eos; None for decoder self-attention, which never reads eos
 start        weight of the start; decoder self-attention only
 
-Each value is a mean over all rows that are not padding, None where it does not apply.
+Each value is a mean over all rows that are not padding, or None where it does not apply.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ class Statistics:
 def head_statistics(
     translator: Translator, pairs: Iterable[Pair], *, progress: Progress | None = None
 ) -> Statistics:
-    """Compute the statistics of all heads over a corpus, which is streamed.
+    """Compute the statistics of all heads over a corpus, which is read as a stream.
 
     Args:
         translator: A translator with an attention model.
