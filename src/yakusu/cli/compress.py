@@ -21,7 +21,9 @@ ConfigFile = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="compress.KEY=VALUE", help="Override a setting; repeatable."),
+    typer.Option(
+        "--set", metavar="compress.KEY=VALUE", help="Override a setting; can be repeated."
+    ),
 ]
 Method = Annotated[str | None, typer.Option(help="codes (the paper's, the default) or integers.")]
 Ratio = Annotated[float | None, typer.Option(help="Minimum compression ratio.")]
@@ -42,19 +44,19 @@ def compress(
     bits: Bits = None,
     max_loss: MaxLoss = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Store all other matrices in 8 bits per number.")
+        bool, typer.Option("--int8", help="Store all other matrices with 8 bits per weight.")
     ] = False,
     config: ConfigFile = None,
     settings: Set = None,
     src: Annotated[
-        str | None, typer.Option(help="Sentences to score before and after compression.")
+        str | None, typer.Option(help="Sentences to translate and score before and after.")
     ] = None,
     ref: Annotated[str | None, typer.Option(help="Reference translations of --src.")] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU.")] = False,
 ) -> None:
     """Compress the embeddings of a translator, without training.
 
-    --ratio, --bits or --max-loss choose the sizes of codes, or the step of integers. All other
+    --ratio, --bits or --max-loss chooses M and K for codes, or the step for integers. All other
     settings are in section [compress] of a TOML file (--config) or given with --set; see
     docs/compress.md. Codes with compress.exact=0 are the paper's method.
 

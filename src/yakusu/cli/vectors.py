@@ -15,7 +15,7 @@ from yakusu.cli.console import ConsoleProgress, escape
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report, SystemScores
 
-_HARM = 0.02  # loss of a score by whitening that is worth a warning
+_HARM = 0.02  # decrease of a score by whitening that triggers a warning
 vectors = typer.Typer(
     name="vectors",
     help="Compress, inspect, score and search word vectors.",
@@ -46,14 +46,16 @@ def compress(
     words: Words = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="File with one frequency per line; by default, IN is sorted by it."),
+        typer.Option(
+            help="File with one frequency per line; without it, IN must be sorted by frequency."
+        ),
     ] = None,
     config: ConfigFile = None,
     settings: Set = None,
 ) -> None:
     """Compress word vectors into one file; the report is written to OUT.json and OUT.png.
 
-    --ratio, --bits or --max-loss choose the sizes of codes, or the step of integers. All other
+    --ratio, --bits or --max-loss chooses M and K for codes, or the step for integers. All other
     settings are in section [compress] of a TOML file (--config) or given with --set; see
     docs/compress.md.
 
@@ -95,11 +97,11 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind = f"{facts.n_components} codes of {facts.n_codes}" if facts.n_codes else "integers"
+    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
     print(
-        f"{facts.n_words:,} words x {facts.width} numbers as {kind}: {facts.bits:.1f} bits per "
+        f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
         f"word, {facts.ratio:.1f} times smaller (codes and codebook, compared with float32)\n"
-        f"file size, including the words: {decimal(facts.file_bytes)}; the numbers as float32: "
+        f"file size, including the words: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
     )
 
@@ -112,18 +114,22 @@ def evaluate(
         typer.Argument(metavar="TASK...", help="Test sets: similarity, analogy, completion."),
     ],
     original: Annotated[
-        str | None, typer.Option(help="The vectors before compression: adds floats and control.")
+        str | None,
+        typer.Option(help="The vectors before compression, to score them and a control."),
     ] = None,
     words: Words = None,
     candidates: Annotated[
-        int, typer.Option(min=0, help="Number of frequent words that answer analogies; 0: all.")
+        int,
+        typer.Option(
+            min=0, help="Number of most frequent words that may answer analogies; 0: all."
+        ),
     ] = 30_000,
 ) -> None:
     """Score codes and rebuilt vectors on word tasks, section 4.2 of the paper.
 
     "Code" uses the codes as vectors, "Real" the rebuilt vectors. --original adds the floats before
     compression and, as a control, the same floats whitened: codes are whitened vectors, so what
-    whitening gains or loses is no effect of compression.
+    whitening gains or loses is not an effect of compression.
 
     Example: `yakusu vectors evaluate glove.ykv ws353.tsv questions-words.txt --original glove.txt`
     """
@@ -161,17 +167,18 @@ def _print_control(systems: "list[SystemScores]") -> None:
         if after.score < before.score - _HARM:
             lost = 100 * (before.score - after.score)
             print(
-                f"whitening alone loses {lost:.1f} on {before.name}: use the rebuilt vectors there"
+                f"whitening alone loses {lost:.1f} points on {before.name}: use the rebuilt "
+                "vectors there"
             )
 
 
 @vectors.command()
 def neighbours(
     file: File,
-    word: Annotated[str, typer.Argument(help="A word.")],
+    word: Annotated[str, typer.Argument(help="A word in FILE.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of neighbours.")] = 10,
 ) -> None:
-    """Print the nearest words of a word, by cosine of the rebuilt vectors.
+    """Print the words nearest to a word, by cosine of the rebuilt vectors.
 
     Example: `yakusu vectors neighbours glove.ykv king`
     """

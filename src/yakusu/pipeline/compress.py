@@ -1,4 +1,4 @@
-"""Compression of a translator: its tables as codes or integers, optionally all else in 8 bits."""
+"""Compression of a translator: tables become codes or integers, all else optionally 8-bit."""
 
 import multiprocessing
 import os
@@ -29,8 +29,8 @@ class CompressedTranslator:
 
     folder: The new model folder.
     tables: The compressed tables.
-    file_bytes: Size of the weights on disk.
-    scores: BLEU, if there were sentences to translate.
+    file_bytes: Size of the weights on disk, in bytes.
+    scores: BLEU; None if no sentences were given.
     """
 
     folder: Path
@@ -63,11 +63,11 @@ def compress_translator(
         progress: Progress reporter.
 
     Raises:
-        ModelError: The folder is incomplete, corrupted or compressed already.
+        ModelError: The folder is incomplete, corrupted or already compressed.
         RunError: `out` exists.
         RecipeError: A setting has no effect on translators.
-        DataError: The settings do not fit the tables, the texts do not belong together, or BLEU is
-            asked for of a parser.
+        DataError: The settings do not fit the tables, `src` and `references` do not match, or
+            BLEU is requested for a parser.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
     config = config or CompressConfig()
@@ -102,17 +102,17 @@ def compress_translator(
 
 
 def _load(folder: Path, test: "_Test | None") -> Translator:
-    """Open a translator that can be compressed, and scored on the test set."""
+    """Open a translator; check that it can be compressed and scored on the test set."""
     translator = Translator.load(folder)
     if test and translator.task_name != "translation":
         raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
     if read_json(folder / "config.json").get("compressed"):
-        raise ModelError(f"{folder} is compressed already: compress the original model")
+        raise ModelError(f"{folder} is already compressed: compress the original model")
     return translator
 
 
 def _of_compressed_tables(model: Seq2Seq) -> set[str]:
-    """Return the names of the weights of compressed tables, which int8 must not touch."""
+    """Return the names of the weights of compressed tables, which int8 must not change."""
     small = [
         name
         for name, module in model.named_modules()
@@ -123,11 +123,11 @@ def _of_compressed_tables(model: Seq2Seq) -> set[str]:
 
 @dataclass(frozen=True)
 class _Test:
-    """Test set to translate before and after; read before anything is written."""
+    """Test set to score before and after compression; read before anything is written."""
 
     src: list[str]
     references: list[str]
-    language: str  # by the name of the references' file
+    language: str  # from the file name of the references
     lowercase: bool
 
     @classmethod
@@ -162,7 +162,7 @@ class _Test:
 
 
 def memory_of(model: str | Path) -> int:
-    """Return the bytes by which a new process grows when it loads a translator and translates."""
+    """Return the memory, in bytes, that a new process uses to load a translator and translate."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_grown, (model,))
 

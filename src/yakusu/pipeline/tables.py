@@ -43,10 +43,10 @@ _TABLES: dict[Stack, tuple[TableName, ...]] = {
 class CompressedTable:
     """One compressed table, or several tables that share one matrix.
 
-    plan: Sizes, and the tables that it replaces.
+    plan: Its sizes, and the tables that it replaces.
     n_words, width: V, without padding, and D.
     bits: Bits of a vector that is not exact.
-    loss: Squared error over variance of all vectors.
+    loss: Squared error divided by variance, over all vectors.
     ratio: Bits before over bits after, including exact vectors and codebook.
     """
 
@@ -76,10 +76,10 @@ class CompressedTable:
 def compress_tables(
     model: Seq2Seq, config: CompressConfig, progress: Progress
 ) -> list[CompressedTable]:
-    """Replace the tables of the configured stacks of a model, in place.
+    """Compress the tables of the stacks in `config.stacks`, in place.
 
     Raises:
-        DataError: The settings do not fit a table; the message names it.
+        DataError: The settings do not fit a table; the message names the table.
     """
     return [_compress(model, names, config, progress) for names in _groups(model, config.stacks)]
 
@@ -99,7 +99,7 @@ def _compress(
     """Replace the tables with these names, which share one matrix, by a compressed one."""
     dense, n_exact = getattr(model, names[0]), config.n_exact
     assert isinstance(dense, DenseTable)
-    weight = dense.weight.detach()[:-1]  # (V - 1, D): without padding
+    weight = dense.weight.detach()[:-1]  # (V, D), without padding
     if n_exact > len(weight) - 2:
         raise DataError(
             f"compress.exact = {n_exact} leaves fewer than 2 of {len(weight)} vectors to compress: "
@@ -127,7 +127,7 @@ def _compress(
 def _compressed(
     config: CompressConfig, weight: Tensor, n_exact: int, progress: Progress
 ) -> CompressedMatrix:
-    """Compress all vectors; budgets count integers as a model stores them, and exact vectors."""
+    """Compress all vectors; budgets include exact vectors and count integers as stored."""
     n_words, vectors = len(weight), weight.numpy()
     check_matrix(vectors)
     compressor = compressor_of(config)
@@ -136,7 +136,7 @@ def _compressed(
     budget = compressor.budget
     if budget is None or budget.ratio is None:
         return compressor.fit(vectors, progress=progress).compressed_
-    left = n_words / budget.ratio - n_exact  # as float32 vectors, for those that are not exact
+    left = n_words / budget.ratio - n_exact  # float32 vectors, for all others
     compressor.set_params(budget=Budget(ratio=n_words / max(left, 1e-9)))
     try:
         return compressor.fit(vectors, progress=progress).compressed_
@@ -145,7 +145,7 @@ def _compressed(
 
 
 def _storage(n_exact: int) -> Storage:
-    """Return the storage of integers in a model, in which the first N vectors have none."""
+    """Return the storage of integers in a model, where the first N vectors have no integers."""
 
     def bits(integers: Integers, tiers: Sequence[Tier]) -> float:
         return stored_bits(torch.from_numpy(integers[n_exact:].astype(np.int8)))
@@ -172,7 +172,7 @@ def table_of(exact: Tensor, made: CompressedMatrix) -> CodedTable | IntegerTable
 
 
 def bits_in(table: CodedTable | IntegerTable) -> float:
-    """Return the bits on disk of a vector that is not exact."""
+    """Return the bits on disk per vector that is not exact."""
     if isinstance(table, CodedTable):
         return 8 * table.packed.shape[1]
     return stored_bits(table.numbers)
