@@ -252,7 +252,8 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
         list(limited.stream([short, long], window=1))
     (record,) = caplog.records
     assert record.getMessage() == (
-        f"sentence 2 ('{long[:40]}...') has {len(ids)} tokens, more than 5, and is cut: split it"
+        f"sentence 2 ('{long[:40]}...') has {len(ids)} tokens, more than 5, and is truncated: "
+        "split it"
     )
 
 

@@ -1,11 +1,11 @@
-"""Beam search with the length penalty of section 6.1; it knows no architecture.
+"""Beam search with the length penalty of section 6.1, independent of the architecture.
 
 B sentences, K hypotheses per sentence (the beam), V vocabulary.
 
-A beam has K slots. Each step fills them with the best extensions of the open hypotheses; one that
-ends with eos keeps its slot, so a sentence yields at most K translations, and a beam of one is
-greedy search. A sentence is finished when no slot is open, or when no open hypothesis can still
-beat those that have ended.
+A beam has K slots. Each step fills them with the best extensions of the open hypotheses. A
+hypothesis that ends with eos keeps its slot, so a sentence yields at most K translations, and a
+beam of one is greedy search. A sentence is finished when no slot is open, or when no open
+hypothesis can still beat those that have ended.
 """
 
 import math
@@ -23,7 +23,7 @@ from yakusu.model.linear import MIN_ROWS
 
 
 class SearchConfig(Config):
-    """The section [search] of a recipe; the defaults are the paper's."""
+    """Section [search] of a recipe; the defaults are the paper's."""
 
     beam: int = Field(4, ge=1, le=256)
     alpha: float = Field(0.6, ge=0)  # exponent of the length penalty
@@ -54,20 +54,25 @@ class Hypothesis:
 
 
 class Constraint(Protocol):
-    """Which tokens may follow each hypothesis; it is reordered like a `DecoderState`."""
+    """A restriction of the tokens that may follow; reordered like a `DecoderState`."""
 
     def allowed(self, left: Tensor) -> Tensor:
-        """True for each token that may follow a hypothesis (B, K, V - 1).
+        """A mask (B, K, V - 1), True for each token that may follow the hypothesis.
 
         Args:
-            left: The number of tokens that may still follow, including eos (B,).
+            left: The number of tokens that may still follow, including eos: (B,).
         """
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k] extended by ids[b, k] (B, K)."""
+        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k].
+
+        Args:
+            beams: (B, K), values from 0 to K - 1.
+            ids: (B, K).
+        """
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep only these sentences (B',); one may occur more than once."""
+        """Keep only these sentences (B',); a sentence may occur more than once."""
 
 
 def beam_search(
@@ -78,9 +83,9 @@ def beam_search(
     Args:
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
-        config: Beam, length penalty, maximum length.
-        constraint: Restricts the tokens; it is modified. Tokens that are not allowed are excluded;
-            the probabilities of the others do not change.
+        config: Beam size, length penalty, maximum length and number of translations.
+        constraint: Restricts the tokens; it is modified. It excludes tokens without changing the
+            probabilities of the others.
 
     Returns:
         The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
@@ -129,7 +134,7 @@ class _Search:
         self.length += 1
         logits, self.state = self.model.step(self.prev_ids, self.state)  # (B, K, V - 1)
         logits = logits.float()
-        # log sum exp, from the softmax, whose sum does not depend on the batch
+        # log-sum-exp, from the softmax, whose sum does not depend on the batch
         log_norm = logits.amax(-1, keepdim=True) - logits.softmax(-1).amax(-1, keepdim=True).log()
         logits = self._allowed(logits)
         best, ids = top_k(logits, min(k, logits.shape[-1]))  # (B, K, k)
@@ -146,7 +151,7 @@ class _Search:
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
 
     def _allowed(self, logits: Tensor) -> Tensor:
-        """Logits (B, K, V - 1), -inf for tokens that exceed the limit or the constraint."""
+        """Logits (B, K, V - 1), -inf for tokens that the limit or the constraint excludes."""
         for row, limit in enumerate(self.limits):
             if self.length == limit:  # only eos may follow
                 logits[row, :, EOS + 1 :] = -torch.inf
@@ -177,8 +182,8 @@ class _Search:
     def _can_improve(self, row: int, best_open: float) -> bool:
         """Whether an open hypothesis can still enter the n best.
 
-        Its log-probability can only fall, and the penalty grows at most to that of the maximum
-        length, so `best_open / lp(limit)` bounds all later scores: stopping here is exact.
+        Its log-probability can only decrease, and the penalty increases at most to that of the
+        maximum length, so `best_open / lp(limit)` bounds all later scores and stopping is exact.
         """
         found = self.finished[self.sentences[row]]
         scores = sorted((hypothesis.score for hypothesis in found), reverse=True)
@@ -218,8 +223,9 @@ class _Search:
 def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:
     """The k largest values of the last axis and their indices, in two stages.
 
-    The k largest values lie in the k blocks with the largest maxima, so only those are sorted: on a
-    CPU several times faster than `Tensor.topk` over a whole vocabulary. Ties go to the first block.
+    The k largest values lie in the k blocks with the largest maxima, so only those are searched. On
+    a CPU, this is several times faster than `Tensor.topk` over a whole vocabulary. Of equal values,
+    those in earlier blocks come first.
     """
     n = values.shape[-1]
     if n < 8 * block or values.device.type != "cpu":

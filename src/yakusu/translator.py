@@ -46,7 +46,7 @@ AnyTablePlan = CodedTablePlan | IntegerTablePlan
 class TranslatorConfig(Config):
     """config.json of a model folder."""
 
-    task: Literal["translation", "parsing"] = "translation"  # absent in older folders
+    task: Literal["translation", "parsing"] = "translation"  # missing in older folders
     source_language: str  # "" if unknown
     target_language: str
     src_vocab_size: int
@@ -69,14 +69,14 @@ class Translator:
     """Translates text with a model and its tokenizer.
 
     Args:
-        model: Moved to `device` and set to evaluation mode.
+        model: A model or an ensemble; it is moved to `device` and set to evaluation mode.
         tokenizer: The tokenizer that the model was trained with.
         languages: Codes of the source and target languages, "" if unknown.
-        search: Beam, length penalty, maximum length.
+        search: Beam size, length penalty, maximum length and number of translations.
         task: The task of the model, by its name in `tasks`.
         device: Device to translate on.
-        max_source_tokens: Longer sentences are cut, with a warning. A parser answers them with a
-            flat tree instead.
+        max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
+            truncated, with a warning; a parser returns a flat tree for them instead.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class Translator:
 
         Args:
             folder: A model folder; its languages and search settings are used.
-            ensemble: Further model folders with the same vocabulary, to decode together (Table 2).
+            ensemble: Further model folders with the same vocabulary, for an ensemble (Table 2).
             device: Device to translate on.
 
         Raises:
-            ModelError: A folder is incomplete or corrupt, or has a different vocabulary.
+            ModelError: A folder is incomplete or corrupted, or has a different vocabulary.
         """
         place = pick_device(str(device))
         config, first, tokenizer = _open(Path(folder))
@@ -138,9 +138,9 @@ class Translator:
         """The config.json of a translator with a single model.
 
         Args:
-            compressed: The compressed tables of the model.
+            compressed: Plans of the model's compressed tables.
         """
-        assert isinstance(self.model, Seq2Seq), "an ensemble is not saved"
+        assert isinstance(self.model, Seq2Seq), "an ensemble cannot be saved"
         return TranslatorConfig.model_validate(
             {
                 "task": self.task_name,
@@ -194,7 +194,7 @@ class Translator:
             yield from results
 
     def _read(self, lines: list[str], first: int) -> Iterator[tuple[int, str, list[int]]]:
-        """Sentences with their numbers, counted from `first`, and their ids."""
+        """The number of each sentence, counted from `first`, the sentence, and its ids."""
         sources = []
         for number, line in enumerate(lines, start=first):
             try:
@@ -209,13 +209,13 @@ class Translator:
         return Translation(text, -math.inf if text else 0.0, 0)
 
     def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
-        """The ids of a sentence, cut to `max_source_tokens`; only eos if the model skips it."""
+        """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped."""
         most = self.max_source_tokens
         if len(ids) <= most:
             return ids
         # Part of a sentence can be translated, but a tree must cover all words.
         skipped = bool(self._without_model(line).text)
-        result = "gets a flat tree" if skipped else "is cut"
+        result = "gets a flat tree" if skipped else "is truncated"
         message = "sentence %d ('%s...') has %d tokens, more than %d, and %s: split it"
         _log.warning(message, number, line[:40], len(ids), most, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
@@ -285,7 +285,7 @@ def save_translator(
         weights: The weights of the model; matrices may be int8 rows.
         tokenizer: The tokenizer that the model was trained with.
         config: Task, sizes, languages and search settings.
-        documents: Further text files, by name.
+        documents: Contents of further text files, by file name.
     """
 
     def fill(temporary: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from yakusu.errors import ModelError
 
 Tensors = dict[str, Tensor]
-_AVERAGED_AT_ONCE = 2**22  # numbers of each checkpoint
+_AVERAGED_AT_ONCE = 2**22  # elements of each checkpoint
 
 # ---- safetensors ---------------------------------------------------------------------------------
 
@@ -24,8 +24,8 @@ _AVERAGED_AT_ONCE = 2**22  # numbers of each checkpoint
 def save_tensors(path: Path, tensors: Tensors) -> None:
     """Write named tensors, from any device, as safetensors.
 
-    The file gets the permissions of any new file; safetensors by itself writes it for its owner
-    only (mode 0600).
+    The file gets the usual permissions of a new file; safetensors itself would make it readable by
+    its owner only (mode 0600).
 
     Raises:
         OSError: The disk is full, or the path is not writable.
@@ -86,7 +86,7 @@ def _invalid(path: Path) -> ModelError:
 def average_tensors(checkpoints: Sequence[Mapping[str, Tensor]]) -> Tensors:
     """Return the mean of each tensor over checkpoints, computed in float64.
 
-    The values of each number are sorted before they are summed, so the result does not depend on
+    The values of each element are sorted before they are summed, so the result does not depend on
     the order of the checkpoints. Only one tensor of each checkpoint is in memory at a time.
 
     Raises:
@@ -156,7 +156,7 @@ def from_int8(weights: Mapping[str, Tensor]) -> Tensors:
 
 # ---- streams: integers (V, M) in a Huffman code --------------------------------------------------
 
-_INTEGERS = ".numbers"  # suffix of the names of matrices that are coded
+_INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
 _SHAPE = "shape of "  # prefix of the name of a matrix, for its shape
 
 

@@ -24,7 +24,9 @@ def test_a_translator_is_compressed_and_scored(
     options = ("--method", "integers", "--set", "compress.step=0.4", "--int8")
     said = run_yakusu("compress", FILES / "transformer", out, *options, *texts)
     assert said.code == 0, said.err
-    assert said.out.startswith("src_table = tgt_table = output_table: 159 x 16 numbers as 16 ")
+    assert said.out.startswith(
+        "src_table = tgt_table = output_table: 159 vectors x 16 dimensions as 16 "
+    )
     assert re.search(r"^weights on disk: .* -> .* \(\d+%\)$", said.out, re.MULTILINE)
     assert "\nmemory to load and translate: 4.0 kB -> 1.0 kB (25%)\n" in said.out
     assert re.search(r"^before: BLEU = .*\nafter:  BLEU = ", said.out, re.MULTILINE)

@@ -32,7 +32,9 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     settings = ("--set", "compress.m=3", "--set", "compress.k=5")
     said = run_yakusu("vectors", "compress", glove, out, *settings)
     assert said.code == 0, said.err
-    facts = "1,100 words x 4 numbers as 3 codes of 5: 9.0 bits per word, 16.5 times smaller "
+    facts = (
+        "1,100 words x 4 dimensions as 3 codes with K = 5: 9.0 bits per word, 16.5 times smaller "
+    )
     assert said.out.startswith(f"{facts}(codes and codebook, compared with float32)\n")
     assert re.search(
         r"^loss: \d+\.\d\d% of the variance, squared error [\d.]+ per word$", said.out, re.M
@@ -67,11 +69,13 @@ def test_integers_and_budgets_are_options(
     options = ("--method", "integers", "--max-loss", "0.02")
     said = run_yakusu("vectors", "compress", glove, out, *options)
     assert said.code == 0, said.err
-    assert said.out.startswith("1,100 words x 4 numbers as integers: ")
+    assert said.out.startswith("1,100 words x 4 dimensions as integers: ")
     loss = re.search(r"^loss: (\S+)% of the variance", said.out, re.MULTILINE)
     assert loss and 1.8 < float(loss[1]) <= 2
     said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
-    assert re.match(r"1,100 words x 4 numbers as \d codes of \d+: [78]\.0 bits per word", said.out)
+    assert re.match(
+        r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.0 bits per word", said.out
+    )
 
 
 def test_options_override_set_and_set_overrides_the_file(

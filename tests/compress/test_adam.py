@@ -1,4 +1,4 @@
-"""The codebook fitted by Adam, against least squares and against one step by hand."""
+"""The codebook fitted with Adam, compared with least squares and a step computed by hand."""
 
 import numpy as np
 import numpy.typing as npt

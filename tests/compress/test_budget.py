@@ -1,4 +1,4 @@
-"""Budgets: the best choice by brute force, which meets the budget on all vectors."""
+"""Budgets: the choice equals that of brute force and meets the budget on all vectors."""
 
 import math
 from collections.abc import Callable
@@ -115,7 +115,7 @@ def test_a_sample_easier_than_all_vectors_does_not_break_the_budget(
 
 @dataclass(frozen=True)
 class Made:
-    """Result of a step on all vectors."""
+    """Size and loss of all vectors for one step."""
 
     bits: float
     ratio: float
@@ -134,7 +134,7 @@ def made(vectors: Floats, step: float, tiers: tuple[Tier, ...] = ONE_TIER) -> Ma
 
 @pytest.mark.parametrize("tiers", [ONE_TIER, tiers_from((100, 900))], ids=["one", "three"])
 @pytest.mark.parametrize("sample", [40_000, 300])
-def test_a_step_uses_the_budget_on_all_vectors_almost_completely(
+def test_a_step_uses_nearly_all_of_the_budget_on_all_vectors(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, sample: int, tiers: tuple[Tier, ...]
 ) -> None:
     monkeypatch.setattr(budget_module, "_SAMPLE", sample)
@@ -154,7 +154,7 @@ def test_a_step_uses_the_budget_on_all_vectors_almost_completely(
 def test_an_outlier_outside_the_sample_costs_no_bits(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
-    """It has as much variance as all others together, so the step on the sample is too fine."""
+    """It has as much variance as all others together: the step on the sample is too fine."""
     monkeypatch.setattr(budget_module, "_SAMPLE", 300)
     odd = vectors.copy()
     odd[3] *= np.sqrt(np.square(vectors).sum() / np.square(vectors[3]).sum())
@@ -173,7 +173,7 @@ def test_choices_are_deterministic(vectors: Floats) -> None:
 
 
 def refused(limit: Budget, said: str, choose: Callable[[], Any]) -> Budget:
-    """The closest possible budget, as the error names it."""
+    """The closest budget that can be met, as named by the error."""
     with pytest.raises(DataError, match=f"{said} cannot be reached: the ") as caught:
         choose()
     best = float(str(caught.value).split()[-1])

@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's conventions, and results against their parts."""
+"""The estimators: scikit-learn's conventions, and results compared with their parts."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def test_codes_of_a_vector_do_not_depend_on_the_others(vectors: Floats, size: in
 
 
 def test_new_vectors_get_the_code_of_the_nearest_centroid(vectors: Floats) -> None:
-    """Except in the gap before a border, which is the smallest fitted score of a code."""
+    """Scores just below a border, the smallest fitted score of a code, are the exception."""
     made = CodebookCompressor(n_codes=7).fit(vectors)
     others = np.random.default_rng(1).standard_normal((200, 10)) * 5
     scores = made.coded_.axes.scores(others, slice(0, 10)).T  # (n, M)
@@ -108,7 +108,7 @@ def test_codes_of_another_shape_are_rejected(vectors: Floats, compressor: Any) -
 
 
 @pytest.mark.parametrize("m", [None, 3])
-def test_codes_are_those_of_algorithm_1_and_m_defaults_to_h(few: Floats, m: int | None) -> None:
+def test_codes_match_algorithm_1_and_m_defaults_to_h(few: Floats, m: int | None) -> None:
     coded = code(few, n_components=m or 5, n_codes=6)
     book = fit_by_least_squares(Codebook.closed(coded), few, coded.codes)
     made = CodebookCompressor(m, 6).fit(few)
@@ -133,7 +133,7 @@ def test_solver_and_mean_choose_the_codebook(vectors: Floats) -> None:
             )
 
 
-def test_integers_are_those_of_rounding(few: Floats) -> None:
+def test_integers_match_rounding(few: Floats) -> None:
     rounding = Rounding(few, n_components=5, whitening=0.3, tiers=tiers_from((50, 300)))
     made = LatticeCompressor(0.1, whitening=0.3, ranks=(50, 300)).fit(few)
     assert (made.compressed_.dense_codes() == rounding.integers(0.1)).all()
@@ -162,7 +162,7 @@ def test_a_budget_chooses_the_sizes(few: Floats, budget: Budget) -> None:
         assert (found.dense() == expected.dense()).all()
 
 
-def test_without_step_and_budget_5_percent_of_the_variance_are_lost(few: Floats) -> None:
+def test_without_step_or_budget_5_percent_of_the_variance_is_lost(few: Floats) -> None:
     made = LatticeCompressor().fit(few)
     assert made.step_ == choose_step(few, Budget(max_loss=0.05))
 

@@ -57,7 +57,9 @@ def test_codes_keep_128_exact_vectors_by_default(config: CompressConfig, expecte
         ("compress.k", "--set compress.k: write it as key=value, as in --set compress.k=16"),
     ],
 )
-def test_contradictions_and_invalid_values_are_one_sentence(overrides: str, message: str) -> None:
+def test_contradictions_and_invalid_values_are_rejected_in_one_sentence(
+    overrides: str, message: str
+) -> None:
     with pytest.raises(RecipeError) as caught:
         load_compress_config(overrides=overrides.split())
     assert str(caught.value).startswith(message)
@@ -73,7 +75,9 @@ def test_contradictions_and_invalid_values_are_one_sentence(overrides: str, mess
         (None, r"c\.toml cannot be read: No such file or directory"),
     ],
 )
-def test_an_invalid_file_is_named(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_an_error_names_an_invalid_file(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     if content is not None:
         (tmp_path / "c.toml").write_bytes(content)
     with pytest.raises(RecipeError, match=message):

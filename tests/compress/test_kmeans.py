@@ -1,4 +1,4 @@
-"""Exact 1-D k-means against a dynamic programme in long double."""
+"""Exact 1-D k-means, compared with dynamic programming in long double."""
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ DRAWS = {
 
 
 def least_error(x: Floats, k: int) -> float:
-    """Minimum error by dynamic programming over (clusters, values), with all splits."""
+    """Minimum error by dynamic programming over (clusters, values), which tries all splits."""
     values, counts = np.unique(x, return_counts=True)
     y = values.astype(np.longdouble) - np.longdouble(values[len(values) // 2])
     weight, moment, square = (
@@ -84,13 +84,15 @@ def test_codes_follow_the_order_of_the_values(integers: list[int], k: int) -> No
         ([5, 1, 1, 3], 9, [2, 0, 0, 1]),
     ],
 )
-def test_ties_take_the_leftmost_split(x: list[float], k: int, codes: list[int]) -> None:
+def test_of_equally_good_splits_the_leftmost_is_returned(
+    x: list[float], k: int, codes: list[int]
+) -> None:
     assert kmeans1d(x, k).codes.tolist() == codes
 
 
 @pytest.mark.parametrize("k", [2, 16, 300])
 def test_moving_a_border_of_many_values_does_not_lower_the_error(k: int) -> None:
-    """Enough values to estimate the price on coarse data first."""
+    """There are enough values to estimate the price on coarse data first."""
     rng = np.random.default_rng(4)
     x = rng.standard_t(2, 60_000)
     found = kmeans1d(x, k)

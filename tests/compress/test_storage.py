@@ -15,7 +15,7 @@ from yakusu.compress.storage import EntropyCodes, Frequencies, PackedCodes, bits
 
 
 def random_codes(n_rows: int, n_components: int, n_codes: int) -> Codes:
-    """Codes in the type of `code`, with the largest one among them."""
+    """Codes in the type that `code` uses; the largest code occurs."""
     kind = np.min_scalar_type(n_codes - 1)
     codes = np.random.default_rng(n_codes).integers(0, n_codes, (n_rows, n_components), dtype=kind)
     codes[-1, -1] = n_codes - 1
@@ -25,7 +25,7 @@ def random_codes(n_rows: int, n_components: int, n_codes: int) -> Codes:
 @pytest.mark.parametrize(
     ("n_codes", "n_bits"), [(2, 1), (3, 2), (4, 2), (5, 3), (256, 8), (257, 9), (1000, 10)]
 )
-def test_codes_take_as_few_bits_as_distinguish_them(n_codes: int, n_bits: int) -> None:
+def test_codes_take_the_fewest_bits_that_distinguish_them(n_codes: int, n_bits: int) -> None:
     assert bits_of(n_codes) == n_bits
     packed = PackedCodes.of(random_codes(3, 7, n_codes), n_codes)
     assert packed.n_bytes == 3 * -(-7 * n_bits // 8)

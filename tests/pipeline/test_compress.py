@@ -1,4 +1,4 @@
-"""Compression of translators: what is compressed, what it costs, and what loads the result."""
+"""Compression of translators: the tables, the loss in quality, and loading the result."""
 
 import itertools
 import os
@@ -44,7 +44,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture
 def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """An untrained translator; three-way tied unless a test sets another parameter."""
+    """An untrained translator; three-way tied unless a test sets another kind of tying."""
     torch.manual_seed(0)
     config = TransformerConfig(
         n_layers=1, d_model=16, d_ff=32, n_heads=2, tied=getattr(request, "param", "three-way")
@@ -265,7 +265,10 @@ def test_model_card_and_receipt_describe_the_compression(saved: Path) -> None:
     manifest = read_json(saved / "manifest.json")
     assert facts["compressed"]["from"] == manifest["files"]["model.safetensors"]["sha256"]
     card = (saved.parent / "small" / "README.md").read_text()
-    assert "src_table = tgt_table = output_table: 47 x 16 numbers as 16 codes of 4" in card
+    assert (
+        "src_table = tgt_table = output_table: 47 vectors x 16 dimensions as 16 codes with K = 4"
+        in card
+    )
     assert "all other matrices: 8 bits" in card
     assert card.index("## Compressed") < card.index("## How to use it")
 

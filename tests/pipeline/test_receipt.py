@@ -60,13 +60,13 @@ def test_a_receipt_is_printed_with_all_its_facts() -> None:
         "weights: mean of the checkpoints of steps 100, 150",
         "BLEU = 11.75 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0)",
         "compressed from 875c542c174b1f8c58e692d511a15cb9ff51ab37463abc0fa7826370601c3c74",
-        "src_table = tgt_table = output_table: 159 x 16 numbers as 8 codes of 4 (16 bits per "
-        "vector), 8 vectors unchanged: 7.0 times smaller, 27.09% of the variance lost",
+        "src_table = tgt_table = output_table: 159 vectors x 16 dimensions as 8 codes with K = 4 "
+        "(16 bits per vector), 8 vectors unchanged: 7.0 times smaller, 27.09% of the variance lost",
     ):
         assert fact in lines
     integers = "\n".join(verify(FILES / "integers"))
-    assert "159 x 16 numbers as 16 integers (36 bits per vector)" in integers
-    assert "all other matrices: 8 bits per number" in integers
+    assert "159 vectors x 16 dimensions as 16 integers (36 bits per vector)" in integers
+    assert "all other matrices: 8 bits per weight" in integers
 
 
 def test_facts_of_a_later_version_are_kept(tmp_path: Path) -> None:
@@ -101,5 +101,8 @@ def test_the_card_says_how_to_install_from_the_repository() -> None:
 def test_the_card_of_a_compressed_model_says_how_it_was_compressed() -> None:
     card = documents(read_receipt(FILES / "codes"))["README.md"]
     assert "## Compressed\n\nThe facts above describe the original model.\n" in card
-    assert "- src_table = tgt_table = output_table: 159 x 16 numbers as 8 codes of 4" in card
+    assert (
+        "- src_table = tgt_table = output_table: 159 vectors x 16 dimensions as 8 codes with K = 4"
+        in card
+    )
     assert "## Compressed" not in documents(read_receipt(FILES / "parser"))["README.md"]

@@ -1,4 +1,4 @@
-"""The file of compressed vectors: read as written, or rejected with its name."""
+"""The file of compressed vectors: read as written, or rejected by an error that names it."""
 
 import hashlib
 import struct
@@ -42,14 +42,14 @@ def packed(codes: Any, k: int) -> PackedCodes:
 def by_integers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVectors:
     rng = np.random.default_rng(n_words)
     tiers = tiers_from((n_words // 2,) if n_words > 1 else ())
-    numbers = 2 * (9 * rng.standard_normal((n_words, m))).round().astype(np.int16)
+    integers = 2 * (9 * rng.standard_normal((n_words, m))).round().astype(np.int16)
     lattice = Lattice(single(rng, width), single(rng, m, width))
     words = Words.of(f"ö{i}" for i in range(n_words))
-    return CompressedVectors(lattice, EntropyCodes.of(numbers, tiers), words)
+    return CompressedVectors(lattice, EntropyCodes.of(integers, tiers), words)
 
 
 def entries(data: bytes) -> dict[str, tuple[str, int, bytes]]:
-    """Type, columns and bytes of each array, as the documentation of the file says."""
+    """Type, columns and bytes of each array, read by the documented format."""
     found = {}
     for i in range(HEADER.unpack_from(data)[-1]):
         name, kind, columns, begin, size = ENTRY.unpack_from(data, HEADER.size + i * ENTRY.size)
@@ -63,7 +63,7 @@ def entries(data: bytes) -> dict[str, tuple[str, int, bytes]]:
 
 
 def signed(data: bytearray) -> bytes:
-    """With the SHA-256 that belongs to it."""
+    """The data with a matching SHA-256 at its end."""
     return bytes(data[:-32]) + hashlib.sha256(data[:-32]).digest()
 
 
@@ -90,7 +90,7 @@ def test_any_number_of_codes_and_components_is_restored(tmp_path: Path, k: int, 
     assert (read.dense() == vectors.dense()).all()
 
 
-def test_the_same_vectors_give_the_same_bytes_also_after_reading(
+def test_the_same_vectors_give_the_same_bytes_even_after_reading(
     make: Make, tmp_path: Path
 ) -> None:
     read = write_compressed(tmp_path / "a", make())
@@ -185,7 +185,7 @@ def test_a_newer_version_is_rejected(tmp_path: Path) -> None:
         open_compressed(path)
 
 
-def test_other_files_are_named(tmp_path: Path) -> None:
+def test_other_files_are_rejected_by_an_error_that_names_them(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("king 1 2 3\n" * 20)
     for path, message in [
@@ -228,7 +228,7 @@ def test_if_writing_fails_only_the_old_file_remains(
     assert (open_compressed(tmp_path / "v").dense() == old).all()
 
 
-def test_opening_decodes_nothing_and_reading_a_word_one_row(
+def test_opening_decodes_no_row_and_reading_a_word_decodes_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_compressed(tmp_path / "v", by_codes(5000))

@@ -1,4 +1,4 @@
-"""Files of word vectors: each kind comes back as written, each fault is named."""
+"""Files of word vectors: each format is read as written, and errors name each fault."""
 
 import gzip
 import io
@@ -53,7 +53,7 @@ def assert_same(read: WordVectors, words: list[str], vectors: npt.NDArray[np.flo
 
 
 def refusal(path: Path, words: Path | None = None) -> str:
-    """The one sentence, without the folder."""
+    """The message of the error, one line, without the folder."""
     with pytest.raises(DataError) as caught:
         read_vectors(path, words=words)
     message = str(caught.value).replace(f"{path.parent}/", "")
@@ -169,7 +169,7 @@ def test_changing_vectors_does_not_change_their_file(tmp_path: Path, vectors: Ma
 
 
 class Watch:
-    """A progress that adds up what it is told."""
+    """A progress reporter that adds up what it receives."""
 
     def __init__(self) -> None:
         self.done, self.opened = 0, ("", "", 0)
@@ -222,11 +222,11 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
         (b"a 1 2\nb \xff 1\n", "v.txt, line 2: '\\\\xff' is not a number"),
         (
             b"a 1 2\nb 1 2\na 3 4\n",
-            "v.txt, line 3: the word 'a' occurs already at v.txt, line 1: rem",
+            "v.txt, line 3: the word 'a' already occurs at v.txt, line 1: rem",
         ),
         (
             b"2 2\na 1 2\na 1 2\n",
-            "v.txt, line 3: the word 'a' occurs already at v.txt, line 2: rem",
+            "v.txt, line 3: the word 'a' already occurs at v.txt, line 2: rem",
         ),
         (b"a 1 2\nb 1 nan\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
         (b"a 1 2\nb 1 -inf\n", "v.txt, line 2: the vector of 'b' has a value that is NaN, infin"),
@@ -241,7 +241,7 @@ def test_an_error_names_file_and_line(tmp_path: Path, data: bytes, message: str)
     assert refusal(written(tmp_path, data)).startswith(message)
 
 
-def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+def test_an_error_names_a_missing_file_or_a_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.txt").startswith("none.txt cannot be read: No such file")
     assert "is not a regular file: save the vectors to one" in refusal(tmp_path)
 
@@ -257,7 +257,10 @@ def test_a_header_reserves_no_memory(tmp_path: Path) -> None:
         (lambda data: data[:-4], "v.bin, row 6 is truncated: copy the file again"),
         (lambda data: data.replace(b"7 5", b"8 5"), "v.bin has 7 rows, but its first line says 8"),
         (lambda data: data.replace(b"7 5", b"6 5"), "v.bin has 7 rows, but its first line says 6"),
-        (lambda data: data.replace(b"\n3 ", b"\nking "), "v.bin, row 2: the word 'king' occurs al"),
+        (
+            lambda data: data.replace(b"\n3 ", b"\nking "),
+            "v.bin, row 2: the word 'king' already occurs",
+        ),
         (lambda data: data.replace(b"\n3 ", b"\n\xe8 "), "v.bin, row 2: byte 0xe8 of the word"),
         (
             lambda data: data[:-5] + struct.pack("<f", np.inf) + b"\n",
@@ -285,7 +288,7 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
         (
             saved(np.ones((2, 2))),
             b"a\na\n",
-            "v.npy, row 1 (words.txt, line 2): the word 'a' occurs",
+            "v.npy, row 1 (words.txt, line 2): the word 'a' already occurs",
         ),
         (saved(np.ones((2, 2))), b"a\n\xff", "words.txt, line 2: byte 0xff of the word"),
         (saved(np.ones((2, 2))), b"", "words.txt is empty"),
@@ -303,7 +306,7 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
         (saved(np.ones((9, 9)))[:-1], b"a", "v.npy cannot be opened (mmap length is greater than"),
     ],
 )
-def test_an_error_in_an_array_is_named(
+def test_an_error_describes_what_is_wrong_with_an_array(
     tmp_path: Path, data: bytes, listed: bytes, message: str
 ) -> None:
     path, words = written(tmp_path, data, "v.npy"), written(tmp_path, listed, "words.txt")
@@ -315,7 +318,7 @@ def test_words_must_be_given_exactly_once(tmp_path: Path, vectors: Matrix) -> No
     np.save(tmp_path / "v.npy", vectors)
     np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
     missing = "v.npy contains no words: give a file with one word per line"
-    twice = "contains its words: leave out the file"
+    twice = "already contains words: leave out the file"
     assert refusal(tmp_path / "v.npy") == missing
     assert twice in refusal(tmp_path / "v.npz", listed)
     assert twice in refusal(written(tmp_path, b"a 1 2\n"), listed)
@@ -336,7 +339,7 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     assert "without Python objects" in refusal(tmp_path / "v.npy", listed)
 
 
-def test_truncated_files_of_arrays_are_named(tmp_path: Path, vectors: Matrix) -> None:
+def test_an_error_names_a_truncated_file_of_arrays(tmp_path: Path, vectors: Matrix) -> None:
     np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=vectors)
     save_file({"vectors": vectors}, tmp_path / "v")
     for name, words in (("v.npz", None), ("v", written(tmp_path, b"a\n"))):
@@ -369,7 +372,7 @@ def test_words_of_another_type_are_rejected(tmp_path: Path, vectors: Matrix) -> 
         (
             ["a", "b", "a"],
             np.ones((3, 2), np.float32),
-            "row 2: the word 'a' occurs already at row 0",
+            "row 2: the word 'a' already occurs at row 0",
         ),
         (["a", "b"], np.float32([[1], [np.inf]]), "row 1: the vector of 'b' has a value that is"),
     ],

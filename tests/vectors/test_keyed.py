@@ -1,4 +1,4 @@
-"""Compressed vectors as a mapping, and neighbours against brute force and gensim."""
+"""Compressed vectors as a mapping; neighbours compared with brute force and gensim."""
 
 from types import SimpleNamespace
 

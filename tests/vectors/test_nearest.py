@@ -1,4 +1,4 @@
-"""Which neighbours stay, by frequency."""
+"""Recall of nearest neighbours by word frequency."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ N = 60
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of seven candidates."""
+    """Process candidates in blocks of seven."""
     monkeypatch.setattr(blocks, "ROWS", 7)
 
 
@@ -64,5 +64,5 @@ def test_bands_separate_frequent_words_from_rare_ones() -> None:
 
 
 def test_more_neighbours_than_other_words_are_rejected(vectors: Floats) -> None:
-    with pytest.raises(DataError, match="n = 60 is out of range for the neighbours among 60 words"):
+    with pytest.raises(DataError, match="n = 60 is out of range for 60 words"):
         neighbours_by_band(vectors.__getitem__, vectors.__getitem__, N, n=60)

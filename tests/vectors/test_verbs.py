@@ -178,7 +178,7 @@ def test_equal_vectors_are_rejected_before_writing(
     [CompressConfig(), CompressConfig(method="integers", step=0.1)],
     ids=["codes", "integers"],
 )
-def test_two_words_are_enough(tmp_path: Path, config: CompressConfig) -> None:
+def test_two_words_can_be_compressed(tmp_path: Path, config: CompressConfig) -> None:
     two = yakusu.vectors.WordVectors(["a", "b"], np.array([[1, 2], [3, 5]], dtype=np.float32))
     report = yakusu.vectors.compress(two, tmp_path / "v", config=config)
     assert report.share_lost < 0.01 and report.recall[0].recall == 1
@@ -244,7 +244,7 @@ def test_the_original_may_have_more_words_in_another_order(
         yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
     )
     fewer = yakusu.vectors.WordVectors(WORDS[1:], dense.vectors[1:])
-    with pytest.raises(DataError, match="the original has no vector of 'king': give the vectors"):
+    with pytest.raises(DataError, match="the original has no vector for 'king': give the vectors"):
         yakusu.vectors.evaluate(tmp_path / "v", tasks, original=fewer)
 
 

@@ -1,4 +1,4 @@
-"""Words by index and by bytes."""
+"""Words looked up by index and by their bytes."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_a_word_may_have_65535_bytes_and_no_more() -> None:
         Words.of(["a", "é" * 32_768, "b"])
 
 
-def test_a_word_without_utf8_encoding_is_named() -> None:
+def test_an_error_names_a_word_that_utf8_cannot_encode() -> None:
     with pytest.raises(DataError, match=r"the word 'a\\ud800' cannot be encoded as UTF-8"):
         Words.of(["a\ud800"])
 

@@ -38,7 +38,7 @@ def vectors() -> npt.NDArray[np.float32]:
 
 @pytest.fixture
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of seven rows."""
+    """Answer questions in blocks of seven."""
     monkeypatch.setattr(wordtasks, "_COSINES", 7 * N)
 
 
@@ -231,7 +231,7 @@ def test_whitening_keeps_components_without_spread_at_0() -> None:
 
 
 class Counted:
-    """Counts what is advanced."""
+    """A progress reporter that counts the steps."""
 
     def __init__(self) -> None:
         self.tasks: list[tuple[str, str, int | None]] = []
@@ -294,7 +294,7 @@ def test_words_of_a_sentence_consist_of_letters_and_apostrophes(tmp_path: Path) 
         ("only three words\n", "line 1: 'only three words' is not two words and a score"),
         (
             "a\tb\t1\n\na\tb\n",
-            "line 3: .* is not two words and a score with tabs between them: correct",
+            "line 3: .* is not two words and a score separated by tabs: correct",
         ),
         ("a\tb\tmuch\n", "line 1: .* is not two words and a score"),
         ("a\tb\tnan\n", "line 1: .* is not two words and a finite score"),
@@ -306,12 +306,12 @@ def test_words_of_a_sentence_consist_of_letters_and_apostrophes(tmp_path: Path) 
         (HEADER + "1\ta _____\ta\tb\tc\td\te\tf\n", "line 2: .* answer from a to e"),
     ],
 )
-def test_an_invalid_line_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_an_error_names_an_invalid_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_task(written(tmp_path, text))
 
 
-def test_a_missing_or_non_utf_8_file_is_named(tmp_path: Path) -> None:
+def test_an_error_names_a_missing_or_non_utf_8_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.txt cannot be read: No such file"):
         read_task(tmp_path / "gone.txt")
     (tmp_path / "latin.txt").write_bytes(b"\xe9t\xe9\tsummer\t1\n")

@@ -47,7 +47,7 @@ def compress(
     bits: Bits = None,
     max_loss: MaxLoss = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Store all other matrices with 8 bits per number.")
+        bool, typer.Option("--int8", help="Store all other matrices with 8 bits per weight.")
     ] = False,
     config: ConfigFile = None,
     settings: Set = None,

@@ -97,11 +97,11 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind = f"{facts.n_components} codes of {facts.n_codes}" if facts.n_codes else "integers"
+    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
     print(
-        f"{facts.n_words:,} words x {facts.width} numbers as {kind}: {facts.bits:.1f} bits per "
+        f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
         f"word, {facts.ratio:.1f} times smaller (codes and codebook, compared with float32)\n"
-        f"file size, including the words: {decimal(facts.file_bytes)}; the numbers as float32: "
+        f"file size, including the words: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
     )
 
@@ -167,14 +167,15 @@ def _print_control(systems: "list[SystemScores]") -> None:
         if after.score < before.score - _HARM:
             lost = 100 * (before.score - after.score)
             print(
-                f"whitening alone loses {lost:.1f} on {before.name}: use the rebuilt vectors there"
+                f"whitening alone loses {lost:.1f} points on {before.name}: use the rebuilt "
+                "vectors there"
             )
 
 
 @vectors.command()
 def neighbours(
     file: File,
-    word: Annotated[str, typer.Argument(help="A word.")],
+    word: Annotated[str, typer.Argument(help="A word in FILE.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of neighbours.")] = 10,
 ) -> None:
     """Print the words nearest to a word, by the cosine of the rebuilt vectors.

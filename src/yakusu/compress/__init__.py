@@ -1,4 +1,4 @@
-"""Deterministic compression of matrices with codes and a codebook; needs 'yakusu[compress]'.
+"""Deterministic compression of matrices by codes or integers; needs 'yakusu[compress]'.
 
 `CodebookCompressor` is the paper's method and `LatticeCompressor` its alternative with integers.
 """

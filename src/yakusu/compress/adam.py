@@ -1,15 +1,16 @@
-"""The paper's optimiser of the codebook of Eqs. 1 and 2: Adam, section 4.1.
+"""The paper's method of fitting the codebook of Eqs. 1 and 2: Adam, section 4.1.
 
 Basis A and weights alpha follow the gradient of
 
     L = mean over vectors of ||E(w) - mu - sum_m alpha[m, c_m(w)] A_m||^2
 
-in float32, on batches of vectors. It reproduces the paper; `codebook.fit` is faster and reaches a
-lower loss: from 0.66910 of the closed form (GloVe, 100 dimensions, M = 100, K = 8) to 0.66788,
-while Adam, with a constant step size, stays near 0.6704. The weights start at the centroids of the
-codes, as in the paper. The paper does not say where the basis starts; here it starts at `start`.
+in float32, on batches of vectors. This reproduces the paper; `codebook.fit` is faster and reaches a
+lower loss. On GloVe (100 dimensions, M = 100, K = 8), `codebook.fit` lowers the loss of the closed
+form from 0.66910 to 0.66788, while Adam, with its constant step size, stays near 0.6704. The
+weights start at the centroids of the codes, as in the paper. The paper does not say how the basis
+is initialised; here it starts at the basis of `start`.
 
-V vectors, H dimensions, M components, K codes per component, B vectors of a batch.
+V vectors, H dimensions, M components, K codes per component, B vectors per batch.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ def fit_by_adam(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Codebook:
-    """Train basis and weights with Adam, section 4.1; the mean does not change.
+    """Train the basis and the weights with Adam, section 4.1; the mean does not change.
 
     The batches of an epoch are a pure function of (seed, epoch). Unlike `codebook.fit`, the result
     depends on the seed and, in its last digits, on the number of threads.
@@ -49,7 +50,8 @@ def fit_by_adam(
         progress: Progress reporter; receives the loss of each epoch.
     """
     descent = _Descent(start, vectors, codes, learning_rate)
-    with (progress or Silent()).track("fitting the codebook by Adam", "epochs", epochs) as tracker:
+    progress = progress or Silent()
+    with progress.track("fitting the codebook with Adam", "epochs", epochs) as tracker:
         for epoch in range(epochs):
             batches = _order(len(vectors), seed, epoch).split(batch)
             squares = sum(descent.step(rows) for rows in batches)
@@ -92,7 +94,7 @@ class _Descent:
 
 
 def _places(codes: Codes, n_codes: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """Return the flat indices, among all M K weights, of the weights of codes (V, M)."""
+    """Return the indices of the weights of codes (V, M) among all M K weights: (V, M)."""
     return np.add(codes, np.arange(codes.shape[1], dtype=np.int32) * n_codes, dtype=np.int32)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-ROWS = 8192  # rows of a block
+ROWS = 8192  # per block
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.int64]
 
@@ -29,8 +29,8 @@ def numbered(n_rows: int) -> Iterator[Rows]:
 class Loss:
     """Squared error of rebuilt vectors.
 
-    per_vector: Eq. 2, the squared error of a vector, averaged over vectors.
-    variance: Squared distance of a vector from the mean vector, averaged over vectors.
+    per_vector: Eq. 2, the squared error of a vector, averaged over all vectors.
+    variance: Squared distance of a vector from the mean vector, averaged over all vectors.
     """
 
     per_vector: float

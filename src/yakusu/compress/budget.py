@@ -1,7 +1,7 @@
-"""Choice of M and K of codes, or of the step of integers, for a given size or loss.
+"""Choice of M and K for codes, or of the step for integers, within a given size or loss.
 
-Every choice is measured, first on an even sample of the vectors and finally on all of them; nothing
-is random. "Loss" here is the share of the variance lost: squared error over variance.
+Every choice is measured, first on an evenly spaced sample of the vectors and finally on all of
+them; nothing is random. "Loss" here is the share of the variance lost: squared error over variance.
 """
 
 import math
@@ -31,22 +31,22 @@ from yakusu.progress import Progress, Silent
 Bits = Callable[[Integers, Sequence[Tier]], float]  # per vector
 Within = Callable[[float], bool]  # whether a step meets the budget
 _SAMPLE = 40_000  # vectors
-_CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # each K uses all of its bits
-_RANGE = 2**14  # coarsest over finest step
-_CLOSE = 1.005  # tolerance of the step: the next one, larger by this factor, breaks the budget
-_HALVINGS = 11  # of the range of steps, down to the tolerance
+_CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # powers of 2, which use all of their bits
+_RANGE = 2**14  # ratio of the coarsest step to the finest
+_CLOSE = 1.005  # tolerance: a step that differs by this factor does not meet the budget
+_HALVINGS = 11  # number of bisections of the range of steps, down to the tolerance
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit on the size or on the loss; exactly one of three.
+    """A limit on the size or on the loss; exactly one of the three is given.
 
     bits: Maximum bits of codes per vector.
     ratio: Minimum compression ratio, by the paper's formula.
     max_loss: Maximum share of the variance lost.
 
     Raises:
-        DataError: None or several are given, or one is out of range.
+        DataError: No limit or several limits are given, or the limit is out of range.
     """
 
     bits: float | None = None
@@ -64,7 +64,7 @@ class Budget:
             )
 
     def allows(self, reached: float) -> bool:
-        """Return whether these bits, this ratio or this loss meet the budget."""
+        """Return whether this number of bits, this ratio or this loss meets the budget."""
         if self.ratio:
             return reached >= self.ratio
         return reached <= (self.bits or self.max_loss or 0)
@@ -82,7 +82,7 @@ class BudgetError(DataError):
     """
 
     def __init__(self, budget: Budget, best: float) -> None:
-        # Rounded towards the side that can be reached.
+        # Rounded to a value that can be reached.
         rounding = ROUND_FLOOR if budget.ratio else ROUND_CEILING
         shown = Context(prec=3, rounding=rounding).create_decimal_from_float(best)
         most = "maximum" if budget.ratio else "minimum"
@@ -95,7 +95,7 @@ class Storage:
     """How integers are stored.
 
     largest: Largest magnitude of an integer.
-    bits: Bits per vector of integers (V, M) in these tiers.
+    bits: Returns the bits per vector that integers (V, M) in these tiers take.
     """
 
     largest: int
@@ -123,7 +123,7 @@ class Choice:
 
 
 def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = None) -> Choice:
-    """Choose M and K for vectors (V, H): lowest loss within a size, or smallest within a loss.
+    """Choose M and K for vectors (V, H): lowest loss within a size, or least size within a loss.
 
     Raises:
         BudgetError: No M and K meet the budget.
@@ -139,7 +139,7 @@ def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = No
     best = max(choices, key=lambda choice: choice.ratio)
     if budget.max_loss:
         best = _on_all_vectors(min(choices, key=lambda choice: choice.loss), vectors)
-    if budget.allows(best.reached(budget)):  # although the loss on the sample was too high
+    if budget.allows(best.reached(budget)):  # even if the loss on the sample was too high
         return best
     raise BudgetError(budget, best.reached(budget))
 
@@ -153,12 +153,12 @@ def choose_step(
     storage: Storage = RANS,
     progress: Progress | None = None,
 ) -> float:
-    """Choose the largest step within a loss, or the smallest within a size, for vectors (V, H).
+    """Choose the largest step within a loss, or the smallest step within a size.
 
     Args:
-        vectors: Sorted by descending frequency if there are tiers.
+        vectors: (V, H), sorted by descending frequency if there are tiers.
         budget: Limit on size or loss.
-        whitening: p.
+        whitening: p, from 0 to 1.
         tiers: Factors of the step by frequency.
         storage: Range and size of the stored integers.
         progress: Progress reporter.
@@ -212,8 +212,9 @@ def _halved(good: float, bad: float, within: Within) -> float:
 def _finished(found: float, good: float, bad: float, within: Within) -> float:
     """Correct a step found on a sample by measuring all vectors.
 
-    The sample may lack the vector with most of the variance, and entropy does not count the tables
-    of a file. Doubling strides lead from `found` to where the answer changes, usually one or two.
+    The sample may lack the vector with most of the variance, and the entropy does not include the
+    stored tables of frequencies. Steps ever further from `found` are tried until the answer
+    changes, usually one or two.
     """
     near, inside, stride = found, within(found), _CLOSE
     end = bad if inside else good

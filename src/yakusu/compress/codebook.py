@@ -15,7 +15,7 @@ from yakusu.compress.blocks import Loss, Matrix, blocks
 from yakusu.compress.codes import Coded, Codes, Floats
 from yakusu.progress import Progress, Silent
 
-_PASSES = 3  # over the components, for the weights of one round
+_PASSES = 3  # over all components per round, to improve the weights
 MOST_WEIGHTS = 10_000  # M K above which the codebook keeps its closed form
 
 
@@ -23,7 +23,7 @@ MOST_WEIGHTS = 10_000  # M K above which the codebook keeps its closed form
 class Codebook:
     """Rebuilds vectors: e_w = mean + sum_m weights[m, c_m(w)] basis[m] (Eq. 1).
 
-    mean: mu, (H,). The paper omits it; its loss is then that of centred vectors.
+    mean: mu, (H,). The paper has no mean; its losses are those of centred vectors.
     basis: A, (M, H); the paper misprints M x K.
     weights: alpha, (M, K); 0 for codes that a component does not use.
     """
@@ -41,7 +41,7 @@ class Codebook:
         )
 
     def folded(self) -> "Codebook":
-        """Fold the mean into the weights, the paper's form without a mean.
+        """Fold the mean into the weights, which yields the paper's form without a mean.
 
         Exact if M = H. If M < H, the part of the mean outside the span of the basis is lost.
         """
@@ -69,14 +69,14 @@ def fit_by_least_squares(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Codebook:
-    """Fit a codebook to vectors by `fit`; return `start` if it has more than `MOST_WEIGHTS`.
+    """Fit a codebook with `fit`; return `start` if it has more than `MOST_WEIGHTS` weights.
 
     Args:
         start: Initial codebook, from `Codebook.closed`.
         vectors: E, (V, H).
         codes: Codes of the vectors, (V, M).
         rounds: Maximum number of rounds; 0 returns `start`.
-        threads: Components counted at the same time; the result does not depend on it.
+        threads: Number of threads; the result does not depend on it.
         progress: Progress reporter.
     """
     if start.weights.size > MOST_WEIGHTS or not rounds:
@@ -89,7 +89,7 @@ def fit_by_least_squares(
 class Statistics:
     """Sufficient statistics of the vectors: the cost of fitting does not depend on V.
 
-    counts: Number of vectors with both codes, (M K, M K), symmetric.
+    counts: Number of vectors that have both of two codes, (M K, M K), symmetric.
     sums: Sum of the centred vectors with each code, (M K, H).
     squares: Sum of squares of all centred vectors.
     n_vectors: V.
@@ -125,7 +125,7 @@ def fit(
     """Alternate between the best basis for fixed weights and better weights for a fixed basis.
 
     Both are least-squares problems on the statistics. Fitting ends when a round lowers the loss by
-    less than a millionth.
+    less than one part in a million.
 
     Args:
         start: Initial codebook, from `Codebook.closed`.
@@ -147,10 +147,10 @@ def fit(
 
 
 def codes_ratio(shape: tuple[int, ...], n_components: int, n_codes: int) -> float:
-    """Compression ratio of codes: bits of float32 vectors over bits of codes and codebook.
+    """Return the compression ratio: bits of float32 vectors over bits of codes and codebook.
 
-    V H 32 / (V M log2 K + (M H + M K) 32), the paper's formula: it counts fractions of bits and
-    omits the mean vector.
+    The paper's formula, 32 V H / (V M log2 K + 32 (M H + M K)), counts fractions of bits and omits
+    the mean vector.
 
     Args:
         shape: (V, H).
@@ -179,8 +179,8 @@ def _best_basis(statistics: Statistics, weights: Floats) -> Floats:
 def _better_weights(statistics: Statistics, basis: Floats, weights: Floats) -> Floats:
     """Optimise the weights of one component after the other, with all others fixed.
 
-    A vector has only one code per component, so each weight is a quotient. The weight of a code
-    that no vector has does not change.
+    A vector has only one code per component, so each optimal weight is a quotient. The weight of
+    a code that no vector has does not change.
     """
     weights, (n_components, n_codes) = weights.copy(), weights.shape
     counts = statistics.counts.reshape(n_components, n_codes, n_components * n_codes)
@@ -197,7 +197,7 @@ def _better_weights(statistics: Statistics, basis: Floats, weights: Floats) -> F
 
 
 def _between_components(statistics: Statistics, weights: Floats) -> Floats:
-    """Sum, over vectors, the products of the weights of two components, (M, M)."""
+    """Sum the products of the weights of each two components over all vectors, (M, M)."""
     n_components, n_codes = weights.shape
     counts = statistics.counts.reshape(n_components, n_codes, n_components, n_codes)
     half = np.einsum("mk,mknl->mnl", weights, counts)
@@ -210,7 +210,7 @@ def _by_component(sums: Floats, weights: Floats) -> Floats:
 
 
 def _solved(normal: Floats, target: Floats) -> Floats:
-    """Solve normal equations, (M, H), with a tiny ridge: singular ones have a short solution."""
+    """Solve normal equations, (M, H); a tiny ridge selects a short solution of singular ones."""
     ridge = 1e-10 * np.trace(normal) / len(normal)
     normal.flat[:: len(normal) + 1] += max(ridge, np.finfo(np.float64).tiny)
     solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)

@@ -27,8 +27,8 @@ class PrincipalAxes:
 
     mean, scale: Mean and standard deviation (ddof 1) of each column, (H,); the scale of a constant
         column is 1.
-    loadings: Unit eigenvectors in columns, largest variance first, (H, M). The entry with the
-        largest magnitude of each is positive.
+    loadings: Unit eigenvectors in columns, largest variance first, (H, M). In each, the entry with
+        the largest magnitude is positive.
     """
 
     mean: Floats
@@ -39,7 +39,7 @@ class PrincipalAxes:
     def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
         """Compute the first M axes of vectors (V, H) from their correlation matrix."""
         mean, covariance = moments(vectors)
-        constant = vectors.min(axis=0) == vectors.max(axis=0)  # else only up to rounding
+        constant = vectors.min(axis=0) == vectors.max(axis=0)  # exact, unlike a zero variance
         scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
         _, loadings = eigenvectors(covariance / np.outer(scale, scale))
         return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
@@ -61,8 +61,8 @@ class Coded:
     codes: Codes from 0, (V, M); neighbouring scores have neighbouring codes.
     centroids: Mean score of each code, ascending, (M, K). K is at most max(2, V); NaN where a
         component has fewer than K codes.
-    borders: Smallest score of each code but the first, (M, K - 1); infinity where a component has
-        fewer than K codes.
+    borders: Smallest score of each code except the first, (M, K - 1); infinity where a component
+        has fewer than K codes.
     axes: Axes that map vectors to scores.
     """
 
@@ -73,7 +73,7 @@ class Coded:
 
     @classmethod
     def empty(cls, axes: PrincipalAxes, n_vectors: int, n_codes: int) -> "Coded":
-        """Allocate the arrays; K is reduced to the largest number that V vectors can use."""
+        """Allocate the arrays; reduce K to the largest number of codes that V vectors can use."""
         n_components, most = axes.loadings.shape[1], min(n_codes, max(2, n_vectors))
         return cls(
             np.empty((n_vectors, n_components), dtype=np.min_scalar_type(most - 1)),
@@ -122,7 +122,7 @@ def code(
         vectors: E, (V, H), finite.
         n_components: M, at most H.
         n_codes: K, from 2 to 65,536.
-        threads: Components clustered at the same time; the result does not depend on it.
+        threads: Number of threads; the result does not depend on it.
         progress: Progress reporter. It also receives a message if a component has fewer than K
             distinct values.
 
@@ -146,7 +146,7 @@ def code(
     if (fewer := coded.n_codes[coded.n_codes < n_codes]).size:
         progress.say(
             f"{len(fewer)} of {n_components} components have fewer than K = {n_codes} distinct "
-            f"values (at least {fewer.min()}); each value has its own code there"
+            f"values (the fewest: {fewer.min()}); there, each value has its own code"
         )
     return coded
 
@@ -166,7 +166,7 @@ def moments(vectors: Matrix) -> tuple[Floats, Floats]:
 def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
     """Compute eigenvalues (H,), descending, and unit eigenvectors in columns, (H, H).
 
-    The entry with the largest magnitude of each vector is positive.
+    In each vector, the entry with the largest magnitude is positive.
     """
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -1,7 +1,7 @@
-"""The estimators of compression, one per idea, with scikit-learn's interface.
+"""Estimators for compression, one per method, with scikit-learn's interface.
 
-`fit` learns a codebook and compresses the matrix; `transform` returns codes and
-`inverse_transform` the vectors rebuilt from codes.
+`fit` learns a codebook and compresses the matrix, `transform` returns codes, and
+`inverse_transform` returns the vectors rebuilt from codes.
 
 V vectors, H dimensions, M components, K codes per component.
 """
@@ -56,21 +56,21 @@ class CodebookCompressor(_Compressor):
     """The paper's method: codes by Algorithm 1, and the codebook of Eqs. 1 and 2.
 
     Args:
-        n_components: M; None for H, or for the choice of the budget.
-        n_codes: K; None for 16, or for the choice of the budget.
-        solver: How the codebook is fitted: "least-squares" (unless M K exceeds 10,000), "closed"
-            (not at all), or "adam" (the paper's way, slow).
-        mean: "stored", or "folded" into the weights (the paper's form).
+        n_components: M; None: H, or chosen by the budget.
+        n_codes: K; None: 16, or chosen by the budget.
+        solver: Method that fits the codebook: "least-squares" (the same as "closed" if M K exceeds
+            10,000), "closed" (closed form, no fitting), or "adam" (the paper's method, slow).
+        mean: "stored", or "folded" into the weights (the paper's form, without a mean).
         budget: Limit on size or loss that chooses M and K.
         rounds: Maximum number of rounds of least squares.
-        n_jobs: Threads; the result does not depend on it, except in the last digits of "adam".
+        n_jobs: Number of threads; it affects only the last digits of the result of "adam".
 
     Attributes:
         compressed_: The fitted vectors, compressed.
         codebook_: Mean, basis and weights.
         coded_: Result of Algorithm 1.
         loss_: Eq. 2 of the fitted vectors.
-        ratio_: Bits of V x H float32 over bits of codes and codebook, by the paper's formula.
+        ratio_: Bits of float32 vectors over bits of codes and codebook, by the paper's formula.
     """
 
     codebook_: Codebook
@@ -102,7 +102,7 @@ class CodebookCompressor(_Compressor):
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn codes and codebook of vectors (V, H).
+        """Learn codes and codebook from vectors (V, H).
 
         Raises:
             DataError: M, K, `solver` or `mean` is invalid, or no M and K meet the budget.
@@ -125,13 +125,13 @@ class CodebookCompressor(_Compressor):
         return self
 
     def transform(self, X: npt.ArrayLike) -> Codes:  # noqa: N803
-        """Return the codes (n, M) of vectors (n, H): for each score, the nearest centroid."""
+        """Return the codes (n, M) of vectors (n, H): the nearest centroid for each score."""
         check_is_fitted(self)
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self.coded_.encode(vectors)
 
     def _sizes(self, vectors: Matrix, progress: Progress | None) -> tuple[int, int]:
-        """M and K."""
+        """Return M and K."""
         given = [n for n in (self.n_components, self.n_codes) if n is not None]
         if self.budget is None:
             m = vectors.shape[1] if self.n_components is None else self.n_components
@@ -168,21 +168,21 @@ class LatticeCompressor(_Compressor):
     """Integer codes with one step for all components, entropy-coded; see `lattice`.
 
     Args:
-        step: In units of a whitened component; None for the choice of the budget.
-        n_components: M; None for H.
-        whitening: p.
+        step: Step, in units of a whitened component; None: chosen by the budget.
+        n_components: M; None: H.
+        whitening: p, from 0 to 1.
         ranks: Row indices at which the step doubles; the vectors are sorted by descending
             frequency. `transform` uses the step of the first rows.
-        budget: Limit on size or loss that chooses the step; None, and no step either: a loss of
-            0.05 of the variance.
-        storage: How the integers are stored, for the budget; None for `EntropyCodes`.
+        budget: Limit on size or loss that chooses the step. With neither a step nor a budget, at
+            most 5% of the variance is lost.
+        storage: How the integers will be stored, for the budget; None: as `EntropyCodes`.
 
     Attributes:
         compressed_: The fitted vectors, compressed.
         lattice_: Mean and basis.
         step_: The step.
         loss_: Eq. 2 of the fitted vectors.
-        ratio_: Bits of V x H float32 over bits of integers, mean and basis.
+        ratio_: Bits of float32 vectors over bits of integers, mean and basis.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class LatticeCompressor(_Compressor):
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn axes and basis of vectors (V, H).
+        """Learn axes and basis from vectors (V, H).
 
         Raises:
             DataError: M, p, a rank or the step is out of range, or no step meets the budget.
@@ -218,7 +218,7 @@ class LatticeCompressor(_Compressor):
         vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self.step_ = self._chosen_step(vectors, progress) if self.step is None else self.step
         if self.step is not None and self.budget is not None:
-            raise DataError("a budget chooses the step: leave out the step, or the budget")
+            raise DataError("a budget chooses the step: leave out one of them")
         rounding = Rounding(
             vectors,
             n_components=vectors.shape[1] if self.n_components is None else self.n_components,

@@ -1,4 +1,4 @@
-"""Settings of compression: section `[compress]` of a TOML file, or the same keys in Python."""
+"""Compression settings: section `[compress]` of a TOML file, or the same keys in Python."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -31,19 +31,19 @@ class CompressConfig(Config):
     # codes
     m: int | None = Field(None, ge=1)  # components M; None: the width of the vectors
     k: int | None = Field(None, ge=2, le=2**16)  # codes per component K; None: 16
-    fit: Literal["least-squares", "closed", "adam"] = "least-squares"  # adam is the paper's; slow
-    mean: Literal["stored", "folded"] = "stored"  # folded into the weights is the paper's
+    fit: Literal["least-squares", "closed", "adam"] = "least-squares"  # adam: the paper's, slow
+    mean: Literal["stored", "folded"] = "stored"  # folded into the weights: the paper's form
 
     # integers
-    step: float | None = Field(None, gt=0)  # None: by the budget, or by max_loss = 0.05
+    step: float | None = Field(None, gt=0)  # None: by the budget, else by max_loss = 0.05
     whitening: float = Field(0.5, ge=0, le=1)
     tiers: Annotated[tuple[int, ...], Field(strict=False)] = ()  # ranks where the step doubles
 
     # translators
     # encoder: source embedding; decoder: target embedding and output projection
     stacks: Annotated[tuple[Stack, ...], Field(strict=False, min_length=1)] = ("encoder", "decoder")
-    exact: int | None = Field(None, ge=0)  # first rows kept exact; None: 128, or 0 for integers
-    int8: bool = False  # all other matrices in 8 bits per number
+    exact: int | None = Field(None, ge=0)  # number of exact vectors; None: 128, or 0 for integers
+    int8: bool = False  # all other matrices with 8 bits per weight
 
     # word vectors
     half: bool = False  # mean, basis and weights in float16
@@ -75,7 +75,7 @@ class CompressConfig(Config):
 
     @property
     def n_exact(self) -> int:
-        """Number of rows that stay exact."""
+        """Number of exact vectors, those of the first rows."""
         if self.exact is None:
             return _N_EXACT if self.method == "codes" else 0
         return self.exact
@@ -84,8 +84,8 @@ class CompressConfig(Config):
         """Raise RecipeError if one of these keys is set.
 
         Args:
-            names: Keys without effect.
-            what: What they have no effect on.
+            names: Keys that have no effect.
+            what: What is compressed, for the message.
         """
         if given := self._given(names):
             raise RecipeError(f"{_have(given)} no effect on {what}: leave it out")
@@ -98,7 +98,7 @@ class CompressConfig(Config):
 def load_compress_config(
     path: str | Path | None = None, overrides: Sequence[str] = ()
 ) -> CompressConfig:
-    """Read the section `[compress]` of a TOML file and apply `compress.key=value` overrides.
+    """Read section `[compress]` of a TOML file and apply `compress.key=value` overrides.
 
     Args:
         path: The file; None for the defaults.

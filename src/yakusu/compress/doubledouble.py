@@ -1,4 +1,4 @@
-"""Double-double arithmetic: a number as the unevaluated sum of two float64 (Dekker 1971).
+"""Double-double arithmetic: a number as the unevaluated sum of two float64 values (Dekker 1971).
 
 A pair (high, low) holds a value and its rounding error, about 32 significant digits.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 _SPLIT = 134217729.0  # 2^27 + 1
-# error_model "numpy" omits the check for division by 0, which never happens here: twice as fast.
+# error_model "numpy" is twice as fast: it omits the check for division by 0, which never occurs.
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 

@@ -1,8 +1,8 @@
-"""Exact k-means in one dimension, in time nearly flat in K.
+"""Exact k-means in one dimension, in a time that hardly depends on K.
 
 The best clusters are K intervals of the sorted values that minimise a sum of costs: the cost of the
-interval (i, j] is its squared error or, equal up to a constant, -W m^2 (W weight, m mean). The
-minimum D(k) is convex in k, so the number of intervals can be replaced by a price per interval. For
+interval (i, j] is its squared error or, up to a constant, -W m^2 (W weight, m mean). The minimum
+D(k) is convex in k, so the number of intervals can be replaced by a price per interval. For
 a fixed price, one sweep finds the best path from 0 to n, because a candidate for the start of the
 last interval overtakes another at most once (Aggarwal, Schieber and Tokuyama 1994; Gronlund et al.
 2017). The price that yields K intervals is estimated on coarse data first. If no price yields
@@ -29,8 +29,8 @@ Ints = npt.NDArray[np.int64]
 _COARSE = 4096  # groups on which the price is estimated first, plus 16 per interval
 _DOUBTFUL = 1e-10  # share of all squares below which rounding errors could change the result
 _FAR = 200  # exponent of 2 above which values are scaled
-_NEAR = 3  # difference of the numbers of intervals below which the chord is tried
-_TRIES = 200  # prices; every fourth is the chord, which at worst halves the distance
+_NEAR = 3  # largest difference of two numbers of intervals for which the chord is tried
+_TRIES = 200  # prices at most; every fourth is the chord, which at worst halves the distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Clusters:
 
     codes: Index of the cluster of each value, (n,), from 0.
     centroids: Mean of each cluster, ascending, (K,).
-    borders: Lower end of each cluster but the first, halfway between centroids, (K - 1,).
+    borders: Lower end of each cluster except the first, halfway between centroids, (K - 1,).
     """
 
     codes: npt.NDArray[np.int64]
@@ -77,7 +77,7 @@ def kmeans1d(x: npt.ArrayLike, k: int) -> Clusters:
     sums = _Sums.of(distinct, counts)
     starts = _best_starts(sums, min(k, len(distinct)), distinct, counts)
     centroids = sums.means(starts)
-    # Optimal clusters are split halfway, except for rounding errors.
+    # Optimal borders are halfway between centroids, up to rounding errors.
     after, upto = np.nextafter(distinct[starts[1:] - 1], np.inf), distinct[starts[1:]]
     borders = np.clip((centroids[1:] + centroids[:-1]) / 2, after, upto)
     codes = np.searchsorted(borders, values, side="right")
@@ -150,7 +150,7 @@ def _best_starts(sums: _Sums, k: int, distinct: Floats, counts: Floats) -> Ints:
 def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
     """Estimate the price of k intervals on groups: even groups first, then parts of intervals.
 
-    The price is the slope of D, over a span around k in which errors of the groups matter little.
+    The price is the slope of D over a span around k, wide enough to reduce errors of the groups.
     """
     n, parts = sums.n, max(32, 2 * _COARSE // k)
     ends = np.linspace(0, n, n_groups + 1).astype(np.int64)
@@ -160,14 +160,14 @@ def _rough_price(sums: _Sums, k: int, n_groups: int) -> float:
     rough = sums.at(np.unique(np.append(borders[:-1, None] + inner, n)))
     _, price = _PriceFinder(rough, k).run(price)
     apart = max(1, int(k**0.5) // 4)
-    few, many = (rough.sweep(_dearer(price, k, k + d)) for d in (-apart, apart))
+    few, many = (rough.sweep(_extrapolated(price, k, k + d)) for d in (-apart, apart))
     if len(few) == len(many):
         return price
     slope = (rough.cost(few) - rough.cost(many)) / (len(many) - len(few))
-    return _dearer(slope, (len(few) + len(many)) / 2, k)
+    return _extrapolated(slope, (len(few) + len(many)) / 2, k)
 
 
-def _dearer(price: float, k: float, wanted: float) -> float:
+def _extrapolated(price: float, k: float, wanted: float) -> float:
     """Extrapolate the price of `wanted` intervals from the price of k.
 
     Errors of smooth data fall with the square of k, hence prices with its cube.
@@ -176,7 +176,7 @@ def _dearer(price: float, k: float, wanted: float) -> float:
 
 
 class _PriceFinder:
-    """Root finder for the price of k intervals, bracketed by paths of fewer and of more."""
+    """Root finder for the price of k intervals, bracketed by paths of fewer and more intervals."""
 
     def __init__(self, sums: _Sums, k: int) -> None:
         self.sums, self.k = sums, k
@@ -210,9 +210,9 @@ class _PriceFinder:
         return saved / (len(self.many) - len(self.few))
 
     def _guess(self, price: float, found: int) -> float:
-        """Return the next price to try; 0 for the chord, which hits or ends the search."""
+        """Return the next price to try; 0 for the chord, which finds k or ends the search."""
         if not self.price_few > 0 < self.price_many:
-            return _dearer(price, found, self.k)
+            return _extrapolated(price, found, self.k)
         if len(self.many) - len(self.few) <= _NEAR:
             return 0.0
         few, many = np.log([len(self.few), len(self.many)])
@@ -221,9 +221,9 @@ class _PriceFinder:
 
 
 def _splice(few: Ints, many: Ints, k: int) -> Ints:
-    """Join two optimal paths of the same price, with fewer and with more, into k intervals.
+    """Join two optimal paths of the same price, one of fewer and one of more, into k intervals.
 
-    The path changes over where an interval of `many` is contained in an interval of `few`.
+    The path switches where an interval of `many` is contained in an interval of `few`.
     """
     shift = k - len(few)
     few_ends = np.append(few, np.iinfo(np.int64).max)
@@ -263,7 +263,7 @@ def _path_cost(sums: Any, ends: Any) -> Any:
 
 @compiled
 def _move_left(sums: Any, ends: Any) -> bool:
-    """Move each border to the first place between its neighbours that does not cost more."""
+    """Move each border to the leftmost place between its neighbours that does not cost more."""
     moved = False
     for t in range(len(ends) - 2, 0, -1):
         left, here, right = ends[t - 1], ends[t], ends[t + 1]

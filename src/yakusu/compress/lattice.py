@@ -4,7 +4,7 @@ A component with deviation s is divided by s^p (partial whitening) and by the st
 q(w) = round(U^T (e_w - mean) / s^p / step). Vectors are rebuilt as mean + q(w) B, where B (M, H) is
 the least-squares solution. For the same squared error, an entropy coder needs fewer bits for q than
 for the paper's codes (docs/compress.md). p = 0 minimises the squared error and p = 1 whitens
-completely; 0.5 is the only value that did not harm word tasks on either size of GloVe tried.
+completely; 0.5 is the only value tried that did not harm word tasks on either size of GloVe.
 
 V vectors, H dimensions, M components.
 """
@@ -23,12 +23,12 @@ from yakusu.progress import Progress, Silent
 
 Integers = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.integer]
-LARGEST = 2**15 - 1  # of 16 bits
+LARGEST = 2**15 - 1  # largest magnitude of a 16-bit integer
 
 
 @dataclass(frozen=True)
 class Tier:
-    """Rows from index `begin` on; their integers are multiples of `factor`, a coarser step."""
+    """Rows from index `begin` on; their integers are multiples of `factor`: a coarser step."""
 
     begin: int
     factor: int
@@ -68,7 +68,7 @@ class Lattice:
 
 
 class Rounding:
-    """Scores of vectors, to be rounded by any step.
+    """Scores of vectors, which can be rounded with any step.
 
     Args:
         vectors: (V, H), finite; sorted by descending frequency if there are tiers.
@@ -91,7 +91,7 @@ class Rounding:
         check_components(vectors, n_components)
         _check_tiers(tiers, len(vectors))
         if not 0 <= whitening <= 1:
-            raise DataError(f"whitening = {whitening} is out of range: choose it from 0 to 1")
+            raise DataError(f"whitening = {whitening} is out of range: choose a value from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
         self.mean, covariance = moments(vectors)
         values, axes = eigenvectors(covariance)
@@ -101,7 +101,7 @@ class Rounding:
         self.axes = axes[:, :n_components] / divisors  # (H, M)
 
     def sampled(self, most: int) -> "Rounding":
-        """Return the same rounding for an even sample of at most `most` rows of each tier."""
+        """Return the same rounding for a sample of evenly spaced rows, about `most` of them."""
         stride = -(-len(self.vectors) // most)
         sample = copy(self)
         parts = [
@@ -122,7 +122,7 @@ class Rounding:
         )
 
     def integers(self, step: float, progress: Progress | None = None) -> Integers:
-        """Return q, (V, M).
+        """Return the integers q, (V, M).
 
         Raises:
             DataError: The step is not a positive number, or an integer exceeds 16 bits.
@@ -173,19 +173,19 @@ def rounded(scores: Floats, step: float, factor: int = 1) -> Integers:
 
 
 def integers_ratio(shape: tuple[int, ...], n_components: int, bits: float) -> float:
-    """Compression ratio of integers: bits of float32 vectors over bits of integers, mean and basis.
+    """Return the bits of float32 vectors over the bits of integers, mean and basis.
 
     Args:
         shape: (V, H).
         n_components: M.
-        bits: Bits of the integers of a vector.
+        bits: Bits per vector of the integers.
     """
     n_vectors, width = shape
     return 32 * width / (bits + 32 * width * (n_components + 1) / n_vectors)
 
 
 def entropy(integers: Integers, tiers: Sequence[Tier] = ONE_TIER) -> float:
-    """Return bits per vector of integers (V, M), by frequencies in each component and tier."""
+    """Return the entropy of integers (V, M), by component and tier, in bits per vector."""
     bits = 0.0
     for begin, end, factor in spans(tiers, len(integers)):
         for column in integers[begin:end].T // factor:

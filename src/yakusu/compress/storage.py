@@ -1,4 +1,4 @@
-"""A compressed matrix: codes in few bits, and the codebook that rebuilds vectors from them.
+"""A compressed matrix: codes stored in few bits, and the codebook that rebuilds vectors.
 
 `PackedCodes` stores codes with a fixed number of bits; each row starts at a byte boundary, so that
 it can be read on its own. `EntropyCodes` stores integers in as few bits as their frequencies allow,
@@ -33,11 +33,11 @@ _TOTAL = 2**15  # sum of the scaled frequencies of a component, each at least 1
 
 @dataclass(frozen=True, eq=False)
 class PackedCodes:
-    """Codes of V rows, the least significant bit of the first component first.
+    """Codes of V rows, starting with the least significant bit of the first component.
 
     packed: Bytes of each row, (V, bytes), uint8.
     n_components: M.
-    n_bits: Bits of a code.
+    n_bits: Bits per code.
     """
 
     packed: npt.NDArray[np.uint8]
@@ -63,7 +63,7 @@ class PackedCodes:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all rows."""
+        """Size of all rows in bytes."""
         return self.packed.nbytes
 
     def rows(self, rows: Ints) -> Codes:
@@ -99,7 +99,7 @@ class Frequencies:
     counts: npt.NDArray[np.uint16]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # not the models
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without models
 
     @classmethod
     def of(cls, integers: Integers, tiers: Sequence[Tier]) -> "Frequencies":
@@ -120,7 +120,7 @@ class Frequencies:
 
     @cached_property
     def models(self) -> list[list[Any]]:
-        """Entropy model of each component of each tier; None if it has a single integer."""
+        """Entropy model of each component of each tier; None if it has only one integer."""
         ends = np.cumsum(self.sizes.ravel(), dtype=np.int64)
         parts = np.split(self.counts.astype(np.float64), ends[:-1])
         models = [
@@ -136,8 +136,8 @@ class EntropyCodes:
     """Entropy-coded integers of V rows.
 
     stream: 32-bit words of the blocks, one block after the other.
-    offsets: Start of each block in the stream, and its end.
-    frequencies: Frequencies by which the integers were coded.
+    offsets: Start of each block in the stream, then the end of the stream.
+    frequencies: Frequencies with which the integers were coded.
     tiers: Tiers of the rows.
     n_rows: V.
     """
@@ -169,7 +169,7 @@ class EntropyCodes:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all rows, including offsets and frequencies."""
+        """Size of all rows in bytes, including offsets and frequencies."""
         own = (self.stream, self.offsets)
         known = (self.frequencies.lowest, self.frequencies.sizes, self.frequencies.counts)
         return sum(array.nbytes for array in (*own, *known))
@@ -252,7 +252,7 @@ def _coded(integers: Integers, frequencies: Frequencies, tier: int) -> npt.NDArr
 
 @dataclass(frozen=True, eq=False)
 class CompressedMatrix:
-    """V compressed vectors (V, H).
+    """A compressed matrix of vectors, (V, H).
 
     book: Rebuilds vectors from codes.
     codes: Codes of each row: packed for a `Codebook`, entropy-coded for a `Lattice`.
@@ -271,12 +271,12 @@ class CompressedMatrix:
 
     @property
     def bits(self) -> float:
-        """Bits of the codes of a row as they are stored."""
+        """Bits per row of the codes, as stored."""
         return 8 * self.codes.n_bytes / len(self)
 
     @property
     def ratio(self) -> float:
-        """Bits of V x H float32 over bits of codes and codebook; the paper's formula for codes."""
+        """Bits of float32 vectors over bits of codes and codebook; for codes, by the paper."""
         shape = (len(self), self.width)
         if isinstance(self.book, Codebook):
             return codes_ratio(shape, *self.book.weights.shape)
@@ -287,7 +287,7 @@ class CompressedMatrix:
         return self.book.rebuild(self.codes.rows(rows)).astype(np.float32)
 
     def code_rows(self, rows: Ints) -> Vectors:
-        """Return the codes (n, M) as floats: the paper's "Code"; centre them before comparison."""
+        """Return the codes (n, M) as floats: the paper's "Code"; centre them before comparing."""
         return self.codes.rows(rows).astype(np.float32)
 
     def dense(self) -> Vectors:

@@ -8,12 +8,12 @@ from yakusu.model.config import ModelConfig
 
 
 def build(config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> Seq2Seq:
-    """A model with random weights, drawn from torch's generator.
+    """Build a model with random weights, drawn from torch's default generator.
 
     Args:
-        config: Its architecture and sizes.
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        config: Architecture and sizes of the model.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
 
     Raises:
         RecipeError: The architecture does not allow these sizes.

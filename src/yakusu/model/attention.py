@@ -1,7 +1,7 @@
 """Section 3.2: Attention.
 
 B batch, T queries, S keys, H heads, K beam. Masks are boolean, True = may attend, and broadcast to
-(B, H, T, S); every query may attend to at least one key.
+(B, H, T, S); every query can attend to at least one key.
 """
 
 import math
@@ -27,7 +27,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = N
         query: (B, H, T, d_k).
         key: (B, H, S, d_k).
         value: (B, H, S, d_v).
-        mask: True where a query may attend to a key; None: everywhere.
+        mask: True where a query may attend to a key; None: every query may attend to every key.
 
     Returns:
         (B, H, T, d_v).
@@ -46,7 +46,7 @@ def fused_attention(
 ) -> Tensor:
     """Eq. 1 in one kernel that never stores the (T, S) matrix; equals `attention` up to rounding.
 
-    Training and the encoder call this: everything that is computed for all positions at once.
+    Training and the encoder call this, because they compute all positions at once.
     """
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
@@ -59,12 +59,12 @@ def masked_softmax(logits: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def causal_mask(size: int, device: torch.device) -> Tensor:
-    """Section 3.2.3: position t may attend to positions up to t. (T, T)."""
+    """The mask (T, T) of section 3.2.3: position t may attend to all positions up to itself."""
     return torch.ones(size, size, dtype=torch.bool, device=device).tril()
 
 
 class Compatibility(nn.Module, ABC):
-    """Another compatibility function, section 3.2.1; it replaces the functions of Eq. 1 above."""
+    """Base class of compatibility functions, section 3.2.1, that replace the functions above."""
 
     @abstractmethod
     def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
@@ -77,7 +77,7 @@ class Compatibility(nn.Module, ABC):
     def fused_attention(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
-        """Replacement for `fused_attention`; the same as `attention` where there is no kernel."""
+        """Replacement for `fused_attention`; equals `attention` unless there is a fused kernel."""
         return self.attention(query, key, value, mask)
 
 
@@ -85,7 +85,7 @@ class Attends(nn.Module):
     """A layer in which queries attend to keys.
 
     `weights` takes the arguments of the layer's `forward` and returns the attention weights
-    (B, H, T, S). Each row sums to one, except at padding.
+    (B, H, T, S). The weights of each query sum to one, except at padding.
     """
 
     weights: Callable[..., Tensor]
@@ -94,13 +94,13 @@ class Attends(nn.Module):
 class MultiHeadAttention(Attends):
     """Multi-head attention, section 3.2.2: Concat(head_1, ..., head_h) W^O.
 
-    W^Q, W^K and W^V of all heads are stored in one matrix, so that self-attention needs one
-    product. As in the paper the projections have no bias, and d_k and d_v may differ from
-    d_model / h. The subclasses are the three uses of section 3.2.3.
+    W^Q, W^K and W^V of all heads are stored in one matrix, so that self-attention needs only one
+    matrix product. As in the paper, the projections have no bias, and d_k and d_v may differ from
+    d_model / h. The subclasses implement the three uses of attention in section 3.2.3.
 
     Args:
         config: The sizes: d_model, n_heads, d_k, d_v.
-        score: Another compatibility function; None: Eq. 1.
+        score: Compatibility function to use instead of Eq. 1; None: Eq. 1.
     """
 
     def __init__(self, config: TransformerConfig, score: Compatibility | None = None) -> None:
@@ -149,17 +149,17 @@ class CrossAttention(MultiHeadAttention):
         return self.combine(self.fused_attention(self.project_query(query), k, v, mask))
 
     def prepare(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys (B, H, d_k, S) and values (B, H, S, d_v), laid out for the products of `step`."""
+        """Keys (B, H, d_k, S) and values (B, H, S, d_v), stored in the order that `step` reads."""
         k, v = self.project_key_value(memory)
         return k.mT.contiguous(), v.contiguous()
 
     def step(self, x: Tensor, prepared: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
-        """(B, K, d_model) -> (B, K, d_model): K hypotheses are K queries at one position."""
+        """(B, K, d_model) -> (B, K, d_model): the K hypotheses are K queries at one position."""
         key_t, value = prepared
         return self.combine(self.attention(self.project_query(x), key_t.mT, value, mask))
 
     def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """How much each position of `query` attends to each of `memory`: (B, H, T, S)."""
+        """The attention weights from positions of `query` to those of `memory`: (B, H, T, S)."""
         k, _ = self.project_key_value(memory)
         return self.attention_weights(self.project_query(query), k, mask)
 
@@ -173,17 +173,17 @@ class SelfAttention(MultiHeadAttention, Mixing):
         return self.combine(self.fused_attention(q, k, v, self._visible(x, mask)))
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """How much each position attends to each: (B, H, n, n)."""
+        """The attention weights between all positions: (B, H, n, n)."""
         q, k, _ = self.project(x)
         return self.attention_weights(q, k, self._visible(x, mask))
 
     def _visible(self, x: Tensor, mask: Tensor | None) -> Tensor | None:
-        """The keys that each query may attend to."""
+        """The mask of the keys that each query may attend to; None: all keys."""
         return mask
 
 
 class CausalSelfAttention(SelfAttention, CausalMixing[KeyValueCache]):
-    """Section 3.2.3, third use: each decoder position attends to those up to itself."""
+    """Section 3.2.3, third use: each decoder position attends to all positions up to itself."""
 
     def _visible(self, x: Tensor, mask: Tensor | None) -> Tensor:
         causal = causal_mask(x.shape[1], x.device)  # (n, n)
@@ -194,7 +194,7 @@ class CausalSelfAttention(SelfAttention, CausalMixing[KeyValueCache]):
         return KeyValueCache(ancestry)
 
     def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
-        """(B, K, d_model) -> (B, K, d_model): K hypotheses are K queries at one position."""
+        """(B, K, d_model) -> (B, K, d_model): the K hypotheses are K queries at one position."""
         q, *new = self.project(x)
         k, v = cache.append(*new)
         ancestors = cache.ancestry.ancestors[:, None]  # (B, 1, K, n K)

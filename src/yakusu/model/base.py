@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal
 
 import torch
 from torch import Tensor, nn
-from typing_extensions import TypeVar  # typing's has no `default` before Python 3.13
+from typing_extensions import TypeVar  # typing.TypeVar lacks `default` before 3.13
 
 from yakusu.config import Registry
 from yakusu.errors import ModelError, RecipeError
@@ -20,16 +20,16 @@ from yakusu.model.attention import Attends
 from yakusu.model.config import ModelConfig
 from yakusu.model.table import DenseTable, Table
 
-Role = Literal["encoder", "decoder", "cross"]  # what attends to what: source to source, ...
+Role = Literal["encoder", "decoder", "cross"]  # of attention: in a stack, or between them
 Side = Literal["source", "target"]
 
 
 class Memory:
-    """What the encoder computed of the source sentences."""
+    """The output of the encoder for a batch of source sentences."""
 
 
 class DecoderState(ABC):
-    """What decoding remembers of B sentences with K hypotheses each; batch first."""
+    """The state of decoding B sentences with K hypotheses each; all tensors are batch-first."""
 
     @abstractmethod
     def reorder(self, beams: Tensor) -> None:
@@ -53,11 +53,11 @@ StateT = TypeVar("StateT", bound=DecoderState, default=Any)
 
 
 class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
-    """The part of the interface that search uses: one model, or an ensemble.
+    """The part of the interface that search uses; a single model or an ensemble implements it.
 
     Args:
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
     """
 
     def __init__(self, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
@@ -71,7 +71,7 @@ class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
 
     @property
     def tgt_pad(self) -> int:
-        """The padding id of target sentences; its embedding is zero, so decoding starts from it."""
+        """The padding id of target sentences; its embedding is zero, so decoding starts with it."""
         return self.tgt_vocab_size - 1
 
     @property
@@ -103,15 +103,15 @@ class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
 class Seq2Seq(SearchModel[MemoryT, StateT]):
     """An encoder-decoder that can be trained.
 
-    Its three tables are `src_table`, `tgt_table` and `output_table`; tied ones are one object.
+    Its three tables are `src_table`, `tgt_table` and `output_table`; tied tables are one object.
 
     Args:
-        config: Its sizes.
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        config: Sizes of the model.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
 
     Raises:
-        RecipeError: Three-way tying with two vocabularies.
+        RecipeError: Three-way tying is set, but the vocabularies differ in size.
     """
 
     Config: ClassVar[type[ModelConfig]]
@@ -149,13 +149,13 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
 
     @property
     def output_weight(self) -> Tensor:
-        """The pre-softmax matrix (V, D) of a trainable model; the row of pad is zero."""
+        """The pre-softmax matrix (V, D) of a trainable model; the padding row is zero."""
         assert isinstance(self.output_table, DenseTable), "a compressed model cannot be trained"
         return self.output_table.weight
 
     @abstractmethod
     def hidden(self, tgt_in: Tensor, memory: MemoryT) -> Tensor:
-        """The decoder's last hidden states (B, T, D) for target ids shifted right (B, T)."""
+        """Hidden states (B, T, D) of the last decoder layer for shifted target ids (B, T)."""
 
     def decode(self, tgt_in: Tensor, memory: MemoryT) -> Tensor:
         """Logits (B, T, V - 1) of all positions at once."""
@@ -170,11 +170,11 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
         return self.hidden(shift_right(tgt, self.tgt_pad), self.encode(src))
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """Its attention layers by role, from the first layer to the last."""
+        """The attention layers of each role, from the first layer to the last."""
         return {}
 
     def routing_layers(self) -> "Mapping[Side, Sequence[Routes]]":
-        """Its layers of experts, by the side whose tokens they process."""
+        """The mixture-of-experts layers, by the side whose tokens they process."""
         return {}
 
     def attentions(self, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
@@ -201,11 +201,11 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
         }
 
     def weights(self) -> dict[str, Tensor]:
-        """The trained tensors by name; tied tensors appear once."""
+        """The parameters by name; tied parameters appear once."""
         return dict(self.named_parameters())
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Copy tensors with the names and shapes of `weights` into the model.
+        """Copy tensors into the model; names and shapes must match its own.
 
         Raises:
             ModelError: The tensors belong to another model.
@@ -238,12 +238,12 @@ class Routes(nn.Module, ABC):
 
 
 def _record(seen: list[Tensor], layer: Attends, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """A forward hook that records attention weights; a decoder may call it once per position."""
+    """Forward hook that records attention weights; some decoders run a layer once per position."""
     seen.append(layer.weights(*inputs))  # (B, H, T, S)
 
 
 def shift_right(tgt: Tensor, pad: int) -> Tensor:
-    """The decoder's input when it predicts `tgt` (B, T): shifted by one position, pad in front."""
+    """The decoder input (B, T) that predicts `tgt` (B, T): one padding id, then tgt[:, :-1]."""
     shifted = tgt.roll(1, dims=1)
     shifted[:, 0] = pad
     return shifted  # (B, T)

@@ -1,10 +1,10 @@
-"""What decoding remembers of earlier positions, and the layers that need it.
+"""Caches of earlier positions for decoding, and the interface of the layers that use them.
 
 B batch, n positions, K beam, H heads, d width of the states.
 
-A layer of a stack that relates positions to one another is a `Mixing`: self-attention, or one of
-the layers of variants.py in its place. In a decoder it is a `CausalMixing`: a position depends only
-on those before it, and decoding computes one position at a time, with a cache.
+A layer that relates the positions of a stack to one another is a `Mixing`: self-attention, or one
+of its alternatives in variants.py. In the decoder, it is a `CausalMixing`: no position depends on
+later ones, and decoding computes one position at a time, with a cache.
 """
 
 from abc import ABC, abstractmethod
@@ -12,14 +12,13 @@ from typing import Any, Generic
 
 import torch
 from torch import Tensor, nn
-from typing_extensions import TypeVar  # typing's has no `default` before Python 3.13
+from typing_extensions import TypeVar  # typing.TypeVar lacks `default` before 3.13
 
 
 class Ancestry:
     """Which slot each hypothesis occupied at every earlier position; docs/decisions/0010.
 
-    ancestors[b, k, t K + j] is True if hypothesis k of sentence b went through slot j at
-    position t.
+    ancestors[b, k, t K + j] is True if hypothesis k of sentence b occupied slot j at position t.
     """
 
     def __init__(self, n_batch: int, n_beams: int, device: torch.device) -> None:
@@ -27,12 +26,12 @@ class Ancestry:
 
     @property
     def n_beams(self) -> int:
-        """K."""
+        """K, the number of hypotheses per sentence."""
         return self.ancestors.shape[1]
 
     @property
     def n_steps(self) -> int:
-        """The number of positions decoded."""
+        """The number of positions decoded so far."""
         return self.ancestors.shape[2] // self.n_beams
 
     def slots(self, back: int) -> Tensor:
@@ -56,7 +55,7 @@ class Ancestry:
 
 
 class Cache(ABC):
-    """What one decoder layer remembers of the positions decoded so far."""
+    """The cache of one decoder layer, for the positions decoded so far."""
 
     @abstractmethod
     def reorder(self, beams: Tensor) -> None:
@@ -68,9 +67,9 @@ class Cache(ABC):
 
 
 class KeyValueCache(Cache):
-    """Keys and values of all positions of all hypotheses of one layer, (B, H, n K, d).
+    """Keys and values of one layer, for all positions and hypotheses: (B, H, n K, d).
 
-    Reordering beams moves nothing: a hypothesis finds its ancestors through a mask.
+    Reordering beams copies nothing: a hypothesis finds its ancestors through a mask.
 
     Args:
         ancestry: Shared by all layers; the decoder state reorders it.
@@ -82,7 +81,7 @@ class KeyValueCache(Cache):
         self._used = 0
 
     def append(self, *new: Tensor) -> list[Tensor]:
-        """Add keys and values (B, H, K, d) of the newest position; return those of all."""
+        """Add keys and values (B, H, K, d) of a new position; return those of all positions."""
         end = self._used + new[0].shape[2]
         if not self._buffers or end > self._buffers[0].shape[2]:
             self._buffers = [self._enlarged(i, tensor) for i, tensor in enumerate(new)]

@@ -2,7 +2,7 @@
 
 V vocabulary, D width, M components, K codes per component, N exact vectors. The tables consist of
 plain tensors and unpack their own bits. The first N ids (the most frequent ones) may have exact
-vectors and no codes. The last id is padding; its vector is zero. Nothing here is trained.
+vectors instead of codes. The last id is padding; its vector is zero. Nothing here is trained.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from yakusu.model.linear import PackedLinear
 from yakusu.model.table import DenseTable, Table
 
 TableName = Literal["src_table", "tgt_table", "output_table"]
-LARGEST = 127  # integer of 8 bits, symmetric
+LARGEST = 127  # largest magnitude of a symmetric 8-bit integer
 _ROWS = 512  # ids whose coefficients are computed at a time
 
 
@@ -36,12 +36,12 @@ class TablePlan(Config, ABC):
 
     @abstractmethod
     def empty(self, model: Seq2Seq) -> Table:
-        """Return a compressed table for `model`, to load weights into."""
+        """Return a compressed table of zeros for `model`, into which weights can be loaded."""
 
     def shape_in(self, model: Seq2Seq) -> tuple[int, int]:
         """Return V and D of the tables in `model`."""
         dense = getattr(model, self.tables[0])
-        assert isinstance(dense, DenseTable), "a table is compressed once"
+        assert isinstance(dense, DenseTable), "a table can be compressed only once"
         vocab_size, width = dense.weight.shape
         return vocab_size, width
 
@@ -56,7 +56,7 @@ class CodedTablePlan(TablePlan):
     n_exact: int = 0
 
     def empty(self, model: Seq2Seq) -> "CodedTable":
-        """Return a coded table for `model`, to load weights into."""
+        """Return a coded table of zeros for `model`, into which weights can be loaded."""
         return CodedTable(
             *self.shape_in(model),
             n_components=self.n_components,
@@ -68,13 +68,14 @@ class CodedTablePlan(TablePlan):
 class CodedTable(Table):
     """Embedding table whose vectors are rebuilt from packed codes.
 
-    The vector of an id is c B: C coefficients times C rows, where C is M + 1 rounded up to a
-    multiple of 8. The first M coefficients are the weights of the codes and belong to the basis,
-    the next is 1 and belongs to the mean vector, and the rest is zero. All coefficients of exact
-    ids and of padding are zero.
+    The vector of an id is c B, where c has C coefficients and B has C rows; C is M + 1 rounded up
+    to a multiple of 8. The first M coefficients are the weights of the codes and multiply the basis
+    vectors, the next is 1 and multiplies the mean vector, and the rest are zero. All coefficients
+    of exact ids and of padding are zero.
 
-    `logits` needs the coefficients (V, C) of all ids and keeps them from its first call on. If M is
-    less than D it is faster than a dense table: (V, C) times (C, D) h costs less than (V, D) h.
+    `logits` computes the coefficients (V, C) of all ids at its first call and keeps them until the
+    codes or weights change. If M is less than D, it is faster than a dense table, because (V, C)
+    times (C, D) h costs less than (V, D) h.
     """
 
     def __init__(
@@ -91,23 +92,22 @@ class CodedTable(Table):
         self._to_vector, self._to_coefficient = PackedLinear(), PackedLinear()
         self._to_logit, self._to_exact = PackedLinear(), PackedLinear()
         self._all: Tensor | None = None  # (V, C)
-        self._all_of: tuple[
-            object, ...
-        ] = ()  # versions of the codes and weights that it belongs to
+        # Versions of the codes and weights from which `_all` was computed.
+        self._all_of: tuple[object, ...] = ()
 
     @classmethod
     def of(
         cls, exact: Tensor, *, packed: Tensor, mean: Tensor, basis: Tensor, weights: Tensor
     ) -> "CodedTable":
-        """Build a table.
+        """Build a table from its parts.
 
         Args:
             exact: Vectors of the first ids, (N, D).
-            packed: Codes of the others, (V - 1 - N, bytes), uint8: each row with the least
-                significant bit of the first code first.
-            mean: (D,).
-            basis: (M, D).
-            weights: (M, K).
+            packed: Codes of the other ids, (V - 1 - N, bytes), uint8; in each row, the least
+                significant bit of the first code comes first.
+            mean: Mean vector, (D,).
+            basis: Basis vectors, (M, D).
+            weights: Weights of the codes, (M, K).
         """
         n_components, n_codes = weights.shape
         table = cls(
@@ -126,11 +126,11 @@ class CodedTable(Table):
 
     @property
     def n_bits(self) -> int:
-        """Number of bits of a code."""
+        """Number of bits per code."""
         return max(1, (self.n_codes - 1).bit_length())
 
     def plan(self, tables: tuple[TableName, ...]) -> CodedTablePlan:
-        """Return the plan that restores this table in the place of these tables."""
+        """Return the plan that restores this table in place of the named tables."""
         return CodedTablePlan(
             tables=tables,
             n_components=self.n_components,
@@ -146,7 +146,7 @@ class CodedTable(Table):
         return vectors
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return products (..., V - 1) of hidden states (..., D) with every vector but padding."""
+        """Return products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
         version = (*map(_version, (self.packed, self.weights)), hidden.device, self.weights.dtype)
         if self._all is None or version != self._all_of:
             self._all, self._all_of = self._all_coefficients(), version
@@ -196,13 +196,13 @@ class IntegerTablePlan(TablePlan):
     n_exact: int = 0
 
     def empty(self, model: Seq2Seq) -> "IntegerTable":
-        """Return an integer table for `model`, to load weights into."""
+        """Return an integer table of zeros for `model`, into which weights can be loaded."""
         sizes = {"n_components": self.n_components, "n_exact": self.n_exact}
         return IntegerTable(*self.shape_in(model), **sizes)
 
 
 class IntegerTable(Table):
-    """Embedding table whose vectors are integers times a basis: mean + q B."""
+    """Embedding table whose vectors are rebuilt from integers q and a basis B: mean + q B."""
 
     def __init__(self, vocab_size: int, width: int, *, n_components: int, n_exact: int = 0) -> None:
         super().__init__()
@@ -215,13 +215,13 @@ class IntegerTable(Table):
 
     @classmethod
     def of(cls, exact: Tensor, *, integers: Tensor, mean: Tensor, basis: Tensor) -> "IntegerTable":
-        """Build a table.
+        """Build a table from its parts.
 
         Args:
             exact: Vectors of the first ids, (N, D).
-            integers: Integers of the others, (V - 1 - N, M).
-            mean: (D,).
-            basis: (M, D).
+            integers: Integers q of the other ids, (V - 1 - N, M).
+            mean: Mean vector, (D,).
+            basis: B, (M, D).
 
         Raises:
             DataError: An integer exceeds 8 bits.
@@ -242,7 +242,7 @@ class IntegerTable(Table):
         return table
 
     def plan(self, tables: tuple[TableName, ...]) -> IntegerTablePlan:
-        """Return the plan that restores this table in the place of these tables."""
+        """Return the plan that restores this table in place of the named tables."""
         return IntegerTablePlan(
             tables=tables, n_components=self.numbers.shape[1], n_exact=len(self.exact)
         )
@@ -258,7 +258,7 @@ class IntegerTable(Table):
         return vectors
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return products (..., V - 1) of hidden states (..., D) with every vector but padding."""
+        """Return products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
         inner = self._to_inner(hidden, self.basis).flatten(0, -2)  # (n, M)
         logits = _product(inner, self.numbers).unflatten(0, hidden.shape[:-1])
         logits += (hidden * self.mean).sum(dim=-1, keepdim=True)
@@ -268,7 +268,7 @@ class IntegerTable(Table):
 
 
 def _product(x: Tensor, integers: Tensor) -> Tensor:
-    """Multiply x (n, M) by integers (W, M), each row of x rounded to 255 levels: (n, W)."""
+    """Multiply x (n, M) by integers (W, M): (n, W). A CPU rounds each row of x to 255 levels."""
     if x.device.type != "cpu":
         return x @ integers.to(x.dtype).T
     scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / LARGEST
@@ -278,10 +278,10 @@ def _product(x: Tensor, integers: Tensor) -> Tensor:
 
 
 def _fixed(tensor: Tensor) -> nn.Parameter:
-    """Return a weight of the model, possibly of integers, that is not trained."""
+    """Wrap a tensor, possibly of integers, as a parameter that is not trained."""
     return nn.Parameter(tensor, requires_grad=False)
 
 
 def _version(tensor: Tensor) -> int:
-    """Return a number that increases with each change; 0 for a tensor made in inference mode."""
+    """Return a version that increases with each change; 0 for tensors made in inference mode."""
     return 0 if tensor.is_inference() else tensor._version

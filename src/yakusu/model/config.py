@@ -1,4 +1,4 @@
-"""The configurations of all architectures: the section [model] of a recipe. Imports no torch.
+"""The configurations of all architectures: section [model] of a recipe. Does not import torch.
 
 `model.name` selects the class; the default is "transformer".
 """
@@ -28,7 +28,7 @@ class ModelConfig(Config):
 
 
 class TransformerConfig(ModelConfig):
-    """The quantities that Tables 1 to 3 vary; the defaults are those of the base model."""
+    """The hyperparameters that Tables 1 to 3 vary; the defaults are those of the base model."""
 
     name: Literal["transformer"] = "transformer"
     n_layers: int = Field(6, ge=1)  # N
@@ -40,7 +40,7 @@ class TransformerConfig(ModelConfig):
     max_positions: int = Field(1024, ge=1)  # only for learned positions; sinusoids are unlimited
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
     score: Literal["scaled", "dot", "additive"] = "scaled"  # compatibility, section 3.2.1
-    # The layer in place of self-attention: docs/decisions/0022.
+    # The layer used for self-attention: docs/decisions/0022.
     mixing: Literal["attention", "restricted", "convolution", "recurrent"] = "attention"
     neighbourhood: int = Field(32, ge=1)  # r, for mixing = "restricted"
     kernel: int = Field(3, ge=1)  # k, for mixing = "convolution"
@@ -71,7 +71,7 @@ class TransformerConfig(ModelConfig):
 
     @model_validator(mode="after")
     def _no_size_without_effect(self) -> "TransformerConfig":
-        """Refuse the size of a layer that is not selected: it would have no effect."""
+        """Reject sizes of layers that are not selected, because they would have no effect."""
         chosen = {
             "neighbourhood": (self.mixing == "restricted", "mixing = 'restricted'"),
             "kernel": (self.mixing == "convolution", "mixing = 'convolution'"),
@@ -103,16 +103,16 @@ class RecurrentConfig(ModelConfig):
 
     name: Literal["recurrent"] = "recurrent"
     dropout: float = Field(0.3, ge=0, lt=1)  # before each layer and before the output projection
-    n_layers: int = Field(2, ge=1)  # of the encoder, and of the decoder
+    n_layers: int = Field(2, ge=1)  # per stack
     attention: Literal["dot", "general", "additive", "none"] = "general"  # score, Eq. 8
     residual: bool = False  # residual connections from the third layer on (GNMT, arXiv:1609.08144)
 
 
 class ConvolutionalConfig(ModelConfig):
-    """The sizes of both stacks; growing dilations as in ByteNet (Kalchbrenner et al. 2016)."""
+    """The sizes of both stacks; dilations may grow as in ByteNet (Kalchbrenner et al. 2016)."""
 
     name: Literal["convolutional"] = "convolutional"
-    n_layers: int = Field(15, ge=1)  # of the encoder, and of the decoder
+    n_layers: int = Field(15, ge=1)  # per stack
     d_conv: int = Field(512, ge=1)  # width of the blocks
     encoder_kernel: int = Field(3, ge=1)  # k
     decoder_kernel: int = Field(3, ge=1)
@@ -134,7 +134,7 @@ class ConvolutionalConfig(ModelConfig):
         return self.max_positions
 
     def dilation(self, layer: int) -> int:
-        """The distance between the taps of a layer; layers count from 0."""
+        """The distance between the taps of a layer; layers are counted from 0."""
         return self.dilations[layer % len(self.dilations)]
 
 
@@ -159,9 +159,9 @@ _any_config: TypeAdapter[AnyConfig] = TypeAdapter(AnyConfig)
 
 
 def config_of(values: dict[str, Any]) -> AnyConfig:
-    """The configuration with these values, which `model_dump` returned.
+    """The configuration with the values that `model_dump` returned.
 
     Raises:
-        ValidationError: No architecture has such a configuration (pydantic's error).
+        ValidationError: The values are not valid for any architecture (pydantic's error).
     """
     return _any_config.validate_python(values)

@@ -1,10 +1,12 @@
-"""Convolutional sequence to sequence, Gehring et al. 2017 (arXiv:1705.03122); sections are theirs.
+"""Convolutional sequence-to-sequence model (ConvS2S), Gehring et al. 2017 (arXiv:1705.03122).
 
-Section 3.2, a block, where u is the concatenation of the k inputs of a kernel:
+Sections and figures are those of that paper.
+
+Section 3.2: a block, where u is the concatenation of the k inputs of a kernel:
 
     GLU(W u + b) = A * sigmoid(B), where [A; B] = W u + b
 
-Section 3.3, attention in every decoder layer, from its states h and the target embeddings g to the
+Section 3.3: attention in every decoder layer, from its states h and the target embeddings g to the
 encoder outputs z and the source embeddings e:
 
     d_i = W h_i + b + g_i,  a_ij = softmax_j(d_i . z_j),  c_i = S sqrt(1 / S) sum_j a_ij (z_j + e_j)
@@ -45,9 +47,9 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
     """The model of Figure 1 of Gehring et al.
 
     Args:
-        config: Its sizes.
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        config: Sizes of the model.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
     """
 
     Config = ConvolutionalConfig
@@ -58,7 +60,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
         d_model, d_conv = config.d_model, config.d_conv
         self.src_embedding, self.tgt_embedding = _embedding(config), _embedding(config)
-        keep = 1 - config.dropout  # dropout scales the inputs of these two
+        keep = 1 - config.dropout  # dropout scales the inputs of both projections
         self.encoder_in = Projection(d_model, d_conv, gain=keep)
         self.decoder_in = Projection(d_model, d_conv, gain=keep)
         self.encoder = Layers(EncoderLayer(config, i) for i in range(config.n_layers))
@@ -68,7 +70,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ConvolutionalMemory:
-        """The encoder stack; padding counts as zeros, like the positions beyond a sentence."""
+        """The encoder stack; padding counts as zeros, like positions outside a sentence."""
         real = src != self.src_pad  # (B, S)
         embedded = self.src_embedding(self.src_table(src))  # (B, S, d_model)
         x = self.encoder_in(embedded)  # (B, S, C)
@@ -80,7 +82,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         return ConvolutionalMemory(states, real[:, None, None, :])
 
     def hidden(self, tgt_in: Tensor, memory: ConvolutionalMemory) -> Tensor:
-        """The decoder stack; each position sees only those before it."""
+        """The decoder stack; no position sees later ones."""
         embedded = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
         x = self.decoder_in(embedded)  # (B, T, C)
         for layer in self.decoder:
@@ -99,7 +101,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         self, prev_ids: Tensor, state: "ConvolutionalState"
     ) -> tuple[Tensor, "ConvolutionalState"]:
         """One position of the decoder stack for K hypotheses per sentence."""
-        # (B, K, d_model): K hypotheses are K queries at one position
+        # (B, K, d_model): the K hypotheses are K queries at one position
         embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.ancestry.n_steps)
         x = self.decoder_in(embedded)  # (B, K, C)
         for layer, inputs in zip(self.decoder, state.inputs, strict=True):
@@ -114,7 +116,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
 
 @dataclass
 class ConvolutionalState(DecoderState):
-    """The earlier inputs that kernels need; reordering moves nothing (docs/decisions/0010)."""
+    """The earlier inputs that the kernels need; reordering copies nothing (docs/decisions/0010)."""
 
     memory: ConvolutionalMemory
     inputs: list[deque[Tensor]]  # per layer: its latest inputs (B, K, C)
@@ -151,7 +153,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
         """(B, S, C) -> (B, S, C), where `real` (B, S, 1) is False at padding."""
-        back = (self.convolution.span + 1) // 2  # an even kernel sees one more before
+        back = (self.convolution.span + 1) // 2  # an even kernel sees one more position on the left
         return _sum(self.convolution(x * real, back), x)
 
 
@@ -174,7 +176,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, inputs: deque[Tensor], embedded: Tensor, state: ConvolutionalState
     ) -> Tensor:
-        """(B, K, C) -> (B, K, C): K hypotheses are K queries at one position."""
+        """(B, K, C) -> (B, K, C): the K hypotheses are K queries at one position."""
         distances = range(self.convolution.span, 0, -self.convolution.dilation)
         taps = [
             state.look_back(inputs, n) if n <= len(inputs) else torch.zeros_like(x)
@@ -184,7 +186,7 @@ class DecoderLayer(nn.Module):
         return self.attend(x, self.convolution.gate([*taps, x]), embedded, state.memory)
 
     def attend(self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
-        """The attention and the residuals, from x and its convolution h: (B, T, C)."""
+        """Attention and residual connections, given x and its convolution h: (B, T, C)."""
         query = _sum(self.query(h), embedded)  # (B, T, d_model)
         context = self.attention(query, memory.states, memory.mask)  # (B, T, d_model)
         return _sum(_sum(self.context(context), h), x)  # (B, T, C)
@@ -193,19 +195,20 @@ class DecoderLayer(nn.Module):
 class GatedConvolution(nn.Module):
     """Section 3.2: GLU(W u + b).
 
-    A convolution is one product with its concatenated taps, both for all positions and in a step.
+    The convolution is computed as one matrix product with the concatenated taps, both for all
+    positions at once and in a step.
     """
 
     def __init__(self, config: ConvolutionalConfig, *, kernel: int, dilation: int) -> None:
         super().__init__()
         self.dilation = dilation
-        self.span = (kernel - 1) * dilation  # from the first tap to the last
+        self.span = (kernel - 1) * dilation  # distance from the first tap to the last
         self.dropout = nn.Dropout(config.dropout)
         width = config.d_conv
         self.taps = Projection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
 
     def forward(self, x: Tensor, back: int) -> Tensor:
-        """(B, T, C) -> (B, T, C), with `back` positions of the span before, the rest after."""
+        """(B, T, C) -> (B, T, C); `back` positions of the span are before the current one."""
         n = x.shape[1]
         x = F.pad(self.dropout(x), (0, 0, back, self.span - back))  # (B, T + span, C)
         return self.gate([x[:, i : i + n] for i in range(0, self.span + 1, self.dilation)])
@@ -216,7 +219,7 @@ class GatedConvolution(nn.Module):
 
 
 class DotAttention(Attends):
-    """Section 3.3: unscaled dot-product attention of one head, times S sqrt(1 / S)."""
+    """Section 3.3: unscaled dot-product attention with one head, times S sqrt(1 / S)."""
 
     def forward(self, query: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Attend from `query` (B, T, d_model) to `memory` (B, S, 2 d_model): (B, T, d_model)."""
@@ -226,13 +229,13 @@ class DotAttention(Attends):
         return context * n_keys.sqrt()
 
     def weights(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """How much each position of `query` attends to each of `memory`: (B, 1, T, S)."""
+        """The attention weights from positions of `query` to those of `memory`: (B, 1, T, S)."""
         key, _ = memory.chunk(2, dim=-1)  # (B, S, d_model)
         return masked_softmax((query @ key.mT)[:, None], mask)  # (B, 1, T, S)
 
 
 class Projection(nn.Module):
-    """x W^T + b, initialised so that the variance of the output is `gain` times that of x (3.5)."""
+    """x W^T + b, initialised to give the output `gain` times the variance of x (section 3.5)."""
 
     def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
         super().__init__()
@@ -252,7 +255,7 @@ def scale_gradient(x: Tensor, scale: float) -> Tensor:
 
 
 def _sum(one: Tensor, other: Tensor) -> Tensor:
-    """Section 3.4: a sum that keeps the variance of its two equally variable terms."""
+    """Section 3.4: a sum that keeps the variance of its terms if both have the same variance."""
     return (one + other) * math.sqrt(0.5)
 
 

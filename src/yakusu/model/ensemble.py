@@ -1,4 +1,4 @@
-"""Several models that decode together: P(y) is the mean of their P_i(y) (Table 2's ensembles).
+"""The ensembles of Table 2: models that decode together, where P(y) is the mean of all P_i(y).
 
 B batch, K beam, V vocabulary.
 """

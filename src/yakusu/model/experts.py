@@ -4,8 +4,8 @@ N positions of a batch, E experts, k of them chosen for each position, d width o
 
     y = sum over the chosen e of softmax(the k largest of x W)_e FeedForward_e(x)
 
-The experts of a position do not depend on the rest of the batch: there is no noise, and no limit on
-the load of an expert (docs/decisions/0022).
+The experts of a position do not depend on the rest of the batch: there is no noise, and the load
+of an expert is not limited (docs/decisions/0022).
 """
 
 import torch
@@ -48,11 +48,11 @@ class Experts(Routes):
         return mixed.to(x.dtype).view_as(x)
 
     def _apply_experts(self, rows: Tensor, chosen: Tensor) -> Tensor:
-        """Apply to each of the rows (N, d) its experts (N, k): (N, k, d).
+        """Apply to each row of `rows` (N, d) its chosen experts (N, k): (N, k, d).
 
-        Rows are sorted by expert and sorted back, so that no sum depends on their order. An expert
-        that no row chose computes zero rows and gets a gradient of zeros, which the processes need
-        when they add up their gradients.
+        Rows are sorted by expert and their results sorted back, so that no sum depends on their
+        order. An expert that no row chose is applied to an empty batch and gets a gradient of
+        zeros, which distributed training needs to sum the gradients of all processes.
         """
         copies = rows[:, None].expand(-1, self.top_k, -1).flatten(0, 1)  # (N k, d)
         order = chosen.flatten().argsort(stable=True)  # (N k)
@@ -63,11 +63,11 @@ class Experts(Routes):
         return y.view(len(rows), self.top_k, -1)  # (N, k, d)
 
     def balance_loss(self, real: Tensor) -> Tensor:
-        """Weight x E sum_e f_e p_e of the last training pass; 0 in evaluation mode.
+        """`balance` times E sum_e f_e p_e for the last training pass; 0 in evaluation mode.
 
-        f_e is the share of choices of expert e and p_e its mean probability among all experts; the
-        sum is 1 when experts are chosen evenly (Fedus et al. 2021, Eq. 4, whose f counts only the
-        first choices).
+        f_e is the share of all choices that fall on expert e, and p_e its mean probability among
+        all experts. E sum_e f_e p_e is 1 when experts are chosen evenly (Fedus et al. 2021, Eq. 4,
+        whose f counts only the first choices).
 
         Args:
             real: (B, n), True at tokens, False at padding.

@@ -87,7 +87,7 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, position: int | None = None) -> Tensor:
-        """Vectors (B, T, d_model) at positions 0 to T - 1, or all at one `position`."""
+        """Embed vectors (B, T, d_model) at positions 0 to T - 1, or all of them at `position`."""
         first, n = (0, vectors.shape[1]) if position is None else (position, 1)
         x: Tensor = self.dropout(vectors * self.scale + self.positions(first, n))
         return x

@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# What makes a result independent of the rest of its batch on a CPU: docs/decisions/0015. Observed
-# with torch's kernels and MKL on AVX2 and AVX-512; tests/test_search.py checks the machine.
+# Sizes that make a result independent of the rest of its batch on a CPU: docs/decisions/0015. They
+# were observed with torch's kernels and MKL on AVX2 and AVX-512; tests/test_search.py checks them.
 MIN_ROWS = 16  # products of fewer rows are rounded differently
 SOURCE_MULTIPLE = 16  # sums over a multiple of 16 keys do not depend on the padding
-MIN_PRODUCTS = 400  # torch multiplies smaller matrices by a kernel of its own
+MIN_PRODUCTS = 400  # torch multiplies smaller matrices with another kernel
 # Smaller matrices gain less from packing than the call costs.
 _MIN_WEIGHT = 2**17
 
@@ -22,7 +22,8 @@ _MIN_WEIGHT = 2**17
 class PackedLinear(nn.Module):
     """x W^T + b for one W, which is packed at the first call and again whenever it changes.
 
-    Only in torch's inference mode; training and everything differentiable uses `F.linear`.
+    Packing applies only in torch's inference mode; training and all other differentiable code use
+    `F.linear`.
     `train()` and `eval()` discard the packed copy, because fused optimizers change W without
     increasing its version.
     """

@@ -1,14 +1,14 @@
 """LSTM encoder-decoder with attention (Luong, Pham & Manning 2015, arXiv:1508.04025), or without.
 
-At a target position t, with y the token before it and s every source position:
+At target position t, where y is the previous token and s runs over the source positions:
 
     h_t = LSTM([E y; h~_t-1], h_t-1)                                section 3.3, input feeding
     a_t(s) = softmax over s of score(h_t, h_s)                      Eq. 7
     h~_t = tanh(W_c [sum over s of a_t(s) h_s; h_t])                Eq. 5
 
 h~_t is the input of the output projection. Without attention, h~_t is h_t, nothing is fed back, and
-the decoder receives only the encoder's last states, its initial states (Sutskever et al. 2014,
-without their reversal of the source). E is a table that the output projection may share, so its
+the decoder receives only the encoder's last states, as its initial states (Sutskever et al. 2014,
+but without reversing the source). E is a table that the output projection may share, so its
 vectors are multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
 
 B batch, S source, T target, K beam, N layers, D width (d_model).
@@ -70,13 +70,13 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
     """The model of Luong et al.'s Figures 2 and 4, with a bidirectional first layer.
 
     Args:
-        config: Its sizes.
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        config: Sizes of the model.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
     """
 
     Config = RecurrentConfig
-    compiles = False  # its loops depend on the length, so each length would be compiled anew
+    compiles = False  # its loops depend on the length, so each length would be compiled separately
 
     def __init__(
         self, config: RecurrentConfig, *, src_vocab_size: int, tgt_vocab_size: int
@@ -100,7 +100,7 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         return RecurrentMemory(states[:n], mask, [(h[:n], c[:n]) for h, c in last])
 
     def hidden(self, tgt_in: Tensor, memory: RecurrentMemory) -> Tensor:
-        """h~ of all positions, one after the other: each is an input of the next."""
+        """h~ (B, T, D), computed one position after the other: each is an input to the next."""
         state = self.start(memory, 1)
         embedded = self._vectors(self.tgt_table, tgt_in).split(1, dim=1)  # T times (B, 1, D)
         return self.dropout(torch.cat([self.decoder(x, state) for x in embedded], dim=1))  # type: ignore[no-any-return]  # (B, T, D)
@@ -161,7 +161,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """N layers, with attention above them whose output is fed back to the first (input feeding)."""
+    """N layers with attention above them, whose output is fed back to the first (input feeding)."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class Decoder(nn.Module):
 
 
 class LuongAttention(Attends):
-    """Global attention, section 3.1: the context of h_t, combined with it by Eq. 5."""
+    """Global attention, section 3.1: the context vector of h_t, combined with h_t by Eq. 5."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -205,12 +205,12 @@ class LuongAttention(Attends):
         return self.score.keys(states), states
 
     def forward(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
-        """h~ (B, T, D) of the decoder's states `query` (B, T, D); `memory` is keys and values."""
+        """h~ (B, T, D) for decoder states `query` (B, T, D); `memory` holds keys and values."""
         context = self.weights(query, memory, mask).squeeze(1) @ memory[1]  # (B, T, D)
         return self.w_c(torch.cat([context, query], dim=-1)).tanh()  # type: ignore[no-any-return]
 
     def weights(self, query: Tensor, memory: tuple[Tensor, ...], mask: Tensor | None) -> Tensor:
-        """a_t(s), Eq. 7, as one head: (B, 1, T, S)."""
+        """a_t(s), Eq. 7, as the weights of one head: (B, 1, T, S)."""
         return masked_softmax(self.score(query, memory[0])[:, None], mask)  # (B, 1, T, S)
 
 

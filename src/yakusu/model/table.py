@@ -1,4 +1,4 @@
-"""Section 3.4: the matrices between ids and vectors; a compressed one can replace them.
+"""Section 3.4: embeddings and output projection, as tables that compressed ones can replace.
 
 V vocabulary, D width.
 """
@@ -22,13 +22,13 @@ class Table(nn.Module, ABC):
 
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
-        """The products (..., V - 1) of hidden states (..., D) with every vector but padding's."""
+        """The products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
 
 
 class DenseTable(Table):
     """A trainable matrix (V, D).
 
-    The row of padding is zero and stays zero: it gets no gradient, and no logit uses it.
+    The padding row is zero and stays zero: it gets no gradient, and no logit uses it.
     """
 
     def __init__(self, vocab_size: int, width: int) -> None:
@@ -43,9 +43,9 @@ class DenseTable(Table):
         return F.embedding(ids, self.weight, padding_idx=len(self.weight) - 1)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The products (..., V - 1) of hidden states (..., D) with every vector but padding's.
+        """The products (..., V - 1) of hidden states (..., D) and all vectors except padding.
 
-        The row of padding is included in the product and then dropped: an even number of rows is a
-        third faster than an odd one.
+        The padding row is included in the product and then dropped: with an even number of rows,
+        the product is a third faster than with an odd number.
         """
         return self._product(hidden, self.weight)[..., :-1]

@@ -52,7 +52,7 @@ class TransformerMemory(Memory):
 
 @dataclass
 class TransformerState(DecoderState):
-    """Keys and values of the memory, and each layer's cache of the target so far."""
+    """Keys and values of the memory, and each layer's cache of the target tokens so far."""
 
     memory_mask: Tensor  # (B, 1, 1, S)
     cross: list[tuple[Tensor, Tensor]]  # per layer: keys (B, H, d_k, S) and values (B, H, S, d_v)
@@ -79,9 +79,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     """The model of Figure 1.
 
     Args:
-        config: Its sizes.
-        src_vocab_size: V of the source side, including padding.
-        tgt_vocab_size: V of the target side, including padding.
+        config: Sizes of the model.
+        src_vocab_size: Size V of the source vocabulary, including padding.
+        tgt_vocab_size: Size V of the target vocabulary, including padding.
     """
 
     Config = TransformerConfig
@@ -103,7 +103,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     @property
     def compiles(self) -> bool:
-        """False with LSTMs, whose loops torch does not trace, or experts of variable load."""
+        """False with LSTMs, whose loops torch does not trace, or experts, whose load varies."""
         return not any(isinstance(part, (nn.LSTM, Experts)) for part in self.modules())
 
     def encode(self, src: Tensor) -> TransformerMemory:
@@ -115,7 +115,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return TransformerMemory(self.encoder_norm(x), mask)
 
     def hidden(self, tgt_in: Tensor, memory: TransformerMemory) -> Tensor:
-        """The decoder stack, section 3.1; each position attends to those up to itself."""
+        """The decoder stack, section 3.1; each position attends to all positions up to itself."""
         x: Tensor = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
         for layer in self.decoder:
             x = layer(x, memory)
@@ -143,7 +143,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
-        """Self-attention of both stacks, where there is any, and the decoder's cross-attention."""
+        """Self-attention of both stacks, if there is any, and the decoder's cross-attention."""
         encoder = [layer.self_attention for layer in self.encoder]
         decoder = [layer.self_attention for layer in self.decoder]
         roles: dict[Role, list[Attends]] = {
@@ -154,7 +154,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return {role: layers for role, layers in roles.items() if layers}
 
     def routing_layers(self) -> Mapping[Side, Sequence[Routes]]:
-        """The experts of both stacks, where there are any."""
+        """The mixture-of-experts layers of both stacks, if there are any."""
         encoder = [layer.feed_forward for layer in self.encoder]
         decoder = [layer.feed_forward for layer in self.decoder]
         return {
@@ -180,7 +180,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Section 3.1: masked self-attention, attention to the memory, a feed-forward network."""
+    """Section 3.1: masked self-attention, attention to the memory, and a feed-forward network."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, cache: Cache, cross: tuple[Tensor, Tensor], memory_mask: Tensor
     ) -> Tensor:
-        """(B, K, d_model) -> (B, K, d_model): K hypotheses are K queries at one position."""
+        """(B, K, d_model) -> (B, K, d_model): the K hypotheses are K queries at one position."""
         first, second, third = self.residuals
         x = first.add(x, self.self_attention.step(first.input(x), cache))
         x = second.add(x, self.cross_attention.step(second.input(x), cross, memory_mask))
@@ -209,11 +209,11 @@ class DecoderLayer(nn.Module):
 def _pad_keys(memory: TransformerMemory, width: int) -> TransformerMemory:
     """Pad the memory of models with narrow heads, so that all batches use the same kernel.
 
-    The choice between kernels, at MIN_PRODUCTS, must not depend on the longest sentence.
+    Below MIN_PRODUCTS, torch uses another kernel; this must not depend on the longest sentence.
 
     Args:
-        memory: With S source positions.
-        width: Products per source position in a step.
+        memory: The memory, with S source positions.
+        width: Number of products per source position in a step.
     """
     n_keys = -(-MIN_PRODUCTS // (width * SOURCE_MULTIPLE)) * SOURCE_MULTIPLE
     n_missing = max(0, n_keys - memory.states.shape[1])
@@ -221,7 +221,7 @@ def _pad_keys(memory: TransformerMemory, width: int) -> TransformerMemory:
     return TransformerMemory(states, F.pad(memory.mask, (0, n_missing)))
 
 
-# ---- where a key of the recipe chooses a layer ---------------------------------------------------
+# ---- layers chosen by a key of the recipe --------------------------------------------------------
 
 
 def _embedding(config: TransformerConfig) -> Embedding:
@@ -247,7 +247,7 @@ def _encoder_mixing(config: TransformerConfig) -> Mixing:
 
 
 def _decoder_mixing(config: TransformerConfig) -> CausalMixing:
-    """`model.mixing` in the decoder, where no position sees later ones."""
+    """`model.mixing` in the decoder, in which no position sees later ones."""
     match config.mixing:
         case "attention":
             return CausalSelfAttention(config, _compatibility(config))

@@ -1,6 +1,7 @@
-"""Variants of the Transformer: other compatibility functions, and other layers for self-attention.
+"""Variants of the Transformer: compatibility functions, and layers that replace self-attention.
 
-B batch, n positions, K beam, H heads, d width of the states; a window has r positions, a kernel k.
+B batch, n positions, K beam, H heads, d width of the states, r positions of a window or k of a
+kernel.
 
                           complexity          sequential   longest path         (Table 1)
     restricted attention  O(r n d)            O(1)         O(n / r)
@@ -42,7 +43,7 @@ class DotProduct(Compatibility):
     def fused_attention(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
-        """(B, H, T, d_v), by torch's kernel."""
+        """Attention (B, H, T, d_v), computed by torch's fused kernel."""
         return fused_attention(_unscaled(query), key, value, mask)
 
 
@@ -55,7 +56,7 @@ class AdditiveCompatibility(Compatibility):
     """v^T tanh(W q + U k) per head: additive attention with one hidden layer of d_k units.
 
     W and U are the head's W^Q and W^K: a second linear map would add nothing. Each pair of
-    positions takes d_k numbers, so memory is O(T S d_k) instead of O(T S).
+    positions takes d_k values, so memory is O(T S d_k) instead of O(T S).
     """
 
     def __init__(self, *, n_heads: int, d_k: int) -> None:
@@ -81,7 +82,7 @@ class Window:
 
     @classmethod
     def around(cls, size: int) -> "Window":
-        """`size` positions around the middle; if `size` is even, one more before than after."""
+        """`size` positions around the current one; if `size` is even, one more before it."""
         return cls(size // 2, (size - 1) // 2)
 
     @classmethod
@@ -100,7 +101,7 @@ class RestrictedSelfAttention(SelfAttention):
 
     Args:
         config: The sizes: d_model, n_heads, d_k, d_v.
-        score: Another compatibility function; None: Eq. 1.
+        score: Compatibility function to use instead of Eq. 1; None: Eq. 1.
         window: The neighbourhood.
     """
 
@@ -118,7 +119,7 @@ class RestrictedSelfAttention(SelfAttention):
         )
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """How much each position attends to each: the full matrix (B, H, n, n)."""
+        """The attention weights between all positions, as the full matrix (B, H, n, n)."""
         q, k, _ = self.project(x)
         position = torch.arange(x.shape[1], device=x.device)
         distance = position - position[:, None]  # (n, n): key minus query
@@ -130,7 +131,7 @@ class RestrictedSelfAttention(SelfAttention):
 
 
 class CausalRestrictedSelfAttention(RestrictedSelfAttention, CausalMixing[KeyValueCache]):
-    """The same in the decoder, where the window ends at the current position."""
+    """Restricted self-attention in the decoder; the window ends at the current position."""
 
     def cache(self, ancestry: Ancestry) -> KeyValueCache:
         """An empty cache of keys and values."""
@@ -165,7 +166,7 @@ def band_attention(
         value: (B, H, n, d_v).
         mask: (B, 1, 1, n), True at tokens, False at padding; None: no padding.
         window: The positions that a position sees.
-        attend: Computes the attention of a block to its keys.
+        attend: Attention function that is applied to each block and its keys.
 
     Returns:
         (B, H, n, d_v).
@@ -193,7 +194,7 @@ def _blocks_seen(x: Tensor, window: Window, block: int) -> Tensor:
 
 
 def _band_mask(real: Tensor, window: Window, block: int) -> Tensor:
-    """Which of its block's keys each query may attend to: (B N, 1, b, w).
+    """The mask of the keys of its block that each query may attend to: (B N, 1, b, w).
 
     Key j of a block is `before` positions earlier than query j. Padding attends to itself, because
     every query needs a key.
@@ -212,11 +213,11 @@ def _band_mask(real: Tensor, window: Window, block: int) -> Tensor:
 class SeparableConvolution(Mixing):
     """Section 4: y_i = W sum_j c_j * x_{i + j}, first over positions, then over the width.
 
-    As in Chollet 2017, with nothing between the two steps. The residual, LayerNorm and feed-forward
-    network of the paper surround it.
+    As in Chollet 2017, with nothing between the two steps. The paper's residual connection,
+    LayerNorm and feed-forward network surround it.
 
     Args:
-        d_model: d.
+        d_model: Width d of the states.
         window: The k positions that a position sees.
     """
 
@@ -240,7 +241,7 @@ class SeparableConvolution(Mixing):
 
 
 class CausalConvolution(SeparableConvolution, CausalMixing[CarriedCache]):
-    """The same in the decoder, where the window ends at the current position."""
+    """Separable convolution in the decoder; the window ends at the current position."""
 
     def cache(self, ancestry: Ancestry) -> CarriedCache:
         """A cache for the last k - 1 inputs of each hypothesis."""
@@ -256,10 +257,10 @@ class CausalConvolution(SeparableConvolution, CausalMixing[CarriedCache]):
 
 
 class BidirectionalRecurrence(Mixing):
-    """In the encoder: two LSTMs of half the width, one from each end, concatenated.
+    """Recurrence in the encoder: two LSTMs of half the width, one per direction, concatenated.
 
     Args:
-        d_model: d.
+        d_model: Width d of the states.
     """
 
     def __init__(self, *, d_model: int) -> None:
@@ -289,10 +290,10 @@ def _mirror(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class CausalRecurrence(CausalMixing[CarriedCache]):
-    """In the decoder: an LSTM from left to right.
+    """Recurrence in the decoder: an LSTM that runs from left to right.
 
     Args:
-        d_model: d.
+        d_model: Width d of the states.
     """
 
     def __init__(self, *, d_model: int) -> None:

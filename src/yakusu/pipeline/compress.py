@@ -102,7 +102,7 @@ def compress_translator(
 
 
 def _load(folder: Path, test: "_Test | None") -> Translator:
-    """Open a translator that can be compressed, and scored on the test set."""
+    """Open a translator; check that it can be compressed and scored on the test set."""
     translator = Translator.load(folder)
     if test and translator.task_name != "translation":
         raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
@@ -112,7 +112,7 @@ def _load(folder: Path, test: "_Test | None") -> Translator:
 
 
 def _of_compressed_tables(model: Seq2Seq) -> set[str]:
-    """Return the names of the weights of compressed tables, which int8 must not touch."""
+    """Return the names of the weights of compressed tables, which int8 must not change."""
     small = [
         name
         for name, module in model.named_modules()
@@ -123,7 +123,7 @@ def _of_compressed_tables(model: Seq2Seq) -> set[str]:
 
 @dataclass(frozen=True)
 class _Test:
-    """Test set to translate before and after; read before anything is written."""
+    """Test set to score before and after compression; read before anything is written."""
 
     src: list[str]
     references: list[str]

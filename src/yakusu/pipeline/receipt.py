@@ -94,10 +94,10 @@ class TableFacts(Facts):
     ratio: float
 
     def __str__(self) -> str:
-        kind = f"codes of {self.n_codes}" if self.n_codes else "integers"
+        kind = f"codes with K = {self.n_codes}" if self.n_codes else "integers"
         return (
-            f"{' = '.join(self.tables)}: {self.n_words:,} x {self.width} numbers as "
-            f"{self.n_components} {kind} ({self.bits:.0f} bits per vector), {self.n_exact:,} "
+            f"{' = '.join(self.tables)}: {self.n_words:,} vectors x {self.width} dimensions "
+            f"as {self.n_components} {kind} ({self.bits:.0f} bits per vector), {self.n_exact:,} "
             f"vectors unchanged: {self.ratio:.1f} times smaller, {self.loss:.2%} of the variance "
             "lost"
         )
@@ -109,7 +109,7 @@ class CompressionFacts(Facts):
     Attributes:
         source: SHA-256 of the original model.safetensors.
         tables: The compressed tables.
-        int8: Whether all other matrices are stored with 8 bits per number.
+        int8: Whether all other matrices are stored with 8 bits per weight.
         scores: Scores before and after, if there was a test set.
         settings: Resolved settings of the compression; None in files of version 0.1.
     """
@@ -122,7 +122,7 @@ class CompressionFacts(Facts):
 
     def lines(self) -> list[str]:
         """Return the facts as lines of text."""
-        rest = ["all other matrices: 8 bits per number"] if self.int8 else []
+        rest = ["all other matrices: 8 bits per weight"] if self.int8 else []
         labels = ("before compression", "after compression")
         scores = [f"{label}: {score}" for label, score in zip(labels, self.scores, strict=False)]
         return [f"compressed from {self.source}", *map(str, self.tables), *rest, *scores]

@@ -76,10 +76,10 @@ class CompressedTable:
 def compress_tables(
     model: Seq2Seq, config: CompressConfig, progress: Progress
 ) -> list[CompressedTable]:
-    """Replace the tables of the configured stacks of a model, in place.
+    """Compress the tables of the stacks in `config.stacks`, in place.
 
     Raises:
-        DataError: The settings do not fit a table; the message names it.
+        DataError: The settings do not fit a table; the message names the table.
     """
     return [_compress(model, names, config, progress) for names in _groups(model, config.stacks)]
 
@@ -99,7 +99,7 @@ def _compress(
     """Replace the tables with these names, which share one matrix, with a compressed table."""
     dense, n_exact = getattr(model, names[0]), config.n_exact
     assert isinstance(dense, DenseTable)
-    weight = dense.weight.detach()[:-1]  # (V - 1, D): without padding
+    weight = dense.weight.detach()[:-1]  # (V, D), without padding
     if n_exact > len(weight) - 2:
         raise DataError(
             f"compress.exact = {n_exact} leaves fewer than 2 of {len(weight)} vectors to compress: "
@@ -172,7 +172,7 @@ def table_of(exact: Tensor, made: CompressedMatrix) -> CodedTable | IntegerTable
 
 
 def bits_in(table: CodedTable | IntegerTable) -> float:
-    """Return the bits on disk of a vector that is not exact."""
+    """Return the bits on disk per vector that is not exact."""
     if isinstance(table, CodedTable):
         return 8 * table.packed.shape[1]
     return stored_bits(table.numbers)

@@ -14,7 +14,7 @@ def draw_trade_off(path: Path, choices: Sequence[Choice], made: tuple[float, flo
     Args:
         path: The picture to write, PNG or SVG.
         choices: Choices measured by `trade_off`.
-        made: Compression ratio and share of the variance lost of the result.
+        made: Compression ratio of the result, and the share of the variance that it loses.
     """
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
@@ -32,7 +32,7 @@ def draw_trade_off(path: Path, choices: Sequence[Choice], made: tuple[float, flo
         ylim=(0, 1),
         xlabel="ratio: bits of float32 vectors over bits of codes and codebook",
         ylabel="share of the variance lost",
-        title="All M of each K (sample of the words)",
+        title="Every M for each K (on a sample of the words)",
     )
     axes.grid(visible=True, alpha=0.3)
     axes.legend(fontsize="small")

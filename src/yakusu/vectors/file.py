@@ -2,7 +2,7 @@
 
 All numbers are little-endian; every array starts at a multiple of 8 bytes.
 
-header    magic "YAKUSUV1"; version, flags, V, H, M, K, number of arrays: 7 integers of 64 bits
+header    magic "YAKUSUV1"; version, flags, V, H, M, K, number of arrays: seven 64-bit integers
 index     for each array: name and type (8 bytes each), columns (0: one-dimensional), start, bytes
 arrays    mean, basis and, for a `Codebook`, weights: float16 (flag 1) or float32;
           text, lengths, order of the words; packed codes, or an entropy-coded stream (flag 2)
@@ -40,7 +40,7 @@ def write_compressed(
     """Write a file atomically.
 
     Args:
-        path: The file.
+        path: File to write.
         vectors: Vectors to write.
         precision: Type of mean, basis and weights.
 
@@ -48,7 +48,7 @@ def write_compressed(
         The vectors as read from the file.
 
     Raises:
-        DataError: A number is too large for float16.
+        DataError: A value of the codebook is too large for float16.
     """
     path, arrays = Path(path), _arrays(vectors, np.dtype(precision))
     if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
@@ -62,7 +62,7 @@ def write_compressed(
 
 
 def is_compressed(path: Path) -> bool:
-    """Return whether the file begins like one of `write_compressed`."""
+    """Return whether the file begins with the magic of `write_compressed`."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 

@@ -7,7 +7,7 @@
     .npy, .npz, .safetensors       a matrix (V, H); the words are in another file, one per line
 
 V words, H dimensions. In text, a line ends with "\\n" or "\\r\\n", and spaces separate its fields.
-The last H fields are the numbers, so a word may contain any other character, and even spaces as in
+The last H fields are the numbers, so a word may contain any other character, even spaces, as in
 GloVe 840B. A first line of two integers is a header. Nothing is unpickled.
 """
 
@@ -37,11 +37,11 @@ Stream = IO[bytes] | gzip.GzipFile
 Place = Callable[[int], str]
 Row = tuple[bytes, bytes | memoryview]  # a word and its vector
 _NUMBER = np.dtype("<f4")
-_BYTES = 1 << 20  # of a binary file read at a time
+_BYTES = 1 << 20  # read from a binary file at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
-_WIDEST = 1 << 20  # maximum H: limits what a false header can make us read for one row
+_WIDEST = 1 << 20  # maximum H: limits the bytes that a wrong header makes us read for one row
 _SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
-_LONGEST_HEADER = 100_000_000  # bytes of a safetensors header, its own limit
+_LONGEST_HEADER = 100_000_000  # bytes, the limit of safetensors itself
 _NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _BROKEN_ARRAYS = (
@@ -59,7 +59,7 @@ class WordVectors:
     place: Returns the name of a row, by its index, for error messages; not stored.
 
     Raises:
-        DataError: A word occurs twice, a value is not finite, or shape or type are wrong. The
+        DataError: A word occurs twice, a value is not finite, or the shape or type is wrong. The
             message names the row and the word.
     """
 
@@ -81,7 +81,7 @@ class WordVectors:
         for row, word in enumerate(self.words):
             if (before := first.setdefault(word, row)) != row:
                 raise DataError(
-                    f"{place(row)}: the word {word!r} occurs already at {place(before)}: remove one"
+                    f"{place(row)}: the word {word!r} already occurs at {place(before)}: remove one"
                 )
         for rows in blocks(len(self.words)):
             finite = np.isfinite(self.vectors[rows]).all(axis=1)
@@ -121,12 +121,14 @@ def read_vectors(
             return _joined(path, matrix, _listed(Path(listed)), listed)
         case (_, None), None:
             raise DataError(f"{path} contains no words: give a file with one word per line")
-    raise DataError(f"{path} contains its words: leave out the file {words}")
+    raise DataError(f"{path} already contains words: leave out the file {words}")
 
 
 def _head(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a folder or a pipe
-        raise DataError(f"{path} is not a regular file: save the vectors to one, it is read twice")
+        raise DataError(
+            f"{path} is not a regular file: save the vectors to one, which can be read twice"
+        )
     try:
         with path.open("rb") as file:
             head = file.read(16)
@@ -172,7 +174,7 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
 
 
 def _chosen(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
-    """Return the name of the only matrix, or of the only one named like embeddings."""
+    """Return the name of the only matrix, or of the only one with a usual name."""
     matrices = [name for name, shape in shapes.items() if len(shape) == 2]
     usual = [n for n in matrices if n in ("vectors", "weight") or "embedding" in n.lower()]
     for names in (matrices, usual):
@@ -225,7 +227,7 @@ def _decoded(word: bytes, row: int, place: Place) -> str:
 
 
 def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
-    """Read row by row into growing memory, so that a false header cannot exhaust it."""
+    """Read row by row into growing memory, so that a wrong header cannot exhaust it."""
     words: list[str] = []
     numbers = bytearray()  # grows by an eighth, in place: never copied
     done, total = 0, path.stat().st_size
@@ -254,7 +256,7 @@ def _from_rows(path: Path, *, packed: bool, progress: Progress) -> WordVectors:
 
 
 def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[Row]]:
-    """Return V (None without a header), H, the naming of rows, and the rows."""
+    """Return V (None without a header), H, the function that names rows, and the rows."""
     first = file.readline().removeprefix(codecs.BOM_UTF8)
     header = _HEADER.fullmatch(first)
     size = int(header[2]) if header else _width(first)
@@ -275,13 +277,13 @@ def _opened(path: Path, file: Stream) -> tuple[int | None, int, Place, Iterator[
 
 
 def _width(line: bytes) -> int:
-    """Return H of a line of text: the numbers start with the first numeric field after a word."""
+    """Return H of a line of text; the vector starts with the first number after a word."""
     fields = [f for f in line.rstrip(b" \r\n").split(b" ")[1:] if f]
     return next((len(fields) - i for i, f in enumerate(fields) if len(_parsed(f))), 0)
 
 
 def _is_text(sample: bytes, size: int) -> bool:
-    """Return whether the rows after a header are text, possibly with an error in the first."""
+    """Return whether the rows after a header are text, even if the first has an error."""
     if len(_parsed(_split(sample.partition(b"\n")[0], size)[1])) == size:
         return True
     numbers = sample.find(b" ") + 1
@@ -321,7 +323,7 @@ def _split(line: bytes, size: int) -> tuple[bytes, bytes]:
 
 
 def _parsed(numbers: bytes) -> npt.NDArray[np.float32]:
-    """Parse numbers separated by spaces; empty if a field is not a number."""
+    """Parse numbers separated by spaces; the array is empty if a field is not a number."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # numpy before 2.4 only warns
         try:

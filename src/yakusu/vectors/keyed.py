@@ -25,7 +25,7 @@ class Words(Sequence[str]):
 
     Args:
         text: UTF-8 of all words, concatenated, uint8.
-        lengths: Bytes of each word, (V,), uint16.
+        lengths: Length of each word in bytes, (V,), uint16.
         order: Indices that sort the words by their bytes, (V,), uint32.
     """
 
@@ -130,7 +130,7 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """Return the words with the largest cosine to a sum of vectors, like gensim.
+        """Return the words with the largest cosine to a sum of vectors, as in gensim.
 
         The first call rebuilds all vectors and keeps them in memory.
 
@@ -140,7 +140,7 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
             topn: Number of words, at least 1.
 
         Returns:
-            Words, without those given, and cosines, in descending order.
+            Pairs of word and cosine, largest cosine first, without the given words.
 
         Raises:
             KeyError: A word has no vector; the message suggests a similar one.

@@ -1,7 +1,7 @@
 """Recall of nearest neighbours after compression, by word frequency.
 
-Other tasks contain frequent words only; coarse codes of rare words look lossless there. V words, H
-dimensions.
+The other tasks contain only frequent words, so they do not show the loss of rare words with coarse
+codes. V words, H dimensions.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,13 +44,13 @@ def neighbours_by_band(
     n: int = 10,
     progress: Progress | None = None,
 ) -> tuple[Band, ...]:
-    """Measure the recall of the n nearest of all words by cosine, centred at the original's mean.
+    """Measure the recall of the n nearest words by cosine, centred at the mean of the original.
 
     Args:
         original: Vectors of words by index, most frequent first.
         rebuilt: Vectors of the same words after compression.
         n_words: V.
-        bands: Last rank of each band but the last, ascending.
+        bands: Last rank of each band except the last, ascending.
         sample: Maximum number of words examined per band.
         n: Number of neighbours.
         progress: Progress reporter.
@@ -60,8 +60,7 @@ def neighbours_by_band(
     """
     if not 1 <= n < n_words:
         raise DataError(
-            f"n = {n} is out of range for the neighbours among {n_words} words: choose n from 1 to "
-            f"{n_words - 1}"
+            f"n = {n} is out of range for {n_words} words: choose n from 1 to {n_words - 1}"
         )
     ends = [0, *(end for end in bands if end < n_words), n_words]
     samples = [_evenly(begin, end, sample) for begin, end in pairwise(ends)]
@@ -84,7 +83,7 @@ def _mean(vectors: Lookup, n_words: int) -> Matrix:
 
 
 def _evenly(begin: int, end: int, most: int) -> Rows:
-    """Return at most `most` evenly spaced integers of range(begin, end)."""
+    """Return at most `most` evenly spaced integers from range(begin, end)."""
     return np.linspace(begin, end - 1, min(most, end - begin)).round().astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Test sets of similarities, analogies and completions; the kind is recognised by the content."""
+"""Readers of similarity, analogy and completion test sets; the content determines the kind."""
 
 import math
 import re
@@ -41,9 +41,7 @@ def read_task(path: str | Path) -> TestSet:
         return _similarity(path, filled)
     if first.startswith(":") or len(first.split()) == 4:
         return _analogy(path, filled)
-    raise _bad(
-        path, filled[0], "two words and a score with tabs between them, four words, or a header"
-    )
+    raise _bad(path, filled[0], "two words and a score separated by tabs, four words, or a header")
 
 
 def _similarity(path: Path, lines: list[tuple[int, str]]) -> Similarity:
@@ -53,7 +51,7 @@ def _similarity(path: Path, lines: list[tuple[int, str]]) -> Similarity:
             first, second, score = line[1].split("\t")
             scores.append(float(score))
         except ValueError as error:
-            raise _bad(path, line, "two words and a score with tabs between them") from error
+            raise _bad(path, line, "two words and a score separated by tabs") from error
         if not math.isfinite(scores[-1]):
             raise _bad(path, line, "two words and a finite score")
         pairs.append((first, second))

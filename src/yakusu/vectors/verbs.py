@@ -50,9 +50,9 @@ class Facts:
     n_words, width, n_components: V, H, M.
     n_codes: K; None for integers.
     bits: Bits of codes per word.
-    ratio: Bits of V x H float32 over bits of codes and codebook; the paper's formula for codes.
-    file_bytes: Size of the file, including the words and their index.
-    dense_bytes: Size of V x H float32.
+    ratio: Bits of float32 vectors over bits of codes and codebook; the paper's formula for codes.
+    file_bytes: Size of the file in bytes, including the words and their index.
+    dense_bytes: Size of V x H float32 values in bytes.
     """
 
     n_words: int
@@ -70,10 +70,10 @@ class Report:
     """Result of a compression; also written to OUT.json.
 
     facts: Contents of the file.
-    settings: Settings by which it was made.
+    settings: Settings with which the file was made.
     loss: Eq. 2, squared error per word.
-    share_lost: The same, divided by the variance of the vectors.
-    recall: By frequency, the share of the 10 nearest words that stay.
+    share_lost: Squared error divided by the variance of the vectors.
+    recall: Share of the 10 nearest words that stay, by band of word frequencies.
     """
 
     facts: Facts
@@ -99,17 +99,17 @@ def compress(
 
     Args:
         source: A file in any format of `read_vectors`, or the vectors.
-        out: The file to write. A file of compressed vectors is replaced.
+        out: File to write; an existing file of compressed vectors is replaced.
         config: Settings; by default the paper's codes with M = H and K = 16.
         words: File with one word per line, if `source` contains no words.
         weights: File with one frequency per line, in the order of the words. The words are stored
-            by descending frequency; without weights, `source` is taken to be in this order.
+            by descending frequency; without weights, `source` is assumed to be in this order.
         progress: Progress reporter.
 
     Raises:
         RecipeError: A setting has no effect on word vectors.
         DataError: The vectors cannot be read, the settings do not fit them, or `out` cannot be
-            written because its folder does not exist or another kind of file has its name.
+            written because its folder does not exist or it is another kind of file.
     """
     out, progress, config = Path(out), progress or Silent(), config or CompressConfig()
     config.refuse(_TRANSLATORS_ONLY, "word vectors")
@@ -134,7 +134,7 @@ def compress(
 
 
 def inspect(path: str | Path) -> Facts:
-    """Return the facts of a file of compressed vectors.
+    """Return sizes and ratio of a file of compressed vectors.
 
     Raises:
         ModelError: The file is missing, in another format, truncated or corrupted.
@@ -237,7 +237,7 @@ def evaluate(
 
     All vectors are centred. With `original`, the floats before compression are scored too and, as
     the control, the same floats whitened: codes are whitened vectors, so what whitening gains or
-    loses is no effect of compression.
+    loses is not an effect of compression.
 
     Args:
         path: A file of compressed vectors.
@@ -298,13 +298,13 @@ def _in_order(words: Sequence[str], index: Mapping[str, int]) -> npt.NDArray[np.
     if (rows < 0).any():
         missing = list(index)[int((rows < 0).argmax())]
         raise DataError(
-            f"the original has no vector of '{missing}': give the vectors that were compressed"
+            f"the original has no vector for '{missing}': give the vectors that were compressed"
         )
     return rows
 
 
 def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
-    """Return the n words with the largest cosine to `word`, by rebuilt vectors, with the cosines.
+    """Return the n words whose rebuilt vectors are nearest to that of `word`, and their cosines.
 
     Raises:
         ModelError: The file is missing, in another format, truncated or corrupted.

@@ -33,7 +33,7 @@ from yakusu.vectors.nearest import unit
 
 Rows = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-_COSINES = 2**25  # in memory at a time: 128 MiB
+_COSINES = 2**25  # held in memory at a time: 128 MiB
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Similarity:
 
 @dataclass(frozen=True)
 class Analogy:
-    """Questions (a, b, c, d): a is to b as c is to d; with the section of each, or ""."""
+    """Questions (a, b, c, d), "a is to b as c is to d", with the section of each, or ""."""
 
     name: str
     questions: tuple[tuple[str, ...], ...]
@@ -100,7 +100,7 @@ class Analogy:
         candidates: int | None = 30_000,
         progress: Progress | None = None,
     ) -> TaskResult:
-        """Answer by 3CosAdd; questions with a word that is not a candidate are left out.
+        """Answer with 3CosAdd; questions with a word that is not a candidate are left out.
 
         Args:
             index: Row of each word.
@@ -212,7 +212,7 @@ def mean_of(results: Sequence[TaskResult]) -> TaskResult:
 
 
 def centred(vectors: Matrix | Codes) -> Matrix:
-    """Subtract the mean of each column of vectors or codes; the result has 32 bits or more."""
+    """Subtract the mean of each column of vectors or codes; return float32 or float64."""
     mean = vectors.mean(axis=0, dtype=np.float64)
     moved: Matrix = vectors - mean.astype(np.result_type(vectors, np.float32))
     return moved
@@ -221,12 +221,12 @@ def centred(vectors: Matrix | Codes) -> Matrix:
 def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
     """Return all principal components of vectors (V, H), each with deviation 1: (V, H), centred.
 
-    The control of codes: Algorithm 1 without the clustering. A component without spread is 0.
+    The control for codes: Algorithm 1 without clustering. A component without spread is 0.
     """
     axes = PrincipalAxes.of(vectors, vectors.shape[1])
     scores = axes.scores(vectors, slice(None))  # (H, V)
     deviation = scores.std(axis=1)
-    spread = deviation > 1e-6 * deviation.max()  # else rounding errors
+    spread = deviation > 1e-6 * deviation.max()  # the others are rounding errors
     scores /= np.where(spread, deviation, np.inf)[:, None]
     return np.ascontiguousarray(scores.T, dtype=np.float32)
 
@@ -246,7 +246,7 @@ def _answers(unit: npt.NDArray[np.float32], given: Rows) -> Rows:
 
 
 def _blocks(rows: Rows, n_candidates: int) -> Iterator[Rows]:
-    """Split rows so that the cosines of a part fit into memory."""
+    """Split rows into blocks whose cosines fit into memory."""
     size = max(1, _COSINES // n_candidates)
     for begin in range(0, len(rows), size):
         yield rows[begin : begin + size]
@@ -256,7 +256,7 @@ def _accuracy(
     name: str, right: Booleans, known: Booleans, how: str, parts: tuple[TaskResult, ...] = ()
 ) -> TaskResult:
     used = int(known.sum())
-    score = float(right.sum() / used) if used else math.nan  # unknown questions are not right
+    score = float(right.sum() / used) if used else math.nan  # questions left out are never right
     return TaskResult(name, score, used, len(known) - used, how, parts)
 
 
