@@ -135,7 +135,7 @@ def test_evaluate_decides_between_trees_and_text_by_the_reference(
     assert refused.startswith(f"{trees} holds trees, which are scored in one way only: omit the")
 
 
-@pytest.mark.parametrize("code", ["xx", "german", "d", "", "12"])
+@pytest.mark.parametrize("code", ["xx", "xyz", "german", "d", "", "12", "de-"])
 def test_evaluate_refuses_an_unknown_language(run_yakusu: Yakusu, work: Path, code: str) -> None:
     said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code)
     assert said.error == (
