@@ -93,7 +93,7 @@ def compress_translator(
         tables=tuple(table.facts for table in tables),
         int8=has_int8(weights),
         scores=tuple(str(score) for score in (before, after) if score),
-        settings=config.model_dump(mode="json"),
+        settings=config,
     )
     receipt = receipt.model_copy(update={"compressed": facts})
     saved = translator.config(compressed=[table.plan for table in tables])
