@@ -95,18 +95,24 @@ def evaluate_model(
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
     language, progress = _checked_language(target_language), progress or Silent()
-    translator = Translator.load(model)
-    if translator.task_name == "parsing":
-        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
     sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
     _refuse_unequal(sources, truth)
-    keep_freed_memory()
-    with progress.track("translating", "sentences", len(sources.lines)) as tracker:
-        lines = translated(translator, sources.lines, tracker)
-    language = language or truth.language or translator.languages[1] or None
+    made = _translated(model, sources, progress)
+    language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
-    made = _Lines(f"the output of {model}", lines, "")
     return _score(made, truth, options, baseline, paper, progress)
+
+
+def translate_to_score(
+    model: str | Path, src: Text, *, progress: Progress | None = None
+) -> list[str]:
+    """Return the translations by a model folder that `evaluate_model` scores.
+
+    Raises:
+        DataError: A file cannot be read.
+        ModelError: The model folder is incomplete or corrupted, or holds a parser.
+    """
+    return _translated(model, _Lines.of(src, "source sentences"), progress or Silent()).lines
 
 
 def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
@@ -165,6 +171,16 @@ class _Lines:
         if isinstance(text, str | Path):
             return cls(str(text), list(read_lines(text)), language_of(text))
         return cls(f"the {name}", list(text), "")
+
+
+def _translated(model: str | Path, sources: _Lines, progress: Progress) -> _Lines:
+    keep_freed_memory()
+    translator = Translator.load(model)
+    if translator.task_name == "parsing":
+        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
+    with progress.track("translating", "sentences", len(sources.lines)) as tracker:
+        lines = translated(translator, sources.lines, tracker)
+    return _Lines(f"the output of {model}", lines, translator.languages[1])
 
 
 def _score(
