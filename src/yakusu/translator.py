@@ -159,7 +159,7 @@ class Translator:
         return [best[0].text for best in self.stream(sentences)]
 
     def stream(
-        self, sentences: Iterable[str], *, batch: int = 64, window: int = 0
+        self, sentences: Iterable[str], *, batch: int = 64, window: int | None = None
     ) -> Iterator[list[Translation]]:
         """Translate sentences in order, as they arrive.
 
@@ -169,7 +169,7 @@ class Translator:
             sentences: One sentence per item. The translation of an empty sentence is empty, with
                 score 0.
             batch: Number of sentences translated together.
-            window: Number of sentences read ahead and grouped by length; 0: 32 batches.
+            window: Number of sentences read ahead and grouped by length; None: 32 batches.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
@@ -179,8 +179,8 @@ class Translator:
         """
         if isinstance(sentences, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
-        n_read = 0
-        for lines in windows(iter(sentences), window or _WINDOW_BATCHES * batch):
+        n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
+        for lines in windows(iter(sentences), window):
             ids = [self._cut(*sentence) for sentence in self._read(lines, n_read + 1)]
             n_read += len(lines)
             results = [[self._without_model(line)] for line in lines]

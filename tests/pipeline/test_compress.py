@@ -241,6 +241,24 @@ def test_bleu_equals_evaluate_in_the_language_of_the_file(saved: Path, tmp_path:
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
 
+class _Messages(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.mark.parametrize(("lowercase", "n"), [(False, 1), (True, 0)])
+def test_capitals_that_the_vocabulary_lacks_are_reported(
+    saved: Path, lowercase: bool, n: int
+) -> None:
+    references, messages = [line.title() for line in SENTENCES[:3]], _Messages()
+    options = {"src": SENTENCES[:3], "references": references, "lowercase": lowercase}
+    compressed(saved, CompressConfig(k=4, exact=0), progress=messages, **options)
+    assert sum("no capital letters" in line for line in messages.lines) == n
+
+
 def test_ratios_sizes_and_scores_are_reported(saved: Path) -> None:
     lines = Translator.load(saved).translate(SENTENCES[:5])
     config = CompressConfig(m=8, k=4, exact=2)

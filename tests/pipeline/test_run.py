@@ -1,5 +1,6 @@
 """A run folder belongs to one recipe; a key may change until it has had an effect."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,15 @@ def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
         opened(recipe(prepared, "training.device=cuda", "tokenizer.vocab_size=99")),
     ):
         pass
+
+
+def test_a_run_folder_in_a_closed_folder_is_refused(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exists(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    recipe = load_recipe(prepared / "recipe.toml")
+    monkeypatch.setattr(Path, "exists", exists)  # as in a folder of another user
+    with pytest.raises(RunError, match=r"run cannot be written \(Permission denied\): choose"):
+        opened(recipe).__enter__()

@@ -115,7 +115,9 @@ def _translations(system: str, src: str | None) -> Path | list[str]:
     """Return a file of translations, or the source sentences translated with a model folder."""
     if not Path(system).is_dir():
         return Path(system)
-    return [best[0].text for best in yakusu.translate(system, _sources(system, src))]
+    from yakusu.pipeline.evaluate import translate_to_score  # loads torch
+
+    return translate_to_score(system, _sources(system, src), progress=ConsoleProgress())
 
 
 def verify(model: Model) -> None:

@@ -82,7 +82,7 @@ def prepare(
         dev_trees=dev_trees,
     )
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
-    made = yakusu.prepare(loaded, progress=ConsoleProgress(), workers=workers or -1)
+    made = yakusu.prepare(loaded, progress=ConsoleProgress(), workers=workers)
     print(("already prepared: " if made.existed else "") + str(made))
 
 

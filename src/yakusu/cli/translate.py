@@ -79,7 +79,7 @@ def translate(
     )
     place = arriving if source == "-" else Path(source)
     sentences = sentences_for(translator, place, name=model)
-    found = translator.stream(sentences, batch=batch, window=window or 0)
+    found = translator.stream(sentences, batch=batch, window=window)
     seekable = Path(source).is_file() and not holds_trees(source)  # a pipe can be read only once
     total = count_lines(source) if seekable else None
     _print_all(found, total, plain=translator.search.n_best == 1)

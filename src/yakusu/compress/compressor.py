@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from yakusu.compress.blocks import Matrix
+from yakusu.compress.blocks import Loss, Matrix
 from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook, fit_by_least_squares
 from yakusu.compress.codes import Coded, Codes, Floats, code
@@ -231,7 +231,8 @@ class LatticeCompressor(_Compressor):
         self.compressed_ = CompressedMatrix(
             self.lattice_, EntropyCodes.of(integers, rounding.tiers)
         )
-        self.loss_ = rounding.loss(integers).per_vector
+        rebuilt = Loss.of(vectors, lambda rows: self.lattice_.rebuild(integers[rows]))
+        self.loss_ = rebuilt.per_vector
         self.ratio_ = self.compressed_.ratio
         return self
 

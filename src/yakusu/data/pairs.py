@@ -179,7 +179,7 @@ def binarise(
     report: FilterReport,
     total: int,
     progress: Progress,
-    workers: int = -1,
+    workers: int | None = None,
 ) -> int:
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
@@ -191,7 +191,7 @@ def binarise(
         report: Receives the counts of pairs dropped by the length filters.
         total: Number of pairs, for the progress bar.
         progress: Progress reporter.
-        workers: Number of processes; -1: one per core.
+        workers: Number of processes; None: one per core.
 
     Returns:
         The number of pairs written.
@@ -200,7 +200,7 @@ def binarise(
     encode = delayed(_encode)
     jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))
     # Encoding a small corpus takes less time than starting processes.
-    n_jobs = 1 if total < 4 * _WINDOW else workers
+    n_jobs = 1 if total < 4 * _WINDOW else -1 if workers is None else workers
     parallel = Parallel(n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
     job = progress.track(f"encoding {stem.name}", "pairs", total)
     with job as tracker, _Writer(stem) as writer:

@@ -76,16 +76,18 @@ def last_checkpoints(run: Path, n: int | None = None) -> list[Path]:
     """Return the checkpoints to average, oldest first.
 
     Raises:
-        RunError: The run has no checkpoint, or keeps fewer than `n`.
+        RunError: The run has no checkpoint, or keeps fewer than `n`, or `n` is less than 1.
     """
     wanted = set(_newest(run).milestones)
     saved = checkpoints(run / "checkpoints")
     kept = [folder for folder in saved if step_of(folder) in wanted] or saved[-1:]
-    if n is not None and n > len(kept):
+    if n is None:
+        n = load_recipe(run / "recipe.toml").training.keep_last
+    elif not 1 <= n <= len(kept):
         raise RunError(
-            f"{run} has only {len(kept)} checkpoints to average, not {n}: use a smaller number"
+            f"{run} has {len(kept)} checkpoints to average, not {n}: choose from 1 to {len(kept)}"
         )
-    return kept[-(n or load_recipe(run / "recipe.toml").training.keep_last) :]
+    return kept[-n:]
 
 
 def best_checkpoint(run: Path) -> list[Path]:

@@ -78,6 +78,9 @@ def compress_translator(
     translator = _load(folder, test)
     network = translator.model
     assert isinstance(network, Seq2Seq)  # one folder, one model
+    receipt = read_receipt(folder)
+    if test:
+        test.remark(translator.tokenizer, progress)
     before = test.bleu(translator, progress) if test else None
     tables = compress_tables(network, config, progress)
     weights = to_streams(network.weights())
@@ -90,9 +93,9 @@ def compress_translator(
         tables=tuple(table.facts for table in tables),
         int8=has_int8(weights),
         scores=tuple(str(score) for score in (before, after) if score),
-        settings=config.model_dump(mode="json"),
+        settings=config,
     )
-    receipt = read_receipt(folder).model_copy(update={"compressed": facts})
+    receipt = receipt.model_copy(update={"compressed": facts})
     saved = translator.config(compressed=[table.plan for table in tables])
     save_translator(out, weights, translator.tokenizer, saved, documents=documents(receipt))
     sizes = tuple((each / "model.safetensors").stat().st_size for each in (folder, out))
@@ -148,6 +151,7 @@ class _Test:
         return cls(lines, truth, named, lowercase)
 
     def remark(self, tokenizer: Tokenizer, progress: Progress) -> None:
+        """Say that the tokenizer has no capitals and the references do."""
         if not self.lowercase:
             written = tokenizer.decode_target(tokenizer.encode_target(self.references))
             remark_on_case(written, self.references, progress)

@@ -69,7 +69,9 @@ class Prepared:
         )
 
 
-def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = -1) -> Prepared:
+def prepare(
+    recipe: Recipe, *, progress: Progress | None = None, workers: int | None = None
+) -> Prepared:
     """Filter the corpus, select the dev set, learn the tokenizer and binarise all pairs.
 
     A complete data folder from an earlier call is verified and left unchanged.
@@ -77,7 +79,7 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     Args:
         recipe: Names the corpora and the run; the data folder is `recipe.run`/data.
         progress: Progress reporter.
-        workers: Number of processes that encode; -1: one per core. Does not affect the result.
+        workers: Number of processes that encode (default: one per core); no effect on the result.
 
     Raises:
         DataError: The corpus is missing, malformed or too small.
@@ -86,19 +88,17 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
     """
     with opened(recipe) as run:
         folder = run / "data"
-        existed = folder.exists()
-        if existed:
+        if existed := folder.exists():
             verify_folder(folder)
             _check_unchanged(folder, recipe)
         else:
             save_folder(folder, _Preparation(recipe, progress or Silent(), workers).write)
     facts = DataFacts.read(folder)
-    parts = (facts.parts or {}).get("train", ())
     return Prepared(
         folder,
         facts.report,
         facts.n_train,
-        sum(part.n_pairs for part in parts[1:]),
+        sum(part.n_pairs for part in (facts.parts or {}).get("train", ())[1:]),
         facts.n_dev,
         facts.fullness,
         existed,
@@ -108,7 +108,7 @@ def prepare(recipe: Recipe, *, progress: Progress | None = None, workers: int = 
 class _Preparation:
     """Writes a data folder; `write` calls the other methods in order."""
 
-    def __init__(self, recipe: Recipe, progress: Progress, workers: int) -> None:
+    def __init__(self, recipe: Recipe, progress: Progress, workers: int | None) -> None:
         self.recipe, self.progress, self.workers = recipe, progress, workers
         self.task = tasks[recipe.task]()
         self.report = FilterReport()

@@ -5,10 +5,10 @@ The training cost is given as in Table 2, once by the paper's formula and once b
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from yakusu.compress.config import CompressConfig
 from yakusu.data.batches import collate, cut_by_length, n_positions, seen_in_epoch
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.errors import ModelError
@@ -118,7 +118,7 @@ class CompressionFacts(Facts):
     tables: tuple[TableFacts, ...]
     int8: bool
     scores: tuple[str, ...] = ()
-    settings: dict[str, Any] | None = None
+    settings: CompressConfig | None = None
 
     def lines(self) -> list[str]:
         """Return the facts as lines of text."""

@@ -45,9 +45,12 @@ def opened(recipe: Recipe) -> Iterator[Path]:
             'the recipe specifies no run folder: add --run FOLDER, or run = "..." to the recipe'
         )
     run = Path(recipe.run)
-    _refuse_other_run(run, recipe)
+    with _explain_unusable(run):
+        _refuse_other_run(run, recipe)
     _check_corpora(recipe)
-    _make_writable(run)
+    with _explain_unusable(run):
+        run.mkdir(parents=True, exist_ok=True)
+        (run / ".lock").touch()
     with locked(run):
         save_recipe(recipe, run / "recipe.toml")
         yield run
@@ -88,10 +91,10 @@ def _check_corpora(recipe: Recipe) -> None:
             next(read_pairs(corpus), None)
 
 
-def _make_writable(run: Path) -> None:
+@contextmanager
+def _explain_unusable(run: Path) -> Iterator[None]:
     try:
-        run.mkdir(parents=True, exist_ok=True)
-        (run / ".lock").touch()
+        yield
     except OSError as error:
         raise RunError(
             f"{run} cannot be written ({error.strerror}): choose a writable run folder with --run"

@@ -55,7 +55,7 @@ def translate(
         model, ensemble=ensemble, beam=beam, alpha=alpha, n_best=n_best, device=device
     )
     lines = sentences_for(translator, sentences, name=str(model))
-    return translator.stream(lines, batch=batch, window=window or 0)
+    return translator.stream(lines, batch=batch, window=window)
 
 
 def open_translator(
