@@ -140,7 +140,8 @@ class Translator:
         Args:
             compressed: Plans of the model's compressed tables.
         """
-        assert isinstance(self.model, Seq2Seq), "an ensemble cannot be saved"
+        if not isinstance(self.model, Seq2Seq):
+            raise ModelError("an ensemble cannot be saved: save its members separately")
         return TranslatorConfig.model_validate(
             {
                 "task": self.task_name,

@@ -150,7 +150,8 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
     @property
     def output_weight(self) -> Tensor:
         """The pre-softmax matrix (V, D) of a trainable model; the padding row is zero."""
-        assert isinstance(self.output_table, DenseTable), "a compressed model cannot be trained"
+        if not isinstance(self.output_table, DenseTable):
+            raise ModelError("a compressed model cannot be trained: train the original model")
         return self.output_table.weight
 
     @abstractmethod

@@ -74,6 +74,7 @@ class Report:
     loss: Eq. 2, squared error per word.
     share_lost: Squared error divided by the variance of the vectors.
     recall: Share of the 10 nearest words that stay, by band of word frequencies.
+    version: Version of OUT.json.
     """
 
     facts: Facts
@@ -81,6 +82,7 @@ class Report:
     loss: float
     share_lost: float
     recall: tuple[Band, ...]
+    version: int = 1
 
 
 _REPORT = TypeAdapter(Report)

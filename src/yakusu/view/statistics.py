@@ -63,11 +63,13 @@ class Statistics:
         n_pairs: Number of pairs used.
         n_left_out: Number of pairs with an empty sentence or more tokens than `token_limits`.
         heads: One entry per head.
+        version: Version of the JSON that `yakusu view --json` writes.
     """
 
     n_pairs: int
     n_left_out: int
     heads: tuple[HeadStatistics, ...]
+    version: int = 1
 
 
 def head_statistics(
