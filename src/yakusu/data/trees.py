@@ -20,7 +20,10 @@ from yakusu.errors import DataError, RunError
 try:
     from nltk.tree import Tree
 except ModuleNotFoundError as error:
-    raise RunError(f"trees need {error.name}: pip install 'yakusu[parse]'") from error
+    raise RunError(
+        f"trees need {error.name}: install yakusu with its extra 'parse', as in "
+        "pip install '.[parse]'"
+    ) from error
 
 TRACE = "-NONE-"
 OUTER = ("", "TOP", "ROOT")
