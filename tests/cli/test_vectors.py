@@ -69,13 +69,19 @@ def test_integers_and_budgets_are_options(
     options = ("--method", "integers", "--max-loss", "0.02")
     said = run_yakusu("vectors", "compress", glove, out, *options)
     assert said.code == 0, said.err
-    assert said.out.startswith("1,100 words x 4 dimensions as integers: ")
+    assert re.match(
+        r"1,100 words x 4 dimensions as integers: \S+ bits per word, \S+ times smaller "
+        r"\(integers and basis, compared with float32\)\n",
+        said.out,
+    )
+    assert f"\nfile: {out}\n" in said.out
     loss = re.search(r"^loss: (\S+)% of the variance", said.out, re.MULTILINE)
     assert loss and 1.8 < float(loss[1]) <= 2
     said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
     assert re.match(
         r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.0 bits per word", said.out
     )
+    assert said.out.endswith(f"\nreplaced {out}\nreport: {out}.json, {out}.png\n")
 
 
 def test_options_override_set_and_set_overrides_the_file(
