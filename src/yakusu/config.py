@@ -48,15 +48,18 @@ def apply_override(
     values[last] = value
 
 
-def nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str], *, section: str = "") -> str:
     """Return a hint for an unknown name: "did you mean 'x'?", or a list of all known names.
 
     Args:
         name: The unknown name.
         known: The existing names.
+        section: Start of the existing names in the hint, such as "compress."; not compared.
     """
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(sorted(known))}"
+    if close:
+        return f"did you mean '{section}{close[0]}'?"
+    return f"choose from {', '.join(section + other for other in sorted(known))}"
 
 
 T = TypeVar("T")

@@ -39,8 +39,21 @@ def test_a_translator_is_compressed_and_scored(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--set compress.half=true", "compress.half has no effect on a translator: leave it out"),
-        ("--ratio 4 --set compress.m=3", "compress.ratio chooses compress.m and compress.k: leave"),
+        (
+            "--set compress.half=true",
+            "compress.half has no effect on a translator: leave out compress",
+        ),
+        (
+            "--ratio 4 --set compress.m=3",
+            "--ratio and --set: compress.ratio chooses compress.m and",
+        ),
+        ("--set compress.kk=8", "--set: unknown key 'compress.kk': did you mean 'compress.k'?"),
+        ("--set k=8", "--set: unknown key 'k': did you mean 'compress.k'?"),
+        (
+            "--method integers --set compress.k=8",
+            "--set and --method: compress.k has no effect unless compress.method = 'codes': set "
+            "compress.method or leave out compress.k",
+        ),
         ("--src {files}/test.en", "src and references belong together: provide both or neither"),
         ("--set compress.exact=158", "compress.exact = 158 leaves fewer than 2 of 159 vectors"),
     ],

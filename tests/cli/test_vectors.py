@@ -69,13 +69,19 @@ def test_integers_and_budgets_are_options(
     options = ("--method", "integers", "--max-loss", "0.02")
     said = run_yakusu("vectors", "compress", glove, out, *options)
     assert said.code == 0, said.err
-    assert said.out.startswith("1,100 words x 4 dimensions as integers: ")
+    assert re.match(
+        r"1,100 words x 4 dimensions as integers: \S+ bits per word, \S+ times smaller "
+        r"\(integers and basis, compared with float32\)\n",
+        said.out,
+    )
+    assert f"\nfile: {out}\n" in said.out
     loss = re.search(r"^loss: (\S+)% of the variance", said.out, re.MULTILINE)
     assert loss and 1.8 < float(loss[1]) <= 2
     said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
     assert re.match(
         r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.0 bits per word", said.out
     )
+    assert said.out.endswith(f"\nreplaced {out}\nreport: {out}.json, {out}.png\n")
 
 
 def test_options_override_set_and_set_overrides_the_file(
@@ -95,17 +101,18 @@ def test_options_override_set_and_set_overrides_the_file(
     ("options", "message"),
     [
         ("--set compress.m=5", "M = 5 is out of range for vectors of 4 dimensions: choose M from"),
-        ("--set compress.k=1", "compress.k = 1: input should be greater than or equal to 2"),
+        ("--set compress.k=1", "--set: compress.k = 1: input should be greater than or equal to 2"),
+        ("--set compress.kk=8", "--set: unknown key 'compress.kk': did you mean 'compress.k'?"),
         ("--ratio 5000", "a ratio of 5000 cannot be reached: the maximum is "),
-        ("--ratio 0", "compress.ratio = 0.0: input should be greater than 0"),
-        ("--method fast", "compress.method = 'fast': input should be 'codes' or 'integers'"),
-        ("--set compress.step=1", "compress.step has no effect unless compress.method ="),
-        ("--bits 9 --set compress.k=4", "compress.bits chooses compress.m and compress.k: leave"),
-        ("--bits 9 --ratio 4", "compress.ratio and compress.bits are given together: give only"),
-        ("--method integers --set compress.k=4", "compress.k has no effect unless"),
+        ("--ratio 0", "--ratio: compress.ratio = 0.0: input should be greater than 0"),
+        ("--method fast", "--method: compress.method = 'fast': input should be 'codes' or"),
+        ("--set compress.step=1", "--set: compress.step has no effect unless compress."),
+        ("--bits 9 --set compress.k=4", "--bits and --set: compress.bits chooses compress.m"),
+        ("--bits 9 --ratio 4", "--ratio and --bits: compress.ratio and compress.bits are given"),
+        ("--method integers --set compress.k=4", "--set and --method: compress.k has no effect"),
         ("--method integers --set compress.tiers=[9,8]", "tiers at the ranks [9, 8] do not fit"),
         ("--method integers --set compress.step=1e-9", "step = 1e-09 yields integers of more than"),
-        ("--set compress.int8=true", "compress.int8 has no effect on word vectors: leave it out"),
+        ("--set compress.int8=true", "compress.int8 has no effect on word vectors: leave out"),
         ("--config none.toml", "none.toml cannot be read: No such file or directory"),
     ],
 )

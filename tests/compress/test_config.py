@@ -38,22 +38,50 @@ def test_codes_keep_128_exact_vectors_by_default(config: CompressConfig, expecte
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ("compress.step=1", "compress.step has no effect unless compress.method = 'integers'"),
-        ("compress.method=integers compress.k=4 compress.m=2", "compress.m and compress.k have no"),
-        ("compress.bits=9 compress.ratio=4", "compress.ratio and compress.bits are given together"),
-        ("compress.bits=9 compress.k=4", "compress.bits chooses compress.m and compress.k: leave"),
+        (
+            "compress.step=1",
+            "--set: compress.step has no effect unless compress.method = 'integers'",
+        ),
+        (
+            "compress.method=integers compress.k=4 compress.m=2",
+            "--set: compress.m and compress.k have no",
+        ),
+        (
+            "compress.bits=9 compress.ratio=4",
+            "--set: compress.ratio and compress.bits are given together",
+        ),
+        (
+            "compress.bits=9 compress.k=4",
+            "--set: compress.bits chooses compress.m and compress.k: leave",
+        ),
         (
             "compress.method=integers compress.bits=9 compress.step=1",
-            "compress.bits chooses compress.step: leave out compress.step",
+            "--set: compress.bits chooses compress.step: leave out compress.step",
         ),
-        ("compress.bits=9 compress.mean=folded", "compress.bits is measured with a stored mean"),
-        ("compress.k=1", "compress.k = 1: input should be greater than or equal to 2"),
-        ("compress.k=65537", "compress.k = 65537: input should be less than or equal to 65536"),
-        ("compress.ratio=-1", "compress.ratio = -1: input should be greater than 0"),
-        ("compress.max_loss=1", "compress.max_loss = 1: input should be less than 1"),
-        ("compress.whiten=1", "unknown key 'compress.whiten': did you mean 'whitening'?"),
-        ("compress.stacks=['left']", "compress.stacks.0 = 'left': input should be 'encoder' or"),
-        ("k=3", "unknown key 'k': settings are in section [compress]"),
+        (
+            "compress.bits=9 compress.mean=folded",
+            "--set: compress.bits is measured with a stored mean",
+        ),
+        ("compress.k=1", "--set: compress.k = 1: input should be greater than or equal to 2"),
+        (
+            "compress.k=65537",
+            "--set: compress.k = 65537: input should be less than or equal to 65536",
+        ),
+        ("compress.ratio=-1", "--set: compress.ratio = -1: input should be greater than 0"),
+        ("compress.max_loss=1", "--set: compress.max_loss = 1: input should be less than 1"),
+        (
+            "compress.whiten=1",
+            "--set: unknown key 'compress.whiten': did you mean 'compress.whitening'?",
+        ),
+        (
+            "compress.stacks=['left']",
+            "--set: compress.stacks.0 = 'left': input should be 'encoder' or",
+        ),
+        ("compress.kk=8", "--set: unknown key 'compress.kk': did you mean 'compress.k'?"),
+        ("k=8", "--set: unknown key 'k': did you mean 'compress.k'?"),
+        ("compres.fit=adam", "--set: unknown key 'compres.fit': did you mean 'compress.fit'?"),
+        ("compress.no=1", "--set: unknown key 'compress.no': choose from compress.bits, compress."),
+        ("compress=1", "--set: compress = 1 is a group of keys: write compress.KEY = VALUE"),
         ("compress.k", "--set compress.k: write it as key=value, as in --set compress.k=16"),
     ],
 )
@@ -63,6 +91,60 @@ def test_contradictions_and_invalid_values_are_rejected_in_one_sentence(
     with pytest.raises(RecipeError) as caught:
         load_compress_config(overrides=overrides.split())
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("content", "overrides", "options", "message"),
+    [
+        (
+            "k = 8",
+            [],
+            {"ratio": 4.0},
+            "--ratio and {file}: compress.ratio chooses compress.m and compress.k: leave out "
+            "compress.k",
+        ),
+        (
+            "method = 'integers'",
+            ["compress.k=8", "compress.m=2"],
+            {},
+            "--set and {file}: compress.m and compress.k have no effect unless compress.method = "
+            "'codes': set compress.method or leave out compress.m and compress.k",
+        ),
+        (
+            "k = 8",
+            ["compress.k=9"],
+            {"method": "integers"},
+            "--set and --method: compress.k has no effect unless compress.method = 'codes': set "
+            "compress.method or leave out compress.k",
+        ),
+        (
+            "k = 8\nbits = 9",
+            [],
+            {"int8": True},
+            "{file}: compress.bits chooses compress.m and compress.k: leave out compress.k",
+        ),
+        ("k = 8", [], {"max_loss": 2.0}, "--max-loss: compress.max_loss = 2.0: input should be"),
+        ("k = 1", ["compress.m=2"], {}, "{file}: compress.k = 1: input should be greater than or"),
+        (
+            "kk = 1",
+            [],
+            {"bits": 4.0},
+            "{file}: unknown key 'compress.kk': did you mean 'compress.k'",
+        ),
+    ],
+)
+def test_a_contradiction_is_reported_where_the_keys_were_set(
+    tmp_path: Path,
+    content: str,
+    overrides: list[str],
+    options: dict[str, str | float | bool],
+    message: str,
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(f"[compress]\n{content}\n")
+    with pytest.raises(RecipeError) as caught:
+        load_compress_config(file, overrides, options=options)
+    assert str(caught.value).startswith(message.format(file=file))
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_a_target_that_cannot_be_written_is_rejected_before_reading(
 
 @pytest.mark.parametrize("setting", [{"exact": 5}, {"int8": True}, {"stacks": ("encoder",)}])
 def test_settings_of_translators_are_rejected(tmp_path: Path, setting: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match="has no effect on word vectors: leave it out"):
+    with pytest.raises(RecipeError, match="has no effect on word vectors: leave out compress"):
         yakusu.vectors.compress("v.txt", tmp_path / "v", config=CompressConfig(**setting))
 
 

@@ -86,8 +86,7 @@ def resolved(
 ) -> "CompressConfig":
     """Return the settings of a file, overridden by --set, then by options that are not None."""
     given = {name: value for name, value in options.items() if value is not None}
-    overrides = [f"compress.{name}={str(value).lower()}" for name, value in given.items()]
-    return yakusu.compress.load_compress_config(path, [*(settings or ()), *overrides])
+    return yakusu.compress.load_compress_config(path, settings or (), options=given)
 
 
 def _print_result(model: str, made: "CompressedTranslator") -> None:

@@ -1,5 +1,6 @@
 """The verbs for word vectors: `vectors compress`, `inspect`, `evaluate` and `neighbours`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,7 +39,13 @@ def compress(
     source: Annotated[
         str, typer.Argument(metavar="IN", help="Word vectors: GloVe, word2vec, fastText, .npz, ...")
     ],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write.")],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            help="The file to write; an existing file of compressed vectors is replaced.",
+        ),
+    ],
     method: Method = None,
     ratio: Ratio = None,
     bits: Bits = None,
@@ -62,6 +69,7 @@ def compress(
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --set compress.k=16`
     """
     options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
+    existed = Path(out).exists()
     report = yakusu.vectors.compress(
         source,
         out,
@@ -70,10 +78,11 @@ def compress(
         weights=weights,
         progress=ConsoleProgress(),
     )
-    _print_report(out, report)
+    _print_report(report)
+    print(f"{'replaced' if existed else 'file:'} {out}\nreport: {out}.json, {out}.png")
 
 
-def _print_report(out: str, report: "Report") -> None:
+def _print_report(report: "Report") -> None:
     _print_facts(report.facts)
     if report.facts.ratio < 1:
         print("the result is larger than the vectors: set --ratio")
@@ -84,7 +93,6 @@ def _print_report(out: str, report: "Report") -> None:
     for band in report.recall:
         table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
     Console().print(table)
-    print(f"file: {out}\nreport: {out}.json, {out}.png")
 
 
 @vectors.command()
@@ -97,10 +105,12 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
+    kind, stored = "integers", "integers and basis"
+    if facts.n_codes:
+        kind, stored = f"{facts.n_components} codes with K = {facts.n_codes}", "codes and codebook"
     print(
         f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
-        f"word, {facts.ratio:.1f} times smaller (codes and codebook, compared with float32)\n"
+        f"word, {facts.ratio:.1f} times smaller ({stored}, compared with float32)\n"
         f"file size, including the words: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
     )

@@ -1,5 +1,6 @@
 """Compression settings: section `[compress]` of a TOML file, or the same keys in Python."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,8 +54,8 @@ class CompressConfig(Config):
         other = "integers" if self.method == "codes" else "codes"
         if given := self._given(_KEYS[other]):
             raise ValueError(
-                f"{_have(given)} no effect unless compress.method = '{other}': set that too, or "
-                "leave it out"
+                f"{_have(given)} no effect unless compress.method = '{other}': set compress.method "
+                f"or leave out {_named(given)}"
             )
         return self
 
@@ -88,7 +89,7 @@ class CompressConfig(Config):
             what: What is compressed, for the message.
         """
         if given := self._given(names):
-            raise RecipeError(f"{_have(given)} no effect on {what}: leave it out")
+            raise RecipeError(f"{_have(given)} no effect on {what}: leave out {_named(given)}")
 
     def _given(self, names: Sequence[str]) -> list[str]:
         defaults = type(self).model_fields
@@ -96,28 +97,45 @@ class CompressConfig(Config):
 
 
 def load_compress_config(
-    path: str | Path | None = None, overrides: Sequence[str] = ()
+    path: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    options: Mapping[str, str | float | bool] | None = None,
 ) -> CompressConfig:
     """Read section `[compress]` of a TOML file and apply `compress.key=value` overrides.
 
     Args:
         path: The file; None for the defaults.
         overrides: Such as "compress.k=16"; they take precedence over the file.
+        options: Values of command-line options by key, such as {"ratio": 8}; they take precedence
+            over the overrides.
 
     Raises:
         RecipeError: The file cannot be read or is not TOML, a key is unknown, a value is out of
             range, or two settings contradict each other.
     """
-    values = _read(Path(path)) if path is not None else {}
-    for each in overrides:
-        apply_override(values, each, example="compress.k=16")
-    where = f"{path}: " if path is not None else ""
+    values, options = _read(Path(path)) if path is not None else {}, options or {}
     if unknown := [name for name in values if name != "compress"]:
-        raise RecipeError(f"{where}unknown key '{unknown[0]}': settings are in section [compress]")
+        raise RecipeError(f"{path}: unknown key '{unknown[0]}': settings are in section [compress]")
+    set_keys = [each.partition("=")[0].strip() for each in overrides]
+    for each, key in zip(overrides, set_keys, strict=True):
+        apply_override(values, each, example="compress.k=16")
+        if key.split(".")[0] != "compress":
+            raise RecipeError(f"--set: {_unknown(key)}")
+    section = values.get("compress", {})
+    if not isinstance(section, dict):
+        raise RecipeError(
+            f"{'--set' if 'compress' in set_keys else path}: compress = {section!r} is a group of "
+            "keys: write compress.KEY = VALUE"
+        )
+    section |= options
     try:
-        return CompressConfig.model_validate(values.get("compress", {}))
+        return CompressConfig.model_validate(section)
     except ValidationError as error:
-        raise RecipeError(where + _fault(error.errors()[0])) from error
+        names, message = _fault(error.errors()[0])
+        given = [name for name in names if name in section]
+        places = dict.fromkeys(_place(name, path, set_keys, options) for name in given)
+        raise RecipeError(f"{' and '.join(places)}: {message}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -129,15 +147,34 @@ def _read(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not TOML: {error}") from error
 
 
-def _fault(error: Mapping[str, Any]) -> str:
-    """Describe a validation error in one sentence."""
-    if error["type"] == "value_error":
-        return str(error["ctx"]["error"])
+def _fault(error: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return the names of the keys that a validation error is about, and the error message."""
+    if error["type"] == "value_error":  # of a validator above, whose message names the keys
+        message = str(error["ctx"]["error"])
+        return re.findall(r"compress\.(\w+)", message), message
     key = ".".join(["compress", *(str(part) for part in error["loc"])])
+    names = [str(part) for part in error["loc"][:1]]
     if error["type"] == "extra_forbidden":
-        return f"unknown key '{key}': {nearest(key.split('.')[-1], [*CompressConfig.model_fields])}"
+        return names, _unknown(key)
     advice = error["msg"][0].lower() + error["msg"][1:].replace("tuple", "list")
-    return f"{key} = {error['input']!r}: {advice}"
+    return names, f"{key} = {error['input']!r}: {advice}"
+
+
+def _unknown(key: str) -> str:
+    hint = nearest(key.split(".")[-1], [*CompressConfig.model_fields], section="compress.")
+    return f"unknown key '{key}': {hint}"
+
+
+def _place(
+    name: str, path: str | Path | None, set_keys: Sequence[str], options: Mapping[str, Any]
+) -> str:
+    """Return where a key was set: the option of this name, --set, or the file."""
+    if name in options:
+        return f"--{name.replace('_', '-')}"
+    key = f"compress.{name}"
+    if any(other in ("compress", key) or other.startswith(f"{key}.") for other in set_keys):
+        return "--set"
+    return str(path)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -50,7 +50,8 @@ class Facts:
     n_words, width, n_components: V, H, M.
     n_codes: K; None for integers.
     bits: Bits of codes per word.
-    ratio: Bits of float32 vectors over bits of codes and codebook; the paper's formula for codes.
+    ratio: Bits of float32 vectors over bits of codes and codebook (the paper's formula), or of
+        integers and basis.
     file_bytes: Size of the file in bytes, including the words and their index.
     dense_bytes: Size of V x H float32 values in bytes.
     """
