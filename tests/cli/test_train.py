@@ -249,7 +249,7 @@ def test_a_folder_with_another_run_is_refused(
         told.startswith(f"{own / 'run'} holds a run with a different recipe (")
         and "model.dropout" in told
     )
-    assert told.endswith(": choose another folder with --run, or delete this one")
+    assert told.endswith(", or choose another folder with --run")
 
 
 def test_a_folder_with_other_files_is_refused(
