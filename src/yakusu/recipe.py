@@ -80,8 +80,9 @@ class Recipe(Config):
         parsing, data = self.task == "parsing", self.data
         for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
             if corpus and bool(corpus.trees) != parsing:
+                option = {"train": " (--trees FILE)", "dev": " (--dev-trees FILE)"}.get(key, "")
                 raise ValueError(
-                    f"a parser is trained on trees, not on text: set data.{key}.trees"
+                    f"a parser is trained on trees, not on text: set data.{key}.trees{option}"
                     if parsing
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"

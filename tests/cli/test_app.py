@@ -14,6 +14,7 @@ import pytest
 
 import yakusu
 from yakusu import cli
+from yakusu.cli.console import command
 
 Yakusu = Callable[..., Any]
 
@@ -141,3 +142,23 @@ def test_an_output_below_a_file_is_refused_with_the_path_as_typed(
     assert run_yakusu("average", work / "run", "--last", 1, "--out", out).error == (
         f"{out} cannot be written (Not a directory): choose a folder that you can write to"
     )
+
+
+def test_a_suggested_command_is_the_short_name_only_if_it_starts_this_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    for folder in (own, tmp_path / "other"):
+        folder.mkdir()
+        for name in ("yakusu", "python"):
+            (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    monkeypatch.setattr(sys, "argv", [str(own / "yakusu")])
+    monkeypatch.setenv("PATH", str(own))
+    assert command() == "yakusu"
+    monkeypatch.setenv("PATH", str(tmp_path / "other"))
+    assert command() == str(own / "yakusu")
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    assert command() == f"{own / 'python'} -m yakusu"
+    monkeypatch.setenv("PATH", "")
+    assert command() == f"{own / 'python'} -m yakusu"

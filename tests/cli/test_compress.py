@@ -41,7 +41,7 @@ def test_a_translator_is_compressed_and_scored(
     [
         ("--set compress.half=true", "compress.half has no effect on a translator: leave it out"),
         ("--ratio 4 --set compress.m=3", "compress.ratio chooses compress.m and compress.k: leave"),
-        ("--src {files}/test.en", "src and references belong together: provide both or neither"),
+        ("--src {files}/test.en", "--src and --ref belong together: provide both or neither"),
         ("--set compress.exact=158", "compress.exact = 158 leaves fewer than 2 of 159 vectors"),
     ],
 )

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from yakusu.data.corpus import read_pairs
-from yakusu.errors import RecipeError, RunError
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import locked
 from yakusu.recipe import Recipe, changes, load_recipe, save_recipe
 
@@ -106,9 +106,19 @@ def _check_corpora(recipe: Recipe) -> None:
         raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
     if (Path(recipe.run) / "data").exists():
         return
-    for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
+    data = recipe.data
+    for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
         if corpus:
+            _check_sides(key, corpus)
             next(read_pairs(corpus), None)
+
+
+def _check_sides(key: str, corpus: Corpus) -> None:
+    if bool(corpus.src) == bool(corpus.tgt):
+        return
+    given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
+    how = {"train": f"--{missing} FILE or ", "dev": f"--dev-{missing} FILE or "}.get(key, "")
+    raise DataError(f"{given} has no {missing}: add {how}data.{key}.{missing} to the recipe")
 
 
 @contextmanager
