@@ -1,6 +1,7 @@
 """Folders are written completely or not at all, and damaged files are reported."""
 
 import ctypes
+import errno
 import json
 import os
 import subprocess
@@ -204,3 +205,28 @@ def test_a_failed_write_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
         write_file(path, fail)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_an_error_of_the_disk_names_the_final_path(tmp_path: Path) -> None:
+    def fail(temporary: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(temporary / "a"))
+
+    with pytest.raises(OSError, match="Read-only file system") as caught:
+        save_folder(tmp_path / "model", fail)
+    assert caught.value.filename == str(tmp_path / "model")
+
+
+@pytest.mark.parametrize("deeper", [".", "b"])
+def test_a_file_in_place_of_a_parent_folder_is_an_error_with_the_final_path(
+    tmp_path: Path, deeper: str
+) -> None:
+    (tmp_path / "a").write_text("dear")
+    path = tmp_path / "a" / deeper / "model"
+    for write in (
+        lambda: save_folder(path, fill),
+        lambda: write_file(path, lambda file: file.write(b"new")),
+    ):
+        with pytest.raises(NotADirectoryError) as caught:
+            write()
+        assert caught.value.filename == str(path)
+    assert (tmp_path / "a").read_text() == "dear"

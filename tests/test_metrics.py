@@ -217,12 +217,12 @@ def test_bootstrap_restores_the_environment_even_on_failure(
 def test_bootstrap_prints_both_systems_and_the_signature() -> None:
     result = paired_bootstrap(GOOD, GOOD, REFERENCES, n_samples=50, seed=3)
     value, mean, half = result.system.score.value, result.system.mean, result.system.half_width
-    system = f"BLEU = {value:.2f} (mean {mean:.2f} ± {half:.2f})"
+    system = f"BLEU = {value:.2f} (95% confidence interval {mean:.2f} ± {half:.2f})"
     signature = f"case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
     assert str(result).splitlines() == [
         f"baseline: {system}",
         f"system:   {system}",
-        f"p = 1.0000 (nrefs:1|bs:50|seed:3|{signature})",
+        f"paired bootstrap: p-value = 1.0000 (nrefs:1|bs:50|seed:3|{signature})",
     ]
 
 
@@ -235,14 +235,18 @@ def test_bootstrap_passes_its_options_to_the_metric() -> None:
 
 
 def test_texts_of_unequal_length_are_rejected_with_their_lengths() -> None:
-    message = "the hypotheses have 5 lines and the references 6: align them line by line"
+    message = r"the hypotheses and the references differ in length \(5 and 6 lines\): align them"
     with pytest.raises(DataError, match=message):
         score(GOOD[:5], REFERENCES)
     with pytest.raises(DataError, match=message):
         tokenized_compound_bleu(GOOD[:5], REFERENCES, "en")
-    with pytest.raises(DataError, match="the baseline's translations have 5 lines"):
+    with pytest.raises(
+        DataError, match="the baseline's translations and the references differ in length"
+    ):
         paired_bootstrap(BAD[:5], GOOD, REFERENCES)
-    with pytest.raises(DataError, match="the system's translations have 5 lines"):
+    with pytest.raises(
+        DataError, match="the system's translations and the references differ in length"
+    ):
         paired_bootstrap(BAD, GOOD[:5], REFERENCES)
 
 

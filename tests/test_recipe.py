@@ -425,9 +425,9 @@ def test_only_parsers_are_trained_on_trees() -> None:
     assert "only a parser is trained on trees: start from the recipe 'parse' or" in fault(
         "tiny", *trees
     )
-    told = "a parser is trained on trees, not on text: set data.train.trees"
+    told = "a parser is trained on trees, not on text: set data.train.trees (--trees FILE)"
     assert told in fault("parse", *text)
-    assert "set data.dev.trees" in fault("parse", *trees, "data.dev.tsv=a.tsv")
+    assert "set data.dev.trees (--dev-trees FILE)" in fault("parse", *trees, "data.dev.tsv=a.tsv")
     assert load_recipe("parse", trees).task == "parsing"
 
 

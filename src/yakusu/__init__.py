@@ -1,4 +1,4 @@
-"""yakusu (訳す, "to translate") trains, runs and compresses attention-only translators.
+"""yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `prepare`, `train`, `average`, `translate`,
 `evaluate`, `verify` and `demo`; the verb `compress` is the function `compress_translator`.

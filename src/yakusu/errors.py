@@ -17,6 +17,14 @@ class DataError(YakusuError):
     """A corpus or text file is missing or invalid."""
 
 
+def unequal(one: str, n_one: int, other: str, n_other: int) -> DataError:
+    """Return the error of two texts with different numbers of lines."""
+    return DataError(
+        f"{one} and {other} differ in length ({n_one:,} and {n_other:,} lines): align them line by "
+        "line"
+    )
+
+
 class RecipeError(YakusuError):
     """A recipe has an unknown key or an invalid value."""
 

@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,6 +53,11 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """
     if folder.exists() and not (folder / "manifest.json").exists():
         raise ModelError(f"{folder} exists but is not a model folder: choose another name")
+    with _named_in_errors(folder):
+        _save_folder(folder, fill)
+
+
+def _save_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f"{_TEMPORARY}{folder.name}-{secrets.token_hex(4)}"
     temporary.mkdir()
@@ -140,16 +145,22 @@ def sha256(path: Path) -> str:
 
 
 def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Write a file completely, or leave the existing file unchanged if `fill` fails."""
+    """Write a file completely, or leave the existing file unchanged if `fill` fails.
+
+    Raises:
+        OSError: The disk is full or the path is not writable.
+    """
     temporary = path.with_name(f".{path.name}.new")
-    try:
-        with temporary.open("wb") as file:
-            fill(file)
-        _sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync(path.parent)
+    with _named_in_errors(path):
+        try:
+            with temporary.open("wb") as file:
+                fill(file)
+            _sync(temporary)
+            temporary.replace(path)
+        finally:
+            with suppress(OSError):  # the error of the write matters, not that of the cleanup
+                temporary.unlink()
+        _sync(path.parent)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -175,6 +186,20 @@ def read_json(path: Path) -> Any:
         ValueError: The file does not contain valid JSON.
     """
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def _named_in_errors(path: Path) -> Iterator[None]:
+    """Name `path` in an error of the operating system, not a temporary path or a parent."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        code, reason = error.errno, error.strerror
+        if code == errno.EEXIST:  # a parent is a file
+            code, reason = errno.ENOTDIR, os.strerror(errno.ENOTDIR)
+        raise OSError(code, reason, str(path)) from error
 
 
 def _exchange(one: Path, other: Path) -> None:

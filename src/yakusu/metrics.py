@@ -18,7 +18,7 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
 from yakusu.config import Registry, nearest
-from yakusu.errors import DataError, RecipeError
+from yakusu.errors import DataError, RecipeError, unequal
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Estimate:
     half_width: float
 
     def __str__(self) -> str:
-        interval = f"mean {self.mean:.2f} ± {self.half_width:.2f}"
+        interval = f"95% confidence interval {self.mean:.2f} ± {self.half_width:.2f}"
         return f"{self.score.name} = {self.score.value:.2f} ({interval})"
 
 
@@ -55,7 +55,7 @@ class BootstrapResult:
     p_value: float
 
     def __str__(self) -> str:
-        test = f"p = {self.p_value:.4f} ({self.system.score.signature})"
+        test = f"paired bootstrap: p-value = {self.p_value:.4f} ({self.system.score.signature})"
         return f"baseline: {self.baseline}\nsystem:   {self.system}\n{test}"
 
 
@@ -247,10 +247,7 @@ def _sacrebleu_seed(seed: int) -> Iterator[None]:
 
 def _check_aligned(name: str, lines: Sequence[str], references: Sequence[str]) -> None:
     if len(lines) != len(references):
-        raise DataError(
-            f"the {name} have {len(lines)} lines and the references {len(references)}: "
-            "align them line by line"
-        )
+        raise unequal(f"the {name}", len(lines), "the references", len(references))
     if not references:
         raise DataError(
             f"the {name} and the references are empty: provide at least one line of each"

@@ -80,8 +80,9 @@ class Recipe(Config):
         parsing, data = self.task == "parsing", self.data
         for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
             if corpus and bool(corpus.trees) != parsing:
+                option = {"train": " (--trees FILE)", "dev": " (--dev-trees FILE)"}.get(key, "")
                 raise ValueError(
-                    f"a parser is trained on trees, not on text: set data.{key}.trees"
+                    f"a parser is trained on trees, not on text: set data.{key}.trees{option}"
                     if parsing
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
@@ -179,10 +180,16 @@ def save_recipe(recipe: Recipe, path: Path) -> None:
 
 def differences(one: Recipe, other: Recipe) -> list[str]:
     """Return the keys whose values differ, as "a.b = 1, not 2"."""
-    mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
     return [
-        f"{key} = {mine[key]!r}, not {theirs[key]!r}" for key in mine if mine[key] != theirs[key]
+        f"{key} = {mine!r}, not {theirs!r}" for key, (mine, theirs) in changes(one, other).items()
     ]
+
+
+def changes(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]:
+    """Return the keys that both recipes have and whose values differ, with both values."""
+    mine, theirs = _flat(one.model_dump()), _flat(other.model_dump())
+    common = [key for key in mine if key in theirs]  # architectures have different keys
+    return {key: (mine[key], theirs[key]) for key in common if mine[key] != theirs[key]}
 
 
 def _find(name: str | Path) -> Path:

@@ -1,5 +1,7 @@
 """The command line as a program: help, version, exit codes, streams."""
 
+import errno
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 
 import yakusu
 from yakusu import cli
+from yakusu.cli.console import command
 
 Yakusu = Callable[..., Any]
 
@@ -110,3 +113,52 @@ def test_a_closed_standard_stream_is_refused(
     with pytest.raises(SystemExit, match="2"):
         cli.main()
     assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (errno.EROFS, "s cannot be written (Read-only file system): choose a folder that you can"),
+        (errno.ENOTDIR, "s cannot be written (Not a directory): choose a folder that you can"),
+        (errno.EACCES, "s is not accessible (Permission denied): change its permissions or"),
+        (errno.EIO, "s: Input/output error"),
+    ],
+)
+def test_an_error_of_the_operating_system_is_printed_with_its_fix(
+    run_yakusu: Yakusu, monkeypatch: pytest.MonkeyPatch, code: int, message: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code), "s")
+
+    monkeypatch.setattr(yakusu, "average", fail, raising=False)
+    assert run_yakusu("average", "run").error.startswith(message)
+
+
+def test_an_output_below_a_file_is_refused_with_the_path_as_typed(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "news.en" / "a"
+    out.parent.write_text("dear\n")
+    assert run_yakusu("average", work / "run", "--last", 1, "--out", out).error == (
+        f"{out} cannot be written (Not a directory): choose a folder that you can write to"
+    )
+
+
+def test_a_suggested_command_is_the_short_name_only_if_it_starts_this_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    for folder in (own, tmp_path / "other"):
+        folder.mkdir()
+        for name in ("yakusu", "python"):
+            (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    monkeypatch.setattr(sys, "argv", [str(own / "yakusu")])
+    monkeypatch.setenv("PATH", str(own))
+    assert command() == "yakusu"
+    monkeypatch.setenv("PATH", str(tmp_path / "other"))
+    assert command() == str(own / "yakusu")
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    assert command() == f"{own / 'python'} -m yakusu"
+    monkeypatch.setenv("PATH", "")
+    assert command() == f"{own / 'python'} -m yakusu"

@@ -49,3 +49,9 @@ def test_average_refuses_a_folder_that_is_not_a_run(run_yakusu: Yakusu, tmp_path
     assert run_yakusu("average", tmp_path).error == (
         f"{tmp_path} is not a run folder: use a folder that 'yakusu train' wrote"
     )
+
+
+def test_average_refuses_best_with_last(run_yakusu: Yakusu, tmp_path: Path) -> None:
+    assert run_yakusu("average", tmp_path, "--best", "--last", 2).error == (
+        "--best and --last are mutually exclusive: use only one of them"
+    )

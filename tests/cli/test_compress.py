@@ -54,7 +54,7 @@ def test_a_translator_is_compressed_and_scored(
             "--set and --method: compress.k has no effect unless compress.method = 'codes': set "
             "compress.method or leave out compress.k",
         ),
-        ("--src {files}/test.en", "src and references belong together: provide both or neither"),
+        ("--src {files}/test.en", "--src and --ref belong together: provide both or neither"),
         ("--set compress.exact=158", "compress.exact = 158 leaves fewer than 2 of 159 vectors"),
     ],
 )

@@ -58,7 +58,7 @@ def test_evaluate_compares_with_a_baseline_and_adds_the_papers_bleu(
     assert lines[4].startswith("baseline: BLEU = 0.") and lines[5].startswith(
         "system:   BLEU = 100"
     )
-    assert re.match(r"p = 0\.\d{4} ", lines[6])
+    assert re.match(r"paired bootstrap: p-value = 0\.\d{4} ", lines[6])
 
 
 def test_a_missing_file_to_translate_or_to_score_is_refused(
@@ -76,7 +76,8 @@ def test_texts_of_unequal_length_or_a_model_without_src_are_refused(
     (tmp_path / "one").write_text("x\n")
     (tmp_path / "two").write_text("x\ny\n")
     assert run_yakusu("evaluate", tmp_path / "one", tmp_path / "two").error == (
-        f"{tmp_path / 'one'} has 1 lines and {tmp_path / 'two'} 2: align them line by line"
+        f"{tmp_path / 'one'} and {tmp_path / 'two'} differ in length (1 and 2 lines): align them "
+        "line by line"
     )
     assert run_yakusu("evaluate", model, tmp_path / "two").error == (
         f"{model} is a model folder: add --src FILE with the sentences to translate"
@@ -122,7 +123,7 @@ def test_evaluate_compares_two_models(
     said = run_yakusu(*args, "--src", tmp_path / "a.en")
     *_, baseline, system, p = said.out.splitlines()
     assert baseline.split(":")[1].split() == system.split(":")[1].split()
-    assert p.startswith("p = 1.0000 ")
+    assert p.startswith("paired bootstrap: p-value = 1.0000 ")
     files = [tmp_path / "a.de", tmp_path / "a.de", "--baseline", model]
     assert "is a model folder: add --src FILE" in run_yakusu("evaluate", *files).error
 
@@ -155,3 +156,10 @@ def test_evaluate_refuses_an_unknown_language(run_yakusu: Yakusu, work: Path, co
 @pytest.mark.parametrize("code", ["de", "pt-BR", "zh_CN", "gsw", "DE"])
 def test_evaluate_accepts_codes_of_iso_639(run_yakusu: Yakusu, work: Path, code: str) -> None:
     assert run_yakusu("evaluate", work / "a.de", work / "a.de", "--language", code).code == 0
+
+
+def test_evaluate_refuses_src_without_a_model(run_yakusu: Yakusu, work: Path) -> None:
+    said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--src", "none")
+    assert said.error == (
+        "--src has no effect unless SYSTEM or --baseline is a model folder: omit it"
+    )

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -215,4 +216,20 @@ def test_a_sentence_passed_as_a_string_from_python_is_refused_with_the_fix(model
     assert str(error.value) == (
         "'the old ferry' is not an existing file: pass sentences as a list, as in "
         "['the old ferry'], or the path of a text file"
+    )
+
+
+@pytest.mark.parametrize("sentence", ["Let's go?", "a b " * 100])
+def test_a_sentence_in_place_of_a_file_is_refused_with_the_command(
+    run_yakusu: Yakusu, model: Path, sentence: str
+) -> None:
+    told = run_yakusu("translate", model, sentence).error
+    assert told.startswith(f"'{sentence}' is not a file: to translate a sentence, use echo ")
+    assert f"echo {shlex.quote(sentence)} | " in told
+    assert told.endswith(f"yakusu translate {model}")
+
+
+def test_too_large_an_n_best_is_refused_with_both_options(run_yakusu: Yakusu, model: Path) -> None:
+    assert run_yakusu("translate", model, "--n-best", 9).error == (
+        "n_best = 9 exceeds beam = 4: increase beam or lower n_best (--beam or --n-best)"
     )

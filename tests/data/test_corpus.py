@@ -50,7 +50,8 @@ def test_files_of_unequal_length_are_reported_with_both_counts(
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
     assert str(error.value) == (
-        f"{corpus.src} has {n_src} lines and {corpus.tgt} {n_tgt}: align them line by line"
+        f"{corpus.src} and {corpus.tgt} differ in length ({n_src} and {n_tgt} lines): align them "
+        "line by line"
     )
 
 

@@ -331,7 +331,10 @@ def test_settings_that_do_not_fit_are_rejected_before_writing(
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"src": ["a"], "references": ["b", "c"]}, "1 sentences and 2 references"),
+        (
+            {"src": ["a"], "references": ["b", "c"]},
+            r"the sentences and the references differ in length \(1 and 2 lines\)",
+        ),
         ({"src": ["a"]}, "src and references belong together"),
         ({"src": Path("nowhere"), "references": ["a"]}, "nowhere does not exist"),
     ],

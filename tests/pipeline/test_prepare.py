@@ -304,8 +304,8 @@ def test_a_changed_recipe_is_rejected_with_both_values(files: list[str], tmp_pat
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
     assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
-        f"{run} holds a run with a different recipe (tokenizer.vocab_size = 80, not 70): choose "
-        "another folder with --run, or delete this one"
+        f"{run} holds a run with a different recipe (tokenizer.vocab_size = 80, not 70): repeat "
+        "the command with --set tokenizer.vocab_size=80, or choose another folder with --run"
     )
 
 
@@ -316,7 +316,7 @@ def test_a_changed_recipe_is_rejected_with_its_key(files: list[str], tmp_path: P
         message = fault(recipe_for(files, run, override), RunError)
         key = override.split("=")[0]
         assert message.startswith(f"{run} holds a run with a different recipe ({key}")
-        assert message.endswith(": choose another folder with --run, or delete this one")
+        assert message.endswith(", or choose another folder with --run")
 
 
 @pytest.mark.parametrize(
@@ -443,7 +443,8 @@ def test_a_corpus_of_one_file_is_reported_with_the_missing_side(
         "dev": f"data.dev.src='{files[0]}'",
     }
     message = fault(recipe_for(files, tmp_path / "run", keys[split]), DataError)
-    assert message == f"{files[0]} has no tgt: specify two files (src and tgt), or one tsv"
+    option = {"train": "--tgt FILE or ", "extra": "", "dev": "--dev-tgt FILE or "}[split]
+    assert message == f"{files[0]} has no tgt: add {option}data.{split}.tgt to the recipe"
 
 
 def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from yakusu.errors import RunError
 from yakusu.pipeline.run import opened
-from yakusu.recipe import Recipe, load_recipe
+from yakusu.recipe import Recipe, load_recipe, save_recipe
 
 
 @pytest.fixture
@@ -43,6 +43,32 @@ def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
         opened(recipe(prepared, "training.device=cuda", "tokenizer.vocab_size=99")),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "fix"),
+    [
+        (
+            "tiny",
+            ["seed=3", "data.target_language=de"],
+            "with --set seed=1 --set 'data.target_language=\"\"', or",
+        ),
+        (
+            "tiny",
+            ["tokenizer.joint=false", "model.tied=decoder"],
+            "with --set tokenizer.joint=true",
+        ),
+        ("lstm", [], "with the recipe .*recipe.toml, or choose another folder with --run"),
+    ],
+)
+def test_the_error_of_another_recipe_suggests_how_to_repeat_the_saved_one(
+    tmp_path: Path, name: str, overrides: list[str], fix: str
+) -> None:
+    run = tmp_path / "run"
+    (run / "data").mkdir(parents=True)
+    save_recipe(load_recipe("tiny", run=run), run / "recipe.toml")
+    with pytest.raises(RunError, match=fix):
+        opened(load_recipe(name, overrides, run=run)).__enter__()
 
 
 def test_a_run_folder_in_a_closed_folder_is_refused(

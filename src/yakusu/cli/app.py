@@ -1,5 +1,6 @@
 """Entry point of the command line: verbs, errors, exit codes, version."""
 
+import errno
 import logging
 import os
 import sys
@@ -13,9 +14,11 @@ from yakusu.cli import compress, evaluate, train, translate, vectors, view
 from yakusu.cli.console import LogHandler, err, escape
 from yakusu.errors import RunError, SignalError, YakusuError
 
+_HELP = "Train, run, score and compress translators and parsers."
+
 app = typer.Typer(
     name="yakusu",
-    help="Train, run, score and compress attention-only translators.",
+    help=_HELP,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -61,8 +64,22 @@ def main() -> None:
             "pip install '.[compress]'"
         )
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _fail(place + (error.strerror or str(error)))
+        _fail(_reason(error))
+
+
+def _reason(error: OSError) -> str:
+    """Return what the operating system refused, and the fix if it is known."""
+    reason = error.strerror or str(error)
+    if not error.filename:
+        return reason
+    match error.errno:
+        case errno.EROFS | errno.ENOTDIR | errno.EEXIST:
+            fix = "choose a folder that you can write to"
+            return f"{error.filename} cannot be written ({reason}): {fix}"
+        case errno.EACCES | errno.EPERM:
+            fix = "change its permissions or those of its folder, or choose another path"
+            return f"{error.filename} is not accessible ({reason}): {fix}"
+    return f"{error.filename}: {reason}"
 
 
 def _fail(message: str) -> None:
@@ -88,6 +105,5 @@ def _run() -> None:
 def version(
     show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Train, run, score and compress attention-only translators."""
     if show:
         print(f"yakusu {yakusu.__version__}")

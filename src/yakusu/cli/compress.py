@@ -10,6 +10,7 @@ from rich.filesize import decimal
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Model
+from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.compress.config import CompressConfig
@@ -66,6 +67,8 @@ def compress(
 
     Example: `yakusu compress runs/en-de/model small --method integers --ratio 8 --int8`
     """
+    if (src is None) != (ref is None):
+        raise DataError("--src and --ref belong together: provide both or neither")
     options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
     made = yakusu.compress_translator(
         model,

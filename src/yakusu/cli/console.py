@@ -1,6 +1,7 @@
 """Progress bars and messages of the command line, on standard error."""
 
 import logging
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -27,9 +28,14 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def command() -> str:
     """Return the command that starts this program, for use in messages."""
-    if shutil.which("yakusu"):
+    folder = Path(sys.executable).parent
+    if (found := shutil.which("yakusu")) and Path(found).resolve().parent == folder:
         return "yakusu"
-    return sys.argv[0] if Path(sys.argv[0]).name == "yakusu" else "python -m yakusu"
+    if Path(sys.argv[0]).name == "yakusu":
+        return shlex.quote(sys.argv[0])
+    python = shutil.which("python")
+    named = "python" if python and Path(python).parent == folder else sys.executable
+    return f"{shlex.quote(named)} -m yakusu"
 
 
 class LogHandler(logging.Handler):

@@ -80,6 +80,7 @@ def evaluate(
     if Path(system).is_dir():
         score = partial(yakusu.evaluate_model, system, _sources(system, src))
     else:
+        _refuse_unused(src, system, baseline)
         score = partial(yakusu.evaluate, Path(system))
     results = score(
         Path(reference),
@@ -91,6 +92,14 @@ def evaluate(
         progress=ConsoleProgress(),
     )
     print("\n".join(map(str, results)))
+
+
+def _refuse_unused(src: str | None, system: str, baseline: str | None) -> None:
+    compares_model = baseline is not None and Path(baseline).is_dir()
+    if src is not None and Path(system).exists() and not compares_model:
+        raise DataError(
+            "--src has no effect unless SYSTEM or --baseline is a model folder: omit it"
+        )
 
 
 def _evaluate_trees(system: str, reference: str) -> None:

@@ -7,6 +7,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress, command
+from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 RecipeName = Annotated[
@@ -141,6 +142,8 @@ def average(
 
     Example: `yakusu average runs/en-de --last 5`
     """
+    if best and last is not None:
+        raise RunError("--best and --last are mutually exclusive: use only one of them")
     print(yakusu.average(run, out=out, last=last, best=best, progress=ConsoleProgress()))
 
 

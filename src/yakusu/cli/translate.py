@@ -1,5 +1,7 @@
 """The verb `translate`: a file or standard input, sentence by sentence."""
 
+import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from yakusu.cli.console import ConsoleProgress, err
+from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
 from yakusu.data.corpus import holds_trees
 from yakusu.data.text import ReadAhead, count_lines, decode_lines
@@ -71,6 +73,7 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
+    _refuse_sentence(source, model)
     from yakusu.pipeline.translate import open_translator, sentences_for  # loads torch
 
     arriving = ReadAhead(decode_lines(_stdin(), "standard input"))
@@ -83,6 +86,15 @@ def translate(
     seekable = Path(source).is_file() and not holds_trees(source)  # a pipe can be read only once
     total = count_lines(source) if seekable else None
     _print_all(found, total, plain=translator.search.n_best == 1)
+
+
+def _refuse_sentence(source: str, model: str) -> None:
+    exists = os.path.exists  # Path.exists fails if a sentence is too long for a path
+    if " " in source and not exists(source):
+        raise DataError(
+            f"'{source}' is not a file: to translate a sentence, use echo {shlex.quote(source)} | "
+            f"{command()} translate {shlex.quote(model)}"
+        )
 
 
 def _print_all(found: "Iterable[list[Translation]]", total: int | None, *, plain: bool) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from yakusu.config import Config
 from yakusu.data.brackets import begins_as_tree
 from yakusu.data.text import Pair, raw_lines, read_lines
-from yakusu.errors import DataError
+from yakusu.errors import DataError, unequal
 
 Column = Annotated[int, Field(ge=1)] | str
 _WILDCARDS = "*?["
@@ -121,9 +121,7 @@ def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
         if source is end or target is end:
             n_src = n + (source is not end) + sum(1 for _ in src)
             n_tgt = n + (target is not end) + sum(1 for _ in tgt)
-            raise DataError(
-                f"{src_path} has {n_src} lines and {tgt_path} {n_tgt}: align them line by line"
-            )
+            raise unequal(src_path, n_src, tgt_path, n_tgt)
         n += 1
         yield str(source), str(target)
 

@@ -9,7 +9,7 @@ from typing import Any
 from yakusu.compress.config import CompressConfig
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.errors import DataError, ModelError, RunError
+from yakusu.errors import DataError, ModelError, RunError, unequal
 from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
@@ -144,9 +144,11 @@ class _Test:
             for text in (src, references)
         )
         if len(lines) != len(truth):
-            raise DataError(
-                f"{len(lines)} sentences and {len(truth)} references: align them line by line"
+            one, other = (
+                str(text) if isinstance(text, str | Path) else name
+                for text, name in ((src, "the sentences"), (references, "the references"))
             )
+            raise unequal(one, len(lines), other, len(truth))
         named = language_of(references) if isinstance(references, str | Path) else ""
         return cls(lines, truth, named, lowercase)
 

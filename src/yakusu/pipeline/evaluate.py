@@ -9,7 +9,7 @@ from yakusu.data.corpus import tree_files
 from yakusu.data.text import language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory
-from yakusu.errors import DataError, ModelError
+from yakusu.errors import DataError, ModelError, unequal
 from yakusu.metrics import (
     BootstrapResult,
     MetricOptions,
@@ -241,10 +241,7 @@ def translated(translator: Translator, sources: Iterable[str], tracker: Tracker)
 
 def _refuse_unequal(made: _Lines, truth: _Lines) -> None:
     if len(made.lines) != len(truth.lines):
-        raise DataError(
-            f"{made.name} has {len(made.lines)} lines and {truth.name} {len(truth.lines)}: align "
-            "them line by line"
-        )
+        raise unequal(made.name, len(made.lines), truth.name, len(truth.lines))
 
 
 def _read_references(references: str | Path) -> "list[Tree]":

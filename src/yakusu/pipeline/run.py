@@ -7,14 +7,17 @@ RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
 """
 
+import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from yakusu.data.corpus import read_pairs
-from yakusu.errors import RecipeError, RunError
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.errors import DataError, RecipeError, RunError
 from yakusu.folder import locked
-from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
+from yakusu.recipe import Recipe, changes, load_recipe, save_recipe
 
 # Keys that may change when a run is resumed; all others determine its result.
 _MAY_CHANGE = (
@@ -26,6 +29,8 @@ _MAY_CHANGE = (
     "training.stall_minutes",
 )
 _MAY_CHANGE_BEFORE = ("search.", "training.")  # before the first checkpoint
+_TOML_VALUES = ("true", "false", "inf", "nan")  # all other bare words are strings
+_MOST_OVERRIDES = 3  # that an error message suggests
 
 
 @contextmanager
@@ -63,18 +68,33 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
     started = (run / "data").exists() or (run / "checkpoints").exists()
     if saved.exists() and started:
         free = _MAY_CHANGE if (run / "checkpoints").exists() else _MAY_CHANGE_BEFORE
-        changed = [
-            difference
-            for difference in differences(load_recipe(saved), recipe)
-            if not difference.startswith((*free, "run "))
-        ]
+        changed = {
+            key: values
+            for key, values in changes(load_recipe(saved), recipe).items()
+            if key != "run" and not key.startswith(free)
+        }
         if changed:
+            key, (old, new) = next(iter(changed.items()))
             raise RunError(
-                f"{run} holds a run with a different recipe ({changed[0]}): choose another folder "
-                "with --run, or delete this one"
+                f"{run} holds a run with a different recipe ({key} = {old!r}, not {new!r}): repeat "
+                f"the command with {_overrides(changed, saved)}, or choose another folder with "
+                "--run"
             )
     elif not saved.exists() and any(run.glob("[!.]*")):
         raise RunError(f"{run} is not empty and not a run folder: choose another one with --run")
+
+
+def _overrides(changed: dict[str, tuple[Any, Any]], saved: Path) -> str:
+    """Return the arguments of the command line that restore the saved recipe."""
+    if len(changed) > _MOST_OVERRIDES:
+        return f"the recipe {saved}"
+    settings = [f"{key}={_as_toml(old)}" for key, (old, _) in changed.items()]
+    return " ".join(f"--set {shlex.quote(setting)}" for setting in settings)
+
+
+def _as_toml(value: Any) -> str:
+    plain = isinstance(value, str) and value.isidentifier() and value not in _TOML_VALUES
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _check_corpora(recipe: Recipe) -> None:
@@ -86,9 +106,19 @@ def _check_corpora(recipe: Recipe) -> None:
         raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
     if (Path(recipe.run) / "data").exists():
         return
-    for corpus in (recipe.data.train, recipe.data.extra, recipe.data.dev):
+    data = recipe.data
+    for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
         if corpus:
+            _check_sides(key, corpus)
             next(read_pairs(corpus), None)
+
+
+def _check_sides(key: str, corpus: Corpus) -> None:
+    if bool(corpus.src) == bool(corpus.tgt):
+        return
+    given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
+    how = {"train": f"--{missing} FILE or ", "dev": f"--dev-{missing} FILE or "}.get(key, "")
+    raise DataError(f"{given} has no {missing}: add {how}data.{key}.{missing} to the recipe")
 
 
 @contextmanager

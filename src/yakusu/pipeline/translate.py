@@ -75,7 +75,9 @@ def open_translator(
     try:
         search = SearchConfig.model_validate(translator.search.model_dump() | changes)
     except ValidationError as error:
-        raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+        fault = error.errors()[0]["msg"].removeprefix("Value error, ")
+        options = " (--beam or --n-best)" if fault.startswith("n_best") else ""
+        raise RecipeError(fault + options) from error
     translator.search = search
     return translator
 
