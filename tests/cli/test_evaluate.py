@@ -87,7 +87,7 @@ def test_texts_of_unequal_length_or_a_model_without_src_are_refused(
 def test_a_parser_is_no_baseline_of_translations(run_yakusu: Yakusu, work: Path) -> None:
     parser = Path(__file__).parents[1] / "fixtures" / "format-1" / "parser"
     files = (work / "a.de", work / "a.de", "--baseline", parser, "--src", work / "a.en")
-    assert run_yakusu("evaluate", *files).error.startswith(f"{parser} is a parser: name trees")
+    assert run_yakusu("evaluate", *files).error.startswith(f"{parser} is a parser: use trees")
 
 
 def test_verify_prints_how_a_model_was_made_and_names_a_changed_file(

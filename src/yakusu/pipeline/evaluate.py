@@ -177,7 +177,7 @@ def _translated(model: str | Path, sources: _Lines, progress: Progress) -> _Line
     keep_freed_memory()
     translator = Translator.load(model)
     if translator.task_name == "parsing":
-        raise ModelError(f"{model} is a parser: name trees (S (NP ...) ...) as the references")
+        raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
     return _Lines(f"the output of {model}", lines, translator.languages[1])
