@@ -79,7 +79,10 @@ def test_codes_keep_128_exact_vectors_by_default(config: CompressConfig, expecte
         ),
         ("compress.kk=8", "--set: unknown key 'compress.kk': did you mean 'compress.k'?"),
         ("k=8", "--set: unknown key 'k': did you mean 'compress.k'?"),
-        ("compressed.fit=adam", "--set: unknown key 'compressed.fit': did you mean 'compress.fit'?"),
+        (
+            "compressed.fit=adam",
+            "--set: unknown key 'compressed.fit': did you mean 'compress.fit'?",
+        ),
         ("compress.no=1", "--set: unknown key 'compress.no': choose from compress.bits, compress."),
         ("compress=1", "--set: compress = 1 is a group of keys: write compress.KEY = VALUE"),
         ("compress.k", "--set compress.k: write it as key=value, as in --set compress.k=16"),

@@ -20,7 +20,7 @@ from yakusu.pipeline.receipt import CompressionFacts, read_receipt
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator, save_translator
-from yakusu.weights import from_int8, from_streams, has_int8, to_int8, to_streams
+from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
 
 
 @dataclass(frozen=True)
@@ -76,32 +76,27 @@ def compress_translator(
         raise RunError(f"{out} exists: choose another folder")
     test = _Test.of(src, references, lowercase)
     translator = _load(folder, test)
+    if test:
+        test.remark(translator.tokenizer, progress)
     network = translator.model
     assert isinstance(network, Seq2Seq)  # one folder, one model
     receipt = read_receipt(folder)
-    if test:
-        test.remark(translator.tokenizer, progress)
     before = test.bleu(translator, progress) if test else None
     tables = compress_tables(network, config, progress)
-    weights = to_streams(network.weights())
-    if config.int8:
-        weights = to_int8(weights, keep=_of_compressed_tables(network))
-        network.load_weights(from_streams(from_int8(weights)))
+    weights = _stored(network, int8=config.int8)
     after = test.bleu(translator, progress) if test else None
+    scores = (before, after) if before and after else None
     facts = CompressionFacts(
         source=sha256(folder / "model.safetensors"),
         tables=tuple(table.facts for table in tables),
         int8=has_int8(weights),
-        scores=tuple(str(score) for score in (before, after) if score),
+        scores=tuple(map(str, scores or ())),
         settings=config,
     )
     receipt = receipt.model_copy(update={"compressed": facts})
     saved = translator.config(compressed=[table.plan for table in tables])
     save_translator(out, weights, translator.tokenizer, saved, documents=documents(receipt))
-    sizes = tuple((each / "model.safetensors").stat().st_size for each in (folder, out))
-    return CompressedTranslator(
-        out, tuple(tables), (sizes[0], sizes[1]), (before, after) if before and after else None
-    )
+    return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 
 def _load(folder: Path, test: "_Test | None") -> Translator:
@@ -112,6 +107,19 @@ def _load(folder: Path, test: "_Test | None") -> Translator:
     if read_json(folder / "config.json").get("compressed"):
         raise ModelError(f"{folder} is already compressed: compress the original model")
     return translator
+
+
+def _stored(model: Seq2Seq, *, int8: bool) -> Tensors:
+    """Return the weights as they are stored; round those of `model` in the same way."""
+    weights = to_streams(model.weights())
+    if int8:
+        weights = to_int8(weights, keep=_of_compressed_tables(model))
+        model.load_weights(from_streams(from_int8(weights)))
+    return weights
+
+
+def _size(folder: Path) -> int:
+    return (folder / "model.safetensors").stat().st_size
 
 
 def _of_compressed_tables(model: Seq2Seq) -> set[str]:
