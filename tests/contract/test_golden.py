@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 import torch
 
+from tests.machine import identity
 from yakusu.data.batches import pad
 from yakusu.model.base import Seq2Seq
 from yakusu.search import SearchConfig, beam_search
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_models.json"
 RENEW = bool(os.environ.get("YAKUSU_RENEW_GOLDEN"))
-MACHINE = {"torch": torch.__version__, "cpu": torch.backends.cpu.get_cpu_capability()}
+MACHINE = identity()
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "transformer": {},
@@ -79,10 +80,10 @@ def check(kind: str, name: str, found: Any) -> None:
     if golden["machine"] == MACHINE:
         assert found == expected
     elif kind == "losses":
-        assert found == pytest.approx(expected, rel=1e-5)
-    elif kind == "translations":
-        scores, wanted = ([score for s in each for _, score in s] for each in (found, expected))
-        assert scores == pytest.approx(wanted, rel=1e-5)
+        assert found == pytest.approx(expected, rel=1e-3)
+    elif kind == "translations":  # hypotheses with nearly equal scores may change places
+        best, wanted = ([hypotheses[0][1] for hypotheses in each] for each in (found, expected))
+        assert best == pytest.approx(wanted, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
