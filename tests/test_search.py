@@ -11,18 +11,14 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from yakusu import search as search_module
 from yakusu.data.batches import pad
 from yakusu.data.tokenizer import EOS
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search import (
-    Hypothesis,
-    SearchConfig,
-    beam_search,
-    length_penalty,
-    top_k,
-)
+from yakusu.search import beam as search_module
+from yakusu.search.beam import Hypothesis, beam_search, length_penalty
+from yakusu.search.config import SearchConfig
+from yakusu.search.ranking import top_k
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
@@ -207,13 +203,13 @@ def test_stopping_early_saves_steps_of_a_confident_model(
 ) -> None:
     src, config = padded(copy_task.model, copy_task.unseen[:20]), SearchConfig()
     rows: list[int] = []
-    close = search_module._Search.close_finished
+    close = search_module._Search.close_sentences
 
     def watched(self: Any) -> None:
         rows.append(sum(sentence >= 0 for sentence in self.sentences))
         close(self)
 
-    monkeypatch.setattr(search_module._Search, "close_finished", watched)
+    monkeypatch.setattr(search_module._Search, "close_sentences", watched)
     early = beam_search(copy_task.model, src, config)
     n_early = sum(rows)
     rows.clear()

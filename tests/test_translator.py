@@ -15,7 +15,7 @@ from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator, save_translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

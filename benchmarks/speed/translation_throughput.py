@@ -27,7 +27,8 @@ from yakusu.model.base import DecoderState
 from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.model.transformer import Transformer, TransformerState
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 
 TARGET = 1.4
 OURS, PEER = "yakusu", "generate (Hugging Face)"

@@ -23,7 +23,7 @@ from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
 from yakusu.recipes import recipe_names
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.training.config import TrainingConfig
 
 

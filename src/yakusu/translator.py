@@ -32,7 +32,8 @@ from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan
 from yakusu.model.config import AnyConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search import Hypothesis, SearchConfig, beam_search
+from yakusu.search.beam import Hypothesis, beam_search
+from yakusu.search.config import SearchConfig
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 

@@ -19,7 +19,8 @@ import torch
 from tests.machine import identity
 from yakusu.data.batches import pad
 from yakusu.model.base import Seq2Seq
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_models.json"
 RENEW = bool(os.environ.get("YAKUSU_RENEW_GOLDEN"))

@@ -20,7 +20,8 @@ from yakusu.model.convolutional import (
     GatedConvolution,
     scale_gradient,
 )
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 
 PAD = 11  # of the tiny models' twelve ids
 

@@ -8,7 +8,8 @@ import torch
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 
 Tiny = Callable[..., Seq2Seq]
 SRC = torch.tensor([[2, 3, 4, 0], [5, 0, 11, 11], [6, 7, 0, 11]])

@@ -27,7 +27,7 @@ from yakusu.pipeline.card import documents
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator, save_translator
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"

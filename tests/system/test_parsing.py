@@ -20,7 +20,7 @@ from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe, load_recipe
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator, save_translator
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))

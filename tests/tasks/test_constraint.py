@@ -15,7 +15,8 @@ from yakusu.data.tokenizer import EOS
 from yakusu.data.trees import tree_over, words_of
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 from yakusu.tasks.constraint import MAX_CHAIN, BracketRules, TreeConstraint
 
 Tiny = Callable[..., Seq2Seq]

@@ -16,7 +16,8 @@ from torch import Tensor
 from yakusu.data.batches import pad
 from yakusu.errors import RunError, SignalError
 from yakusu.model.base import models
-from yakusu.search import SearchConfig, beam_search
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
 from yakusu.training.checkpoint import checkpoints
 from yakusu.training.state import seed_step
 from yakusu.training.step import Step, dev_perplexity

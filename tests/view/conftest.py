@@ -10,7 +10,7 @@ import torch
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")

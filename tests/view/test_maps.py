@@ -13,7 +13,7 @@ from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.search import Hypothesis
+from yakusu.search.beam import Hypothesis
 from yakusu.translator import Translator
 from yakusu.view import AttentionMaps, Token, attention_maps
 from yakusu.view.maps import MAX_TOKENS, START, _token

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from yakusu.config import Config
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.model.linear import PackedLinear
+from yakusu.model.linear import PackedLinear, version_of
 from yakusu.model.table import DenseTable, Table
 
 TableName = Literal["src_table", "tgt_table", "output_table"]
@@ -147,7 +147,7 @@ class CodedTable(Table):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
-        version = (*map(_version, (self.packed, self.weights)), hidden.device, self.weights.dtype)
+        version = (*map(version_of, (self.packed, self.weights)), hidden.device, self.weights.dtype)
         if self._all is None or version != self._all_of:
             self._all, self._all_of = self._all_coefficients(), version
         inner = self._to_coefficient(hidden, self.basis.T)  # (..., C)
@@ -280,8 +280,3 @@ def _product(x: Tensor, integers: Tensor) -> Tensor:
 def _fixed(tensor: Tensor) -> nn.Parameter:
     """Wrap a tensor, possibly of integers, as a parameter that is not trained."""
     return nn.Parameter(tensor, requires_grad=False)
-
-
-def _version(tensor: Tensor) -> int:
-    """Return a version that increases with each change; 0 for tensors made in inference mode."""
-    return 0 if tensor.is_inference() else tensor._version

@@ -9,13 +9,12 @@ of an expert is not limited (docs/decisions/0022).
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.model.base import Routes
 from yakusu.model.config import TransformerConfig
 from yakusu.model.layers import FeedForward, Layers
-from yakusu.model.linear import MIN_ROWS
+from yakusu.model.linear import PackedLinear
 
 
 class Experts(Routes):
@@ -34,13 +33,15 @@ class Experts(Routes):
         self.experts = Layers(
             FeedForward(config.d_model, config.d_ff) for _ in range(config.n_experts)
         )
+        self._product = PackedLinear()
         self._routed: tuple[Tensor, Tensor] | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> (..., d)."""
         rows = x.flatten(0, -2)  # (N, d)
         with torch.autocast(rows.device.type, enabled=False):  # the same choice as in inference
-            logits = self.router(rows.to(self.router.weight.dtype))  # (N, E)
+            rows_in = rows.to(self.router.weight.dtype)
+            logits = self._product(rows_in, self.router.weight)  # (N, E)
         best, chosen = logits.topk(self.top_k)  # (N, k)
         self._routed = (logits, chosen) if self.training else None
         y = self._apply_experts(rows, chosen)  # (N, k, d)
@@ -58,7 +59,7 @@ class Experts(Routes):
         order = chosen.flatten().argsort(stable=True)  # (N k)
         counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
         parts = copies.index_select(0, order).split(counts)
-        y = torch.cat([_apply(*both) for both in zip(self.experts, parts, strict=True)])
+        y = torch.cat([expert(part) for expert, part in zip(self.experts, parts, strict=True)])
         y = y.index_select(0, order.argsort())  # (N k, d)
         return y.view(len(rows), self.top_k, -1)  # (N, k, d)
 
@@ -83,13 +84,3 @@ class Experts(Routes):
     def forget(self) -> None:
         """Release the tensors of the last forward pass."""
         self._routed = None
-
-
-def _apply(expert: FeedForward, rows: Tensor) -> Tensor:
-    """Apply an expert to its rows, padded with zero rows to MIN_ROWS in evaluation mode."""
-    n_missing = MIN_ROWS - len(rows)
-    if expert.training or not 0 < n_missing < MIN_ROWS:
-        y: Tensor = expert(rows)
-        return y
-    y = expert(F.pad(rows, (0, 0, 0, n_missing)))
-    return y[: len(rows)]

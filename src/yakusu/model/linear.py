@@ -1,6 +1,7 @@
 """x W^T + b; inference on a CPU keeps W in the layout that the matrix kernels read fastest.
 
-See docs/decisions/0017-packed-weights.md.
+The result for a row does not depend on the other rows, because oneDNN adds the products of every
+row in the same order. See docs/decisions/0017-packed-weights.md and 0027-one-length-per-batch.md.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# Sizes that make a result independent of the rest of its batch on a CPU: docs/decisions/0015. They
-# were observed with torch's kernels and MKL on AVX2 and AVX-512; tests/test_search.py checks them.
-MIN_ROWS = 16  # products of fewer rows are rounded differently
-SOURCE_MULTIPLE = 16  # sums over a multiple of 16 keys do not depend on the padding
-MIN_PRODUCTS = 400  # torch multiplies smaller matrices with another kernel
-# Smaller matrices gain less from packing than the call costs.
-_MIN_WEIGHT = 2**17
+SOURCE_MULTIPLE = 16  # sources are padded to a multiple of this length
+MIN_SENTENCES = 2  # torch computes a batch of one sentence with other kernels
 
 
 class PackedLinear(nn.Module):
@@ -37,14 +33,19 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """(..., n_in) and (n_out, n_in) -> (..., n_out)."""
-        if not _worth_packing(x, weight):
+        if not _can_pack(x, weight):
             return F.linear(x, weight, bias)
-        version = (weight.data_ptr(), weight._version, *weight.shape)
+        version = (weight.data_ptr(), version_of(weight), *weight.shape)
         if self._packed is None or version != self._packed_version:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
             self._packed_version = version
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, bias, "none", [], "")
-        return product
+        if x.numel() == x.shape[-1]:  # oneDNN has another kernel for a single row
+            return self._product(torch.stack([x, x]), bias)[0]
+        return self._product(x, bias)
+
+    def _product(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, bias, "none", [], "")
+        return y
 
     def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode and discard the packed weight."""
@@ -56,13 +57,17 @@ class PackedLinear(nn.Module):
         return self.__dict__ | {"_packed": None}
 
 
-def _worth_packing(x: Tensor, weight: Tensor) -> bool:
+def _can_pack(x: Tensor, weight: Tensor) -> bool:
     return (
         not torch.compiler.is_compiling()  # the checks below would break the graph
         and torch.is_inference_mode_enabled()
-        and not weight.is_inference()  # inference tensors have no version counter
-        and weight.numel() >= _MIN_WEIGHT
+        and x.numel() > 0
         and weight.device.type == "cpu"
         and x.dtype == weight.dtype == torch.float32
         and torch.backends.mkldnn.is_available()
     )
+
+
+def version_of(tensor: Tensor) -> int:
+    """A number that increases with each change; 0 for tensors made in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version

@@ -25,7 +25,7 @@ from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
 from yakusu.model.config import RecurrentConfig
 from yakusu.model.layers import Layers
-from yakusu.model.linear import MIN_ROWS
+from yakusu.model.linear import PackedLinear
 from yakusu.model.table import Table
 
 _FIRST_RESIDUAL = 2  # the third layer
@@ -86,18 +86,10 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> RecurrentMemory:
-        """Run the encoder: a bidirectional first layer, then the layers above it.
-
-        In evaluation mode a small batch is padded to `MIN_ROWS` rows, so that a sentence's states
-        do not depend on the size of the batch: docs/decisions/0015.
-        """
-        n = len(src)
-        if not self.training and n < MIN_ROWS:
-            src = torch.cat([src, src[:1].expand(MIN_ROWS - n, -1)])  # (MIN_ROWS, S)
+        """Run the encoder: a bidirectional first layer, then the layers above it."""
         real = src != self.src_pad  # (B, S)
         states, last = self.encoder(self._vectors(self.src_table, src), real)
-        mask = real[:n, None, None]  # (B, 1, 1, S)
-        return RecurrentMemory(states[:n], mask, [(h[:n], c[:n]) for h, c in last])
+        return RecurrentMemory(states, real[:, None, None], last)
 
     def hidden(self, tgt_in: Tensor, memory: RecurrentMemory) -> Tensor:
         """h~ (B, T, D), computed one position after the other: each is an input to the next."""
@@ -135,9 +127,9 @@ class Encoder(nn.Module):
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         width = config.d_model
-        self.forwards = _cell(width, width // 2)
-        self.backwards = _cell(width, width // 2)
-        self.above = Layers(_cell(width, width) for _ in range(config.n_layers - 1))
+        self.forwards = Cell(width, width // 2)
+        self.backwards = Cell(width, width // 2)
+        self.above = Layers(Cell(width, width) for _ in range(config.n_layers - 1))
         self.residual = config.residual
         self.dropout = nn.Dropout(config.dropout)
 
@@ -168,7 +160,7 @@ class Decoder(nn.Module):
         width = config.d_model
         self.attention = None if config.attention == "none" else LuongAttention(config)
         n_first = width if self.attention is None else 2 * width
-        self.layers = Layers(_cell(width if i else n_first, width) for i in range(config.n_layers))
+        self.layers = Layers(Cell(width if i else n_first, width) for i in range(config.n_layers))
         self.residual = config.residual
         self.dropout = nn.Dropout(config.dropout)
 
@@ -198,7 +190,7 @@ class LuongAttention(Attends):
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         self.score = _SCORES[config.attention](config.d_model)
-        self.w_c = _linear(2 * config.d_model, config.d_model)
+        self.w_c = Projection(2 * config.d_model, config.d_model)
 
     def keys_and_values(self, states: Tensor) -> tuple[Tensor, ...]:
         """Keys and values, (B, S, D) each, computed once per sentence."""
@@ -234,7 +226,7 @@ class LuongGeneral(LuongDot):
 
     def __init__(self, d_model: int) -> None:
         super().__init__(d_model)
-        self.w_a = _linear(d_model, d_model)
+        self.w_a = Projection(d_model, d_model)
 
     def keys(self, states: Tensor) -> Tensor:
         """W_a h_s: (B, S, D)."""
@@ -246,8 +238,8 @@ class LuongConcat(LuongDot):
 
     def __init__(self, d_model: int) -> None:
         super().__init__(d_model)
-        self.w_q, self.w_k = _linear(d_model, d_model), _linear(d_model, d_model)
-        self.v = _linear(d_model, 1)
+        self.w_q, self.w_k = Projection(d_model, d_model), Projection(d_model, d_model)
+        self.v = Projection(d_model, 1)
 
     def keys(self, states: Tensor) -> Tensor:
         """W_k h_s: (B, S, D)."""
@@ -262,9 +254,7 @@ class LuongConcat(LuongDot):
 _SCORES = {"dot": LuongDot, "general": LuongGeneral, "additive": LuongConcat}
 
 
-def _read(
-    cell: nn.LSTMCell, x: Tensor, real: Tensor, *, backwards: bool
-) -> tuple[Tensor, LayerState]:
+def _read(cell: "Cell", x: Tensor, real: Tensor, *, backwards: bool) -> tuple[Tensor, LayerState]:
     """A layer's states (B, S, width) and its last h and c, (B, width) each."""
     h = c = x.new_zeros(len(x), cell.hidden_size)
     inputs, masks = x.unbind(1), real[:, :, None].unbind(1)  # S times (B, D), S times (B, 1)
@@ -281,20 +271,49 @@ def _beams(states: Tensor, n_beams: int) -> Tensor:
     return states[:, None].expand(-1, n_beams, -1)
 
 
-def _cell(n_in: int, n_out: int) -> nn.LSTMCell:
-    """An LSTM layer, initialised to preserve norms, with a forget-gate bias of 1."""
-    cell = nn.LSTMCell(n_in, n_out)
-    for of_input, of_state in zip(cell.weight_ih.chunk(4), cell.weight_hh.chunk(4), strict=True):
-        nn.init.xavier_uniform_(of_input)
-        nn.init.orthogonal_(of_state)
-    for bias in (cell.bias_ih, cell.bias_hh):
-        nn.init.zeros_(bias)
-    nn.init.ones_(cell.bias_ih[n_out : 2 * n_out])  # the order of the gates is i, f, g, o
-    return cell
+class Cell(nn.LSTMCell):
+    """An LSTM layer, initialised to preserve norms, with a forget-gate bias of 1.
+
+        i, f, g, o = W x + U h + b
+        c' = sigmoid(f) c + sigmoid(i) tanh(g)
+        h' = sigmoid(o) tanh(c')
+
+    Inference on a CPU computes this formula with packed weights, and torch's fused kernel does
+    otherwise.
+    """
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, n_out)
+        for of_input, of_state in zip(
+            self.weight_ih.chunk(4), self.weight_hh.chunk(4), strict=True
+        ):
+            nn.init.xavier_uniform_(of_input)
+            nn.init.orthogonal_(of_state)
+        for bias in (self.bias_ih, self.bias_hh):
+            nn.init.zeros_(bias)
+        nn.init.ones_(self.bias_ih[n_out : 2 * n_out])  # the order of the gates is i, f, g, o
+        self._of_input, self._of_state = PackedLinear(), PackedLinear()
+
+    def forward(self, x: Tensor, state: LayerState) -> LayerState:  # type: ignore[override]
+        """The next h and c (B, n_out), for inputs (B, n_in)."""
+        if x.device.type != "cpu" or not torch.is_inference_mode_enabled():
+            return super().forward(x, state)
+        h, c = state
+        gates = self._of_input(x, self.weight_ih, self.bias_ih)
+        gates = gates + self._of_state(h, self.weight_hh, self.bias_hh)  # (B, 4 n_out)
+        i, f, g, o = gates.chunk(4, dim=-1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
 
 
-def _linear(n_in: int, n_out: int) -> nn.Linear:
+class Projection(nn.Linear):
     """A linear map without a bias, as in the paper."""
-    linear = nn.Linear(n_in, n_out, bias=False)
-    nn.init.xavier_uniform_(linear.weight)
-    return linear
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, n_out, bias=False)
+        nn.init.xavier_uniform_(self.weight)
+        self._product = PackedLinear()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., n_in) -> (..., n_out)."""
+        return self._product(x, self.weight)

@@ -6,7 +6,6 @@ B batch, S source, T target, K beam, H heads, V vocabulary.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.model.attention import (
@@ -28,7 +27,6 @@ from yakusu.model.layers import (
     Residual,
     SinusoidalPositions,
 )
-from yakusu.model.linear import MIN_PRODUCTS, SOURCE_MULTIPLE
 from yakusu.model.variants import (
     AdditiveCompatibility,
     BidirectionalRecurrence,
@@ -90,7 +88,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        self._head_width = min(config.d_k, config.d_v)
         three_way = config.tied == "three-way"
         self.tgt_embedding = _embedding(config)
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
@@ -125,7 +122,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def start(self, memory: TransformerMemory, n_beams: int) -> TransformerState:
         """Project the memory to keys and values, once per sentence for all its hypotheses."""
         ancestry = Ancestry(len(memory.mask), n_beams, memory.mask.device)
-        memory = _pad_keys(memory, n_beams * self._head_width)
         return TransformerState(
             memory_mask=memory.mask,
             cross=[layer.cross_attention.prepare(memory.states) for layer in self.decoder],
@@ -204,21 +200,6 @@ class DecoderLayer(nn.Module):
         x = first.add(x, self.self_attention.step(first.input(x), cache))
         x = second.add(x, self.cross_attention.step(second.input(x), cross, memory_mask))
         return third.add(x, self.feed_forward(third.input(x)))
-
-
-def _pad_keys(memory: TransformerMemory, width: int) -> TransformerMemory:
-    """Pad the memory of models with narrow heads, so that all batches use the same kernel.
-
-    Below MIN_PRODUCTS, torch uses another kernel; this must not depend on the longest sentence.
-
-    Args:
-        memory: The memory, with S source positions.
-        width: Number of products per source position in a step.
-    """
-    n_keys = -(-MIN_PRODUCTS // (width * SOURCE_MULTIPLE)) * SOURCE_MULTIPLE
-    n_missing = max(0, n_keys - memory.states.shape[1])
-    states = F.pad(memory.states, (0, 0, 0, n_missing))  # (B, S', d_model)
-    return TransformerMemory(states, F.pad(memory.mask, (0, n_missing)))
 
 
 # ---- layers chosen by a key of the recipe --------------------------------------------------------

@@ -67,7 +67,8 @@ class AdditiveCompatibility(Compatibility):
     def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
         """Attention weights (B, H, T, S)."""
         hidden = (query[:, :, :, None] + key[:, :, None]).tanh()  # (B, H, T, S, d_k)
-        return masked_softmax(torch.einsum("bhtsk,hk->bhts", hidden, self.v), mask)  # (B, H, T, S)
+        logits = (hidden @ self.v[:, None, :, None])[..., 0]  # (B, H, T, S)
+        return masked_softmax(logits, mask)  # (B, H, T, S)
 
 
 # ---- restricted self-attention, section 4 --------------------------------------------------------

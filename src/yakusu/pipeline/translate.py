@@ -9,7 +9,7 @@ from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.pipeline.evaluate import Text
-from yakusu.search import SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
 
 

@@ -12,7 +12,9 @@ by one; each token reduces L by one. A token is allowed only if the inequality s
 so that every allowed hypothesis can be completed.
 """
 
+import copy
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -66,12 +68,17 @@ class TreeConstraint:
         self.started = False
         self.labels = self.remaining[:, :, None][:, :, :0]  # (B, K, D), the open brackets
 
-    def allowed(self, left: Tensor) -> Tensor:
-        """Return a mask of the tokens that may extend each hypothesis (B, K, V).
+    def restrict(self, logits: Tensor, left: Tensor) -> None:
+        """Set the logits of tokens that may not follow to -inf, in place.
 
         Args:
+            logits: (B, K, V).
             left: Number of tokens that each sentence may still generate, including eos (B,).
         """
+        logits.masked_fill_(~self._allowed(left), -torch.inf)
+
+    def _allowed(self, left: Tensor) -> Tensor:
+        """Return a mask of the tokens that may extend each hypothesis (B, K, V)."""
         rules, inside = self.rules, self.depth > 0
         need = self.remaining + self.depth + 1  # (B, K)
         may_open = (self.remaining > 0) & (self.chain < MAX_CHAIN)
@@ -118,11 +125,13 @@ class TreeConstraint:
         self.chain = (self.chain.gather(1, beams) + 1) * opens
         self.started = True
 
-    def keep(self, sentences: Tensor) -> None:
-        """Keep only some sentences; a sentence may be repeated.
+    def keep(self, sentences: Tensor) -> Self:
+        """Return the constraint of some sentences; a sentence may be repeated.
 
         Args:
             sentences: Indices of sentences, 0 to B - 1 (B',).
         """
-        self.remaining, self.depth = self.remaining[sentences], self.depth[sentences]
-        self.chain, self.labels = self.chain[sentences], self.labels[sentences]
+        other = copy.copy(self)
+        other.remaining, other.depth = self.remaining[sentences], self.depth[sentences]
+        other.chain, other.labels = self.chain[sentences], self.labels[sentences]
+        return other

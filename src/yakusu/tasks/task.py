@@ -15,7 +15,7 @@ from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, lineari
 from yakusu.data.tokenizer import EOS, Tokenizer
 from yakusu.errors import DataError
 from yakusu.metrics import Score, score
-from yakusu.search import Constraint
+from yakusu.search.constraint import Constraint
 from yakusu.tasks.constraint import BracketRules, TreeConstraint
 
 

@@ -1,0 +1,320 @@
+"""Beam search with the length penalty of section 6.1, independent of the architecture.
+
+B sentences, K hypotheses per sentence (the beam), V vocabulary.
+
+Each step finds the 2K best extensions of a sentence's open hypotheses. Those that end with eos are
+finished; the K best of the others stay open, so a finished hypothesis takes no place from an open
+one. This is the search of the paper's implementation, Tensor2Tensor. A beam of one takes only the
+best extension, so it is greedy search. A sentence is closed when no hypothesis is open, or when no
+open hypothesis can enter the n best any more.
+
+    score(Y) = log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^alpha
+"""
+
+import math
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from yakusu.data.tokenizer import EOS, UNK
+from yakusu.model.base import DecoderState, SearchModel
+from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE
+from yakusu.search.config import SearchConfig
+from yakusu.search.constraint import Constraint, Goal
+from yakusu.search.ranking import alternate, top_k
+from yakusu.search.repetition import LoopLimit, NoRepeatedNgram
+from yakusu.search.sampling import Sampler
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^alpha, Wu et al. 2016; |Y| includes eos."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation as ids, without eos."""
+
+    tokens: tuple[int, ...]
+    log_prob: float  # log P(Y | X) in nats, including eos
+    score: float  # log_prob / lp(Y)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Extensions of open hypotheses, best first: (B, n) each."""
+
+    log_probs: Tensor
+    beams: Tensor  # the hypotheses that are extended
+    ids: Tensor
+
+
+def beam_search(
+    model: SearchModel,
+    src: Tensor,
+    config: SearchConfig,
+    *,
+    constraint: Constraint | None = None,
+    prefixes: Sequence[Sequence[int]] = (),
+) -> list[list[Hypothesis]]:
+    """Translate a batch of sentences.
+
+    The result for a sentence does not depend on the others: sentences are searched together only if
+    they are padded to the same length (docs/decisions/0027). This holds on a CPU in float32, not on
+    a GPU.
+
+    Args:
+        model: In evaluation mode.
+        src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
+        config: Settings of the search.
+        constraint: Restricts the tokens. It excludes tokens without changing the probabilities of
+            the others.
+        prefixes: The ids that each translation must begin with, without eos; (): none.
+
+    Returns:
+        The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
+        or no token is allowed, an empty hypothesis with log-probability -inf.
+    """
+    found: list[list[Hypothesis]] = [[]] * len(src)
+    with torch.inference_mode():
+        for rows, same_length in _by_length(src, model):
+            index = torch.tensor(rows, device=src.device)
+            search = _Search(
+                model,
+                same_length,
+                config,
+                constraint.keep(index) if constraint else None,
+                [list(prefixes[row]) for row in rows] if prefixes else [[]] * len(rows),
+            )
+            for row, best in zip(rows, search.run(), strict=True):
+                found[row] = best
+    return found
+
+
+def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Tensor]]:
+    """The rows with each padded length, and their ids; at least MIN_SENTENCES rows of ids."""
+    lengths = (src != model.src_pad).sum(dim=1)
+    padded = (-(-lengths // SOURCE_MULTIPLE) * SOURCE_MULTIPLE).clamp(max=model.max_length)
+    for length in padded.unique().tolist():
+        rows = (padded == length).nonzero()[:, 0].tolist()
+        ids = src[rows, :length]
+        yield rows, F.pad(ids, (0, length - ids.shape[1]), value=model.src_pad)
+
+
+class _Search:
+    """The state of one batch. A row is a sentence; `self.sentences` maps open rows to sentences."""
+
+    def __init__(
+        self,
+        model: SearchModel,
+        src: Tensor,
+        config: SearchConfig,
+        constraint: Constraint | None,
+        prefixes: list[list[int]],
+    ) -> None:
+        self.model, self.config = model, config
+        n_sentences, k = len(src), config.n_slots
+        self.found: list[list[Hypothesis]] = [[] for _ in range(n_sentences)]
+        # Spare rows repeat the first sentence.
+        n_spare = max(0, MIN_SENTENCES - n_sentences)
+        self.sentences = [*range(n_sentences), *[-1] * n_spare]  # -1: closed, or spare
+        rows = torch.tensor([*range(n_sentences), *[0] * n_spare], device=src.device)
+        src = src[rows]
+        self.prefixes = [prefixes[row] for row in rows.tolist()]
+        self.limits = _limits(model, src, config, self.prefixes)
+        self.constraints = _constraints(model, src, config)
+        if constraint:
+            self.constraints.append(constraint.keep(rows))
+        self.sampler = _sampler(model, src, config, max(self.limits))
+        self.length = 0
+        self.state: DecoderState = model.start(model.encode(src), k)
+        self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
+        if self.sampler is None:
+            # All hypotheses start equal, so only the first is extended.
+            self.log_probs[:, 1:] = -torch.inf
+        self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
+        self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
+
+    @property
+    def goal(self) -> Goal | None:
+        """The constraint that makes proposals, if there is one; it is the last."""
+        last = self.constraints[-1] if self.constraints else None
+        return last if isinstance(last, Goal) else None
+
+    def run(self) -> list[list[Hypothesis]]:
+        """The n best hypotheses of each sentence."""
+        while any(sentence >= 0 for sentence in self.sentences):
+            self.extend()
+            self.close_sentences()
+            self.drop_closed_rows()
+        return [best or [Hypothesis((), -math.inf, -math.inf)] for best in self.found]
+
+    def extend(self) -> None:
+        """Extend the open hypotheses by a token; finish those that end."""
+        logits, self.state = self.model.step(self.prev_ids, self.state)  # (B, K, V - 1)
+        logits = logits.float()
+        # log sum exp = max - log(max of the softmax), whose sum does not depend on the batch
+        log_norm = logits.amax(-1).double() - logits.softmax(-1).amax(-1).double().log()  # (B, K)
+        self._restrict(logits)
+        self.length += 1
+        if self.sampler:
+            candidates = self._drawn(self.sampler, logits, log_norm)
+        else:
+            candidates = self._best(logits, log_norm)
+        ended = (candidates.ids == EOS) & (candidates.log_probs > -torch.inf)  # (B, n)
+        self._finish(candidates, ended)
+        self._follow(candidates, ended)
+
+    def _restrict(self, logits: Tensor) -> None:
+        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf."""
+        forced = [
+            (row, p[self.length]) for row, p in enumerate(self.prefixes) if self.length < len(p)
+        ]
+        of_forced = [logits[row, :, token].clone() for row, token in forced]  # (K,) each
+        logits[:, :, UNK] = -torch.inf
+        left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
+        logits[left == 1, :, EOS + 1 :] = -torch.inf
+        for constraint in self.constraints:
+            constraint.restrict(logits, left)
+        for (row, token), values in zip(forced, of_forced, strict=True):
+            logits[row] = -torch.inf
+            logits[row, :, token] = values
+
+    def _best(self, logits: Tensor, log_norm: Tensor) -> _Candidates:
+        """The best extensions of each sentence, twice as many as the beam holds."""
+        k = self.config.beam
+        n = 2 * k if k > 1 else 1
+        values, ids = top_k(logits, min(n, logits.shape[-1]))  # (B, K, n)
+        if self.goal:
+            values, ids = _with_proposals(values, ids, logits, self.goal.proposals())
+        log_probs = self.log_probs[:, :, None] + (values.double() - log_norm[:, :, None])
+        log_probs = log_probs.flatten(1)  # (B, K n)
+        if self.goal:
+            places = alternate(log_probs, self.goal.progress(ids).flatten(1))[:, :n]
+            log_probs = log_probs.gather(1, places)
+        else:
+            log_probs, places = log_probs.topk(min(n, log_probs.shape[1]), dim=1)
+        beams = places.div(ids.shape[-1], rounding_mode="floor")
+        return _Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
+
+    def _drawn(self, sampler: Sampler, logits: Tensor, log_norm: Tensor) -> _Candidates:
+        """One random extension of each hypothesis."""
+        ids = sampler.draw(logits, self.length - 1)  # (B, K)
+        values = logits.gather(2, ids[:, :, None])[:, :, 0]
+        beams = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+        return _Candidates(self.log_probs + (values.double() - log_norm), beams, ids)
+
+    def _finish(self, candidates: _Candidates, ended: Tensor) -> None:
+        """Keep the hypotheses that end now and are among the n best of their sentence."""
+        penalty = length_penalty(self.length, self.config.alpha)
+        log_probs, beams = candidates.log_probs.tolist(), candidates.beams.tolist()
+        for row, place in ended.nonzero().tolist():
+            if self.sentences[row] < 0:
+                continue
+            best, log_prob = self.found[self.sentences[row]], log_probs[row][place]
+            if len(best) < self.config.n_best or log_prob / penalty > best[-1].score:
+                tokens = tuple(self.tokens[row, beams[row][place]].tolist())
+                hypothesis = Hypothesis(tokens, log_prob, log_prob / penalty)
+                insort(best, hypothesis, key=lambda h: -h.score)
+                del best[self.config.n_best :]
+
+    def _follow(self, candidates: _Candidates, ended: Tensor) -> None:
+        """Continue with the K best candidates that have not ended."""
+        chosen = ended.int().argsort(dim=1, stable=True)[:, : self.config.n_slots]  # (B, K)
+        log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
+        self.log_probs = log_probs.gather(1, chosen)
+        beams, self.prev_ids = candidates.beams.gather(1, chosen), candidates.ids.gather(1, chosen)
+        if self.config.margin is not None and not self.goal:
+            best = self.log_probs.amax(dim=1, keepdim=True)
+            self.log_probs[self.log_probs < best - self.config.margin] = -torch.inf
+        self.state.reorder(beams)
+        for constraint in self.constraints:
+            constraint.follow(beams, self.prev_ids)
+        if self.sampler:
+            self.sampler.follow(beams)
+        history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
+        self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
+
+    def close_sentences(self) -> None:
+        """Close the sentences that no open hypothesis can improve."""
+        for row, best_open in enumerate(self.log_probs.amax(dim=1).tolist()):
+            if self.sentences[row] >= 0 and not self._can_improve(row, best_open):
+                self.sentences[row] = -1
+
+    def _can_improve(self, row: int, best_open: float) -> bool:
+        """Whether an open hypothesis can still enter the n best.
+
+        Its log-probability can only decrease, and the penalty increases at most to that of the
+        maximum length, so `best_open / lp(limit)` bounds all later scores and stopping is exact.
+        """
+        found = self.found[self.sentences[row]]
+        if best_open == -math.inf or len(found) < self.config.n_best:
+            return best_open > -math.inf
+        bound = best_open / length_penalty(self.limits[row], self.config.alpha)
+        return bool(bound > found[-1].score)
+
+    def drop_closed_rows(self) -> None:
+        """Drop closed rows once an eighth of the batch is closed, but keep MIN_SENTENCES rows."""
+        open_rows = [row for row, sentence in enumerate(self.sentences) if sentence >= 0]
+        closed = [row for row, sentence in enumerate(self.sentences) if sentence < 0]
+        n_spare = max(0, MIN_SENTENCES - len(open_rows))
+        if len(closed) - n_spare < max(1, len(self.sentences) // 8):
+            return
+        rows = open_rows + closed[:n_spare]
+        index = torch.tensor(rows, device=self.log_probs.device)
+        self.state.keep(index)
+        self.constraints = [constraint.keep(index) for constraint in self.constraints]
+        if self.sampler:
+            self.sampler = self.sampler.keep(index)
+        self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
+        self.tokens = self.tokens[index]
+        self.sentences = [self.sentences[row] for row in rows]
+        self.prefixes = [self.prefixes[row] for row in rows]
+        self.limits = [self.limits[row] for row in rows]
+
+
+def _limits(
+    model: SearchModel, src: Tensor, config: SearchConfig, prefixes: list[list[int]]
+) -> list[int]:
+    """The maximum number of tokens of each translation, including eos."""
+    limits = []
+    for n_source, prefix in zip((src != model.src_pad).sum(dim=1).tolist(), prefixes, strict=True):
+        limit = max(n_source - 1, len(prefix)) + config.max_extra
+        if config.max_length is not None:
+            limit = min(limit, max(config.max_length, len(prefix)))
+        limits.append(min(limit, model.max_length - 1) + 1)
+    return limits
+
+
+def _constraints(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:
+    """The restrictions that the settings ask for."""
+    constraints: list[Constraint] = []
+    if config.max_repeats is not None:
+        loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)
+        constraints.append(loops)
+    if config.no_repeat_ngram is not None:
+        n = config.no_repeat_ngram
+        constraints.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
+    return constraints
+
+
+def _sampler(model: SearchModel, src: Tensor, config: SearchConfig, n_steps: int) -> Sampler | None:
+    """The source of random tokens; None: search."""
+    if config.sampling is None:
+        return None
+    sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
+    return Sampler(config.sampling, sources, n_samples=config.n_slots, n_steps=n_steps)
+
+
+def _with_proposals(
+    values: Tensor, ids: Tensor, logits: Tensor, proposals: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Add proposed tokens (B, K, m) to the best tokens (B, K, n): (B, K, n + m) each."""
+    extra = logits.gather(2, proposals.clamp(min=0))
+    known = (proposals[..., None] == ids[:, :, None]).any(dim=-1)
+    extra = extra.masked_fill(known | (proposals < 0), -torch.inf)
+    return torch.cat([values, extra], dim=2), torch.cat([ids, proposals.clamp(min=0)], dim=2)

@@ -1,0 +1,63 @@
+"""Settings of the search: section [search] of a recipe and of a model folder."""
+
+from pydantic import Field, model_validator
+
+from yakusu.config import Config
+
+
+class SamplingConfig(Config):
+    """How tokens are drawn from the model's distribution, one after the other.
+
+    Attributes:
+        temperature: Logits are divided by it; below 1, likely tokens become more likely.
+        top_k: Draw only from this many most likely tokens; None: from all.
+        top_p: Draw only from the most likely tokens that together have at least this probability
+            (nucleus sampling, Holtzman et al. 2020).
+        seed: Seed. A sample depends only on the seed and its sentence.
+    """
+
+    temperature: float = Field(1.0, gt=0)
+    top_k: int | None = Field(None, ge=1)
+    top_p: float = Field(1.0, gt=0, le=1)
+    seed: int = Field(1, ge=0)
+
+
+class SearchConfig(Config):
+    """How translations are searched; `beam`, `alpha` and `max_extra` default to the paper's values.
+
+    Attributes:
+        beam: Number of open hypotheses; 1: greedy search.
+        alpha: Exponent of the length penalty.
+        max_extra: A translation may exceed its source, or its prefix, by this many tokens.
+        max_length: Maximum number of tokens of a translation; None: no other limit.
+        n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
+        margin: Drop open hypotheses whose log-probability is lower than the best by more than this,
+            in nats; None: keep them.
+        max_repeats: How often an n-gram may occur in a row if the source has no such repetition;
+            a single token may occur twice as often. None: no limit.
+        no_repeat_ngram: No n-gram of this many tokens occurs twice; None: no limit.
+        sampling: Draw `n_best` translations at random instead of searching; None: search.
+    """
+
+    beam: int = Field(4, ge=1, le=256)
+    alpha: float = Field(0.6, ge=0)
+    max_extra: int = Field(50, ge=0)
+    max_length: int | None = Field(None, ge=1)
+    n_best: int = Field(1, ge=1)
+    margin: float | None = Field(None, ge=0)
+    max_repeats: int | None = Field(2, ge=1)
+    no_repeat_ngram: int | None = Field(None, ge=1)
+    sampling: SamplingConfig | None = None
+
+    @model_validator(mode="after")
+    def _beam_holds_n_best(self) -> "SearchConfig":
+        if self.sampling is None and self.n_best > self.beam:
+            raise ValueError(
+                f"n_best = {self.n_best} exceeds beam = {self.beam}: increase beam or lower n_best"
+            )
+        return self
+
+    @property
+    def n_slots(self) -> int:
+        """K, the number of hypotheses per sentence that are extended together."""
+        return self.beam if self.sampling is None else self.n_best

@@ -1,0 +1,111 @@
+"""Limits on repetition.
+
+B sentences, K hypotheses per sentence, P periods, L tokens so far, V vocabulary.
+
+A sequence ends in a loop of period p if its last m tokens equal the tokens p positions before
+them. Its last p tokens then occur 1 + m // p times in a row.
+"""
+
+import copy
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from yakusu.data.tokenizer import UNK
+
+MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
+
+
+class LoopLimit:
+    """No n-gram occurs in a row more often than `most` times, or than n-grams of the source do.
+
+    Single tokens may occur twice as often, for numbers such as 1000.
+
+    Args:
+        src: Source ids (B, S), padded.
+        pad: The padding id of the source.
+        n_beams: K.
+        most: Number of occurrences in a row that are always allowed.
+    """
+
+    def __init__(self, src: Tensor, pad: int, *, n_beams: int, most: int) -> None:
+        self.periods = torch.arange(1, MAX_PERIOD + 1, device=src.device)  # (P,)
+        allowed = repetitions(src, pad).clamp(min=most)[:, None].repeat(1, MAX_PERIOD)  # (B, P)
+        allowed[:, 0] = allowed[:, 0].clamp(min=2 * most)
+        self.allowed = allowed
+        shape = (len(src), n_beams, MAX_PERIOD)
+        self.earlier = torch.full(shape, -1, device=src.device)  # the token p positions back
+        self.matches = torch.zeros(shape, dtype=torch.long, device=src.device)  # m
+
+    def restrict(self, logits: Tensor, left: Tensor) -> None:
+        """Exclude the token that would complete one repetition too many; `left` is not used."""
+        excess = (self.allowed * self.periods)[:, None]  # (B, 1, P)
+        looping = (self.matches + 1 >= excess) & (self.earlier >= 0)
+        # UNK is never generated, so excluding it changes nothing.
+        logits.scatter_(2, self.earlier.where(looping, UNK), -torch.inf)
+
+    def follow(self, beams: Tensor, ids: Tensor) -> None:
+        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
+        index = beams[:, :, None].expand_as(self.earlier)
+        earlier, matches = self.earlier.gather(1, index), self.matches.gather(1, index)
+        self.matches = (matches + 1).where(earlier == ids[:, :, None], 0)
+        self.earlier = torch.cat([ids[:, :, None], earlier[:, :, :-1]], dim=2)
+
+    def keep(self, sentences: Tensor) -> Self:
+        """The limit of these sentences."""
+        other = copy.copy(self)
+        other.allowed = self.allowed[sentences]
+        other.earlier, other.matches = self.earlier[sentences], self.matches[sentences]
+        return other
+
+
+def repetitions(src: Tensor, pad: int) -> Tensor:
+    """How often any n-gram of at most MAX_PERIOD tokens occurs in a row in each sentence: (B,).
+
+    Args:
+        src: Ids (B, S), padded.
+        pad: The padding id.
+    """
+    most = torch.ones(len(src), dtype=torch.long, device=src.device)
+    for period in range(1, min(MAX_PERIOD, src.shape[1] // 2) + 1):
+        equal = (src[:, period:] == src[:, :-period]) & (src[:, period:] != pad)
+        n_equal = equal.cumsum(dim=1)
+        longest = (n_equal - n_equal.where(~equal, 0).cummax(dim=1).values).amax(dim=1)
+        most = torch.maximum(most, 1 + longest // period)
+    return most
+
+
+class NoRepeatedNgram:
+    """No n-gram of n tokens occurs twice.
+
+    Args:
+        n_sentences: B.
+        n_beams: K.
+        n: Number of tokens.
+        device: Device of the search.
+    """
+
+    def __init__(self, n_sentences: int, n_beams: int, *, n: int, device: torch.device) -> None:
+        self.n = n
+        self.tokens = torch.zeros(n_sentences, n_beams, 0, dtype=torch.long, device=device)
+
+    def restrict(self, logits: Tensor, left: Tensor) -> None:
+        """Exclude the last tokens of n-grams whose other tokens were just generated."""
+        if self.tokens.shape[2] < self.n:
+            return
+        ngrams = self.tokens.unfold(2, self.n, 1)  # (B, K, L - n + 1, n)
+        last = self.tokens[:, :, None, self.tokens.shape[2] - self.n + 1 :]  # (B, K, 1, n - 1)
+        begun = (ngrams[..., :-1] == last).all(dim=-1)  # (B, K, L - n + 1)
+        logits.scatter_(2, ngrams[..., -1].where(begun, UNK), -torch.inf)
+
+    def follow(self, beams: Tensor, ids: Tensor) -> None:
+        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
+        history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
+        self.tokens = torch.cat([history, ids[:, :, None]], dim=2)
+
+    def keep(self, sentences: Tensor) -> Self:
+        """The restriction of these sentences."""
+        other = copy.copy(self)
+        other.tokens = self.tokens[sentences]
+        return other
