@@ -1,60 +1,48 @@
-"""Text -> tokens -> search -> text: the translator and its folder.
-
-config.json         task, sizes of the model, languages, search settings
-model.safetensors   weights
-tokenizer.model     or source.model and target.model
-receipt.json        provenance and cost of training; README.md is the model card
-manifest.json       sizes and SHA-256 of these files
-"""
+"""Text -> tokens -> search -> text: the translator."""
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
+from itertools import groupby
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal
 
 import torch
-from pydantic import ValidationError
 
-from yakusu.config import Config
 from yakusu.data.batches import pad
 from yakusu.data.text import windows
-from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.tokenizer import UNK, Tokenizer
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
-from yakusu.folder import save_folder, verify_folder, write_json
-from yakusu.model.architectures import build
 from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan
-from yakusu.model.config import AnyConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.model_folder import AnyTablePlan, TranslatorConfig, open_model
 from yakusu.search.beam import Hypothesis, beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.constraint import Constraint
 from yakusu.tasks.task import tasks
-from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
-AnyTablePlan = CodedTablePlan | IntegerTablePlan
+@dataclass(frozen=True)
+class Request:
+    """A sentence to translate, with settings of its own.
 
+    Attributes:
+        text: The source sentence.
+        prefix: Text that the translation must begin with.
+        include: Words or phrases that the translation must contain, besides those of the settings.
+        exclude: Words or phrases that it must not contain, besides those of the settings.
+    """
 
-class TranslatorConfig(Config):
-    """config.json of a model folder."""
-
-    task: Literal["translation", "parsing"] = "translation"  # missing in older folders
-    source_language: str  # "" if unknown
-    target_language: str
-    src_vocab_size: int
-    tgt_vocab_size: int
-    model: AnyConfig
-    compressed: list[AnyTablePlan] = []  # noqa: RUF012  (pydantic copies it)
-    search: SearchConfig
+    text: str
+    prefix: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,8 +50,20 @@ class Translation:
     """One of the best translations of a sentence."""
 
     text: str
-    score: float  # log-probability / length penalty; -inf: not produced by the model
+    score: float  # log_prob / length penalty; -inf: not produced by the model
+    log_prob: float  # in nats, including eos
     n_tokens: int  # including eos
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the search gets for a sentence."""
+
+    text: str
+    ids: list[int]  # of the source, ending with eos
+    prefix: list[int]  # of the target
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
 
 
 class Translator:
@@ -116,10 +116,10 @@ class Translator:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary.
         """
         place = pick_device(str(device))
-        config, first, tokenizer = _open(Path(folder))
+        config, first, tokenizer = open_model(Path(folder))
         members = [first]
         for other in ensemble:
-            _, model, other_tokenizer = _open(Path(other))
+            _, model, other_tokenizer = open_model(Path(other))
             if other_tokenizer != tokenizer:
                 raise ModelError(
                     f"the vocabulary of {other} differs from that of {folder}: train the models of "
@@ -156,59 +156,90 @@ class Translator:
             }
         )
 
-    def translate(self, sentences: Iterable[str]) -> list[str]:
+    def translate(self, sentences: Iterable[str | Request]) -> list[str]:
         """The best translation of each sentence."""
         return [best[0].text for best in self.stream(sentences)]
 
     def stream(
-        self, sentences: Iterable[str], *, batch: int = 64, window: int | None = None
+        self, sentences: Iterable[str | Request], *, batch: int = 64, window: int | None = None
     ) -> Iterator[list[Translation]]:
         """Translate sentences in order, as they arrive.
 
-        The result does not depend on `batch`, `window` or the other sentences.
+        On a CPU, the result does not depend on `batch`, `window` or the other sentences.
 
         Args:
             sentences: One sentence per item. The translation of an empty sentence is empty, with
                 score 0.
-            batch: Number of sentences translated together.
+            batch: Maximum number of sentences translated together.
             window: Number of sentences read ahead and grouped by length; None: 32 batches.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
 
         Raises:
-            DataError: A sentence is not valid for the task, such as a tree given to a parser.
+            DataError: A sentence is not valid for the task, such as a tree given to a parser, or a
+                prefix or phrase cannot be spelled with the vocabulary.
         """
         if isinstance(sentences, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
-        for lines in windows(iter(sentences), window):
-            ids = [self._cut(*sentence) for sentence in self._read(lines, n_read + 1)]
-            n_read += len(lines)
-            results = [[self._without_model(line)] for line in lines]
-            order = sorted(
-                (i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])
-            )
-            for rows in windows(iter(order), batch):
-                found = self._batch([lines[i] for i in rows], [ids[i] for i in rows])
+        for items in windows(iter(sentences), window):
+            jobs = list(self._read(items, n_read + 1))
+            n_read += len(items)
+            results = [[self._without_model(job.text)] for job in jobs]
+            for rows in _batches(jobs, batch):
+                found = self._batch([jobs[i] for i in rows])
                 for row, best in zip(rows, found, strict=True):
                     results[row] = best
             yield from results
 
-    def _read(self, lines: list[str], first: int) -> Iterator[tuple[int, str, list[int]]]:
-        """The number of each sentence, counted from `first`, the sentence, and its ids."""
+    def _read(self, items: Sequence[str | Request], first: int) -> Iterator[Job]:
+        """What to search for each sentence; the sentences are counted from `first`."""
+        requests = [item if isinstance(item, Request) else Request(item) for item in items]
         sources = []
-        for number, line in enumerate(lines, start=first):
-            try:
-                sources.append(self.task.preprocess_source(line))
-            except DataError as error:
-                raise DataError(f"sentence {number}: {error}") from error
-        return zip(count(first), lines, self.tokenizer.encode_source(sources))
+        for number, request in enumerate(requests, start=first):
+            with _naming(number):
+                sources.append(self.task.preprocess_source(request.text))
+        encoded = zip(requests, self.tokenizer.encode_source(sources), strict=True)
+        for number, (request, ids) in enumerate(encoded, start=first):
+            with _naming(number):
+                yield self.job(request, self._cut(number, request.text, ids))
+
+    def job(self, request: Request, ids: list[int]) -> Job:
+        """What to search for a request.
+
+        Args:
+            request: The sentence and its settings.
+            ids: Its source ids, ending with eos, at most `max_source_tokens`.
+
+        Raises:
+            DataError: The prefix or a phrase cannot be spelled with the vocabulary.
+        """
+        include = (*self.search.include, *request.include)
+        exclude = (*self.search.exclude, *request.exclude)
+        if (request.prefix or include or exclude) and self.task.constrains:
+            raise DataError(
+                f"a {self.task.model_noun} takes no prefix and no phrases to include or exclude"
+            )
+        return Job(request.text, ids, self._prefix(request.prefix), include, exclude)
+
+    def _prefix(self, text: str) -> list[int]:
+        """The ids of a prefix, without eos."""
+        *ids, _ = self.tokenizer.encode_target([text])[0]
+        if UNK in ids:
+            raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
+        if len(ids) >= self.model.max_length:
+            raise DataError(
+                f"the prefix has {len(ids)} tokens, more than {self.model.max_length - 1}: "
+                "shorten it"
+            )
+        return ids
 
     def _without_model(self, line: str) -> Translation:
         """The output for a sentence that is not passed to the model."""
         text = self.task.postprocess("", line)
-        return Translation(text, -math.inf if text else 0.0, 0)
+        score = -math.inf if text else 0.0
+        return Translation(text, score, score, 0)
 
     def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
         """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped."""
@@ -222,79 +253,60 @@ class Translator:
         _log.warning(message, number, line[:40], len(ids), most, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
-    def hypotheses(self, lines: list[str], ids: list[list[int]]) -> list[list[Hypothesis]]:
-        """The best translations of sentences, as ids.
-
-        Args:
-            lines: The sentences.
-            ids: The source ids of each, ending with eos, at most `max_source_tokens`.
-        """
-        src = pad(ids, self.model.src_pad, multiple=SOURCE_MULTIPLE)
-        src = src[:, : self.model.max_length].to(self.device)  # (B, S)
-        constraint = self.task.constraint(
-            self.tokenizer, lines, n_beams=self.search.beam, device=self.device
+    def hypotheses(self, jobs: Sequence[Job]) -> list[list[Hypothesis]]:
+        """The best translations of sentences, as ids."""
+        search = self.search
+        if self.task.constrains:  # trees repeat brackets
+            search = search.model_copy(update={"max_repeats": None})
+        src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
+        return beam_search(
+            self.model,
+            src,
+            search,
+            constraint=self._constraint(jobs),
+            prefixes=[job.prefix for job in jobs],
         )
-        return beam_search(self.model, src, self.search, constraint=constraint)
 
-    def _batch(self, lines: list[str], ids: list[list[int]]) -> list[list[Translation]]:
+    def _constraint(self, jobs: Sequence[Job]) -> Constraint | None:
+        if self.task.constrains:
+            lines = [job.text for job in jobs]
+            return self.task.constraint(
+                self.tokenizer, lines, n_beams=self.search.n_slots, device=self.device
+            )
+        return None
+
+    def _batch(self, jobs: Sequence[Job]) -> list[list[Translation]]:
         return [
             [
-                Translation(self.task.postprocess(output, line), h.score, len(h.tokens) + 1)
+                Translation(
+                    self.task.postprocess(output, job.text), h.score, h.log_prob, len(h.tokens) + 1
+                )
                 for output, h in zip(
                     self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
                 )
             ]
-            for line, best in zip(lines, self.hypotheses(lines, ids), strict=True)
+            for job, best in zip(jobs, self.hypotheses(jobs), strict=True)
         ]
 
 
-def _open(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
-    """Verify and read a model folder."""
-    if (folder / "model" / "manifest.json").exists():
-        raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
-    verify_folder(folder)
+@contextmanager
+def _naming(number: int) -> Iterator[None]:
+    """Add the number of the sentence to an error."""
     try:
-        text = (folder / "config.json").read_text(encoding="utf-8")
-        config = TranslatorConfig.model_validate_json(text)
-        sizes = {"src_vocab_size": config.src_vocab_size, "tgt_vocab_size": config.tgt_vocab_size}
-        model = build(config.model, **sizes)
-        for plan in config.compressed:
-            plan.put(model, plan.empty(model))
-        weights = load_tensors(folder / "model.safetensors")
-        model.load_weights(from_streams(from_int8(weights)))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise ModelError(f"{folder}/config.json is invalid: {key}: {message}") from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f"{folder} is inconsistent: {error}") from error
-    return config, model, Tokenizer.load(folder)
+        yield
+    except DataError as error:
+        raise DataError(f"sentence {number}: {error}") from error
 
 
-def save_translator(
-    folder: Path,
-    weights: Tensors,
-    tokenizer: Tokenizer,
-    config: TranslatorConfig,
-    *,
-    documents: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Write a model folder atomically.
+def _batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
+    """The rows of each batch: sentences of the same padded length, shortest first.
 
-    Args:
-        folder: Path of the new folder.
-        weights: The weights of the model; matrices may be int8 rows.
-        tokenizer: The tokenizer that the model was trained with.
-        config: Task, sizes, languages and search settings.
-        documents: Contents of further text files, by file name.
+    Sentences with phrases to include are searched in another way, so they have their own batches.
     """
 
-    def fill(temporary: Path) -> None:
-        write_json(temporary / "config.json", config.model_dump())
-        save_tensors(temporary / "model.safetensors", weights)
-        tokenizer.save(temporary)
-        for name, text in documents.items():
-            (temporary / name).write_text(text, encoding="utf-8")
+    def kind(row: int) -> tuple[bool, int]:
+        return bool(jobs[row].include), -(-len(jobs[row].ids) // SOURCE_MULTIPLE)
 
-    save_folder(folder, fill)
+    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=kind)
+    for _, same in groupby(rows, key=kind):
+        yield from windows(same, batch)

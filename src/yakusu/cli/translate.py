@@ -1,20 +1,25 @@
 """The verb `translate`: a file or standard input, sentence by sentence."""
 
+import json
+import math
 import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
+from yakusu.cli.search_options import takes_search_options
 from yakusu.data.corpus import holds_trees
-from yakusu.data.text import ReadAhead, count_lines, decode_lines
-from yakusu.errors import DataError
+from yakusu.data.text import ReadAhead, count_lines, decode_lines, raw_lines
+from yakusu.errors import DataError, ModelError
+from yakusu.search.config import SearchConfig
 
 if TYPE_CHECKING:
     from yakusu.translator import Translation
@@ -23,49 +28,87 @@ if TYPE_CHECKING:
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text file, or - for standard input.")
 ]
-Ensemble = Annotated[
-    list[str] | None,
-    typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
-]
-Beam = Annotated[
-    int | None, typer.Option(min=1, max=256, help="Beam width (default: the model's setting).")
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(min=0, help="Exponent of the length penalty (default: the model's setting)."),
-]
-NBest = Annotated[
-    int | None,
+Format = Annotated[
+    Literal["text", "json"],
     typer.Option(
-        min=1,
-        help="Number of translations per sentence, tab-separated with their scores "
-        "(default: the model's setting).",
+        "--format",
+        help="json: an object per line, with tokens, their log-probabilities and alternatives, and "
+        "the word alignment.",
     ),
 ]
-Batch = Annotated[int, typer.Option(min=1, help="Number of sentences translated together.")]
+Prefix = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="File with the text that each translation must begin with."),
+]
+Alignments = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Write word alignments to FILE, a line per translation, as in 0-0 1-2."
+    ),
+]
+Input = Annotated[
+    Literal["text", "tsv", "json"],
+    typer.Option(
+        help="tsv: sentence and prefix; json: an object per line with text, prefix, include and "
+        "exclude.",
+        rich_help_panel="Content of the translation",
+        hidden=True,
+    ),
+]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Additional model; probabilities are averaged. Repeatable.",
+        rich_help_panel="Models and speed",
+        hidden=True,
+    ),
+]
+Batch = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Maximum number of sentences translated together.",
+        rich_help_panel="Models and speed",
+        hidden=True,
+    ),
+]
 Window = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Number of sentences read ahead and sorted by length (default: 32 batches)."
+        min=1,
+        help="Number of sentences read ahead and sorted by length (default: 32 batches).",
+        rich_help_panel="Models and speed",
+        hidden=True,
     ),
 ]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(translate)
+    app.command(epilog=_MORE)(takes_search_options(translate))
+
+
+_MORE = (
+    "More options (maximum length, length penalty, limits on repetition, sampling, sentences with "
+    "phrases of their own, ensembles, batch size): `yakusu translate --help-all`. All are "
+    "described in docs/search.md. Search options default to the model's settings."
+)
 
 
 def translate(
     model: Model,
     source: Source = "-",
+    output: Format = "text",
+    prefix: Prefix = None,
+    alignments: Alignments = None,
+    input_format: Input = "text",
     ensemble: Ensemble = None,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    n_best: NBest = None,
     batch: Batch = 64,
     window: Window = None,
     device: Device = "cpu",
+    *,
+    options: SearchConfig,
 ) -> None:
     """Translate a file or standard input, one sentence per line.
 
@@ -74,18 +117,39 @@ def translate(
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
     _refuse_sentence(source, model)
-    from yakusu.pipeline.translate import open_translator, sentences_for  # loads torch
+    from yakusu.pipeline.requests import read_requests  # these load torch
+    from yakusu.pipeline.translate import open_translator, sentences_for
 
-    arriving = ReadAhead(decode_lines(_stdin(), "standard input"))
-    translator = open_translator(
-        model, ensemble=ensemble or (), beam=beam, alpha=alpha, n_best=n_best, device=device
+    arriving, n_lines = source == "-", _count(source)
+    translator = open_translator(model, options, ensemble=ensemble or (), device=device)
+    if arriving:
+        lines: Iterable[str] = decode_lines(_stdin(), "standard input")
+    elif input_format == "text":
+        lines = sentences_for(translator, Path(source), name=model)
+    else:
+        lines = raw_lines(source)
+    requests = read_requests(
+        lines,
+        name="standard input" if arriving else source,
+        n_lines=n_lines,
+        input_format=input_format,
+        prefixes=prefix,
     )
-    place = arriving if source == "-" else Path(source)
-    sentences = sentences_for(translator, place, name=model)
-    found = translator.stream(sentences, batch=batch, window=window)
-    seekable = Path(source).is_file() and not holds_trees(source)  # a pipe can be read only once
-    total = count_lines(source) if seekable else None
-    _print_all(found, total, plain=translator.search.n_best == 1)
+    found = translator.stream(
+        ReadAhead(requests) if arriving else requests,
+        batch=batch,
+        window=window,
+        details=output == "json" or alignments is not None,
+    )
+    with open(alignments, "w", encoding="utf-8") if alignments else nullcontext() as links:
+        show = _as_json if output == "json" else _as_text(translator.search.n_best)
+        _print_all(found, n_lines, show=show, links=links)
+
+
+def _count(source: str) -> int | None:
+    """The number of sentences; None for a pipe, which can be read only once, and for trees."""
+    seekable = Path(source).is_file() and not holds_trees(source)
+    return count_lines(source) if seekable else None
 
 
 def _refuse_sentence(source: str, model: str) -> None:
@@ -97,15 +161,71 @@ def _refuse_sentence(source: str, model: str) -> None:
         )
 
 
-def _print_all(found: "Iterable[list[Translation]]", total: int | None, *, plain: bool) -> None:
+def _as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
+    """How translations are printed as text: alone, or numbered with score and log-probability."""
+
+    def lines(number: int, best: "list[Translation]") -> list[str]:
+        if n_best == 1:
+            return [best[0].text]
+        return [f"{number}\t{t.score:.4f}\t{t.log_prob:.4f}\t{t.text}" for t in best]
+
+    return lines
+
+
+def _as_json(number: int, best: "list[Translation]") -> list[str]:
+    """A JSON object with the translations of a sentence."""
+    return [
+        json.dumps({"number": number, "translations": list(map(_object, best))}, ensure_ascii=False)
+    ]
+
+
+def _object(translation: "Translation") -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "text": translation.text,
+        "score": _number(translation.score),
+        "log_prob": _number(translation.log_prob),
+    }
+    if (details := translation.details) is None:
+        return found
+    rows = zip(details.tokens, details.log_probs, details.alternatives, strict=True)
+    found["tokens"] = [
+        {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
+        for token, log_prob, alternatives in rows
+    ]
+    if details.links is not None:
+        found["alignment"] = details.pharaoh
+    return found
+
+
+def _links(translation: "Translation") -> str:
+    if translation.details is None:  # an empty sentence
+        return ""
+    if translation.details.links is None:
+        raise ModelError("this model has no attention to the source: leave out --alignments")
+    return translation.details.pharaoh
+
+
+def _number(value: float) -> float | None:
+    """JSON has no -inf, the score of an output that the model did not produce."""
+    return value if math.isfinite(value) else None
+
+
+def _print_all(
+    found: "Iterable[list[Translation]]",
+    total: int | None,
+    *,
+    show: "Callable[[int, list[Translation]], list[str]]",
+    links: IO[str] | None,
+) -> None:
     """Print translations as they are found, then the speed."""
     start, n_sentences, n_tokens = time.monotonic(), 0, 0
     progress = ConsoleProgress(bars=not sys.stdout.isatty())
     with progress.track("translating", "sentences", total) as tracker:
         for number, best in enumerate(found, start=1):
             n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
-            lines = [t.text if plain else f"{number}\t{t.score:.4f}\t{t.text}" for t in best]
-            print("\n".join(lines), flush=True)
+            print("\n".join(show(number, best)), flush=True)
+            if links:
+                links.writelines(_links(translation) + "\n" for translation in best)
             tracker.advance()
     seconds = time.monotonic() - start
     err.print(

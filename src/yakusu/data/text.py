@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import IO, TypeVar
+from typing import IO, TypeVar, cast
 
 from yakusu.errors import DataError
 
@@ -112,36 +112,37 @@ def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
         yield window
 
 
-class ReadAhead(Iterator[str]):
-    """Lines of a slow source, such as a pipe, read ahead by a background thread.
+class ReadAhead(Iterator[T]):
+    """Items of a slow source, such as the lines of a pipe, read ahead by a background thread.
 
     Args:
-        lines: The lines to read; an exception that they raise is re-raised in the consumer.
+        items: The items to read; an exception that they raise is re-raised in the consumer.
     """
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
-        self._queue: Queue[str | Exception | None] = Queue(maxsize=100_000)
+    def __init__(self, items: Iterator[T]) -> None:
+        self._items = items
+        # (item, None), or (None, how the source ended)
+        self._queue: Queue[tuple[T, None] | tuple[None, Exception]] = Queue(maxsize=100_000)
         self._thread = Thread(target=self._read, daemon=True)
 
     @property
     def pending(self) -> bool:
-        """Whether the next line has not arrived yet."""
+        """Whether the next item has not arrived yet."""
         return self._queue.empty()
 
-    def __next__(self) -> str:
+    def __next__(self) -> T:
         if self._thread.ident is None:
             self._thread.start()
-        line = self._queue.get()
-        if isinstance(line, str):
-            return line
-        self._queue.put(line)  # keep the end marker for the next call
-        raise line or StopIteration
+        item, end = self._queue.get()
+        if end is None:
+            return cast(T, item)
+        self._queue.put((None, end))  # keep the end marker for the next call
+        raise end
 
     def _read(self) -> None:
         try:
-            for line in self._lines:
-                self._queue.put(line)
-            self._queue.put(None)
+            for item in self._items:
+                self._queue.put((item, None))
+            self._queue.put((None, StopIteration()))
         except Exception as error:
-            self._queue.put(error)
+            self._queue.put((None, error))

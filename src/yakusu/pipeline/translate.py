@@ -8,19 +8,16 @@ from pydantic import ValidationError
 from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
-from yakusu.pipeline.evaluate import Text
 from yakusu.search.config import SearchConfig
-from yakusu.translator import Translation, Translator
+from yakusu.translator import Request, Translation, Translator
 
 
 def translate(
     model: str | Path,
-    sentences: Text,
+    sentences: str | Path | Iterable[str | Request],
+    options: SearchConfig | None = None,
     *,
     ensemble: Sequence[str | Path] = (),
-    beam: int | None = None,
-    alpha: float | None = None,
-    n_best: int | None = None,
     batch: int = 64,
     window: int | None = None,
     device: str = "cpu",
@@ -29,13 +26,11 @@ def translate(
 
     Args:
         model: Model folder.
-        sentences: The path of a file with one sentence per line, or an iterable of sentences.
-            A parser also accepts a file of trees and parses their words.
+        sentences: The path of a file with one sentence per line, or an iterable of sentences or
+            requests. A parser also accepts a file of trees and parses their words.
+        options: Settings of the search; those that are not given are the model's.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
-        beam: Beam width (default: the model's setting).
-        alpha: Exponent of the length penalty (default: the model's setting).
-        n_best: Number of translations per sentence (default: the model's setting).
-        batch: Number of sentences translated together; the result does not depend on it.
+        batch: Maximum number of sentences translated together; the result does not depend on it.
         window: Number of sentences read ahead and sorted by length (default: 32 batches).
         device: Device to translate on: "cpu", "cuda" or "auto".
 
@@ -45,44 +40,40 @@ def translate(
     Raises:
         ModelError: A folder is incomplete or corrupt, the vocabularies of an ensemble differ, or
             the file contains trees, but the model is not a parser.
-        DataError: The file does not exist or cannot be read.
+        DataError: The file does not exist or cannot be read, or a prefix or phrase cannot be
+            spelled with the vocabulary.
         RecipeError: `n_best` is larger than the beam.
 
     Example:
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
     """
-    translator = open_translator(
-        model, ensemble=ensemble, beam=beam, alpha=alpha, n_best=n_best, device=device
-    )
+    translator = open_translator(model, options, ensemble=ensemble, device=device)
     lines = sentences_for(translator, sentences, name=str(model))
     return translator.stream(lines, batch=batch, window=window)
 
 
 def open_translator(
     model: str | Path,
+    options: SearchConfig | None = None,
     *,
     ensemble: Sequence[str | Path] = (),
-    beam: int | None = None,
-    alpha: float | None = None,
-    n_best: int | None = None,
     device: str = "cpu",
 ) -> Translator:
     """Load a model folder and override its search settings; arguments as in `translate`."""
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
-    given = {"beam": beam, "alpha": alpha, "n_best": n_best}
-    changes = {key: value for key, value in given.items() if value is not None}
-    try:
-        search = SearchConfig.model_validate(translator.search.model_dump() | changes)
-    except ValidationError as error:
-        fault = error.errors()[0]["msg"].removeprefix("Value error, ")
-        options = " (--beam or --n-best)" if fault.startswith("n_best") else ""
-        raise RecipeError(fault + options) from error
-    translator.search = search
+    if options is not None:
+        given = {key: getattr(options, key) for key in options.model_fields_set}
+        try:
+            translator.search = SearchConfig.model_validate(dict(translator.search) | given)
+        except ValidationError as error:
+            raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
     return translator
 
 
-def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
+def sentences_for(
+    translator: Translator, sentences: str | Path | Iterable[str | Request], *, name: str
+) -> Iterable[str | Request]:
     """Return the sentences to translate: an iterable unchanged, or the lines of a file.
 
     Args:

@@ -36,6 +36,8 @@ class SearchConfig(Config):
         max_repeats: How often an n-gram may occur in a row if the source has no such repetition;
             a single token may occur twice as often. None: no limit.
         no_repeat_ngram: No n-gram of this many tokens occurs twice; None: no limit.
+        include: Words or phrases that every translation must contain.
+        exclude: Words or phrases that no translation may contain.
         sampling: Draw `n_best` translations at random instead of searching; None: search.
     """
 
@@ -47,6 +49,8 @@ class SearchConfig(Config):
     margin: float | None = Field(None, ge=0)
     max_repeats: int | None = Field(2, ge=1)
     no_repeat_ngram: int | None = Field(None, ge=1)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     sampling: SamplingConfig | None = None
 
     @model_validator(mode="after")

@@ -26,11 +26,13 @@ class Task(ABC):
         example: An example of a source line.
         sides: Names of the source and the target, used if their languages are unknown.
         model_noun: Noun for a trained model, such as "translator".
+        constrains: Whether outputs have a form that `constraint` enforces.
     """
 
     example: ClassVar[str]
     sides: ClassVar[tuple[str, str]]
     model_noun: ClassVar[str]
+    constrains: ClassVar[bool]
 
     @abstractmethod
     def preprocess_source(self, line: str) -> str:
@@ -100,6 +102,7 @@ class TranslationTask(Task):
     example = "A sentence."
     sides = ("source", "target")
     model_noun = "translator"
+    constrains = False
 
     def preprocess_source(self, line: str) -> str:
         return line.strip()
@@ -143,6 +146,7 @@ class ParsingTask(Task):
     example = "A sentence ."
     sides = ("words", "trees")
     model_noun = "parser"
+    constrains = True
 
     def preprocess_source(self, line: str) -> str:
         if begins_as_tree(line):

@@ -21,7 +21,7 @@ from torch import Tensor
 from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Role, Seq2Seq
-from yakusu.translator import Translator
+from yakusu.translator import Request, Translator
 
 MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture is unreadable
 FORMAT = 1  # version of the JSON document
@@ -247,7 +247,8 @@ def _translate(
 ) -> tuple[str, list[int], list[str]]:
     """Return the best translation as text, ids with eos, and pieces."""
     tokenizer = translator.tokenizer
-    tokens = list(translator.hypotheses([src], [src_ids])[0][0].tokens)
+    job = translator.job(Request(src), src_ids)
+    tokens = list(translator.hypotheses([job])[0][0].tokens)
     text = translator.task.postprocess(tokenizer.decode_target([tokens])[0], src)
     ids = [*tokens, EOS]  # every search ends in eos; at the maximum length no other choice is left
     return text, ids, tokenizer.target_pieces(ids)

@@ -1,0 +1,166 @@
+"""The search options of a verb, from which it gets one `SearchConfig`."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
+
+import click
+import typer
+
+from yakusu.search.config import SearchConfig
+
+_SEARCH, _TEXT, _RANDOM = "Search", "Content of the translation", "Sampling"
+
+
+def _option(help: str, *names: str, panel: str, **checks: Any) -> Any:
+    """An option that `--help-all` lists and `--help` does not."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, hidden=True, **checks)
+
+
+_OPTIONS: dict[str, Any] = {
+    "beam": Annotated[
+        int | None,
+        typer.Option(min=1, max=256, help="Beam width; 1: greedy search."),
+    ],
+    "n_best": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of translations per sentence, at most the beam width. Each is printed "
+            "with its sentence number, score (log-probability / length penalty) and raw "
+            "log-probability, separated by tabs.",
+        ),
+    ],
+    "alpha": Annotated[
+        float | None, _option("Exponent of the length penalty.", min=0, panel=_SEARCH)
+    ],
+    "max_length": Annotated[
+        int | None, _option("Maximum number of tokens of a translation.", min=1, panel=_SEARCH)
+    ],
+    "max_extra": Annotated[
+        int | None,
+        _option("Tokens by which a translation may exceed its source.", min=0, panel=_SEARCH),
+    ],
+    "margin": Annotated[
+        float | None,
+        _option(
+            "Drop hypotheses that are less probable than the best one by this many nats.",
+            min=0,
+            panel=_SEARCH,
+        ),
+    ],
+    "include": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PHRASE", help="Word or phrase that translations must contain. Repeatable."
+        ),
+    ],
+    "exclude": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PHRASE", help="Word or phrase that translations must not contain. Repeatable."
+        ),
+    ],
+    "no_repeat_ngram": Annotated[
+        int | None,
+        _option("No n-gram of N tokens occurs twice (0: no limit).", min=0, panel=_TEXT),
+    ],
+    "max_repeats": Annotated[
+        int | None,
+        _option(
+            "How often an n-gram may occur in a row, unless the source has longer repetitions; "
+            "single tokens may occur twice as often (0: no limit).",
+            min=0,
+            panel=_TEXT,
+        ),
+    ],
+    "sample": Annotated[
+        bool,
+        _option(
+            "Draw translations at random; the other options of this section imply it.",
+            "--sample",
+            panel=_RANDOM,
+        ),
+    ],
+    "temperature": Annotated[
+        float | None,
+        _option("Below 1, likely tokens become more likely.", panel=_RANDOM),
+    ],
+    "top_k": Annotated[
+        int | None, _option("Draw from the K most likely tokens.", min=1, panel=_RANDOM)
+    ],
+    "top_p": Annotated[
+        float | None,
+        _option(
+            "Draw from the most likely tokens that together have probability P.", panel=_RANDOM
+        ),
+    ],
+    "seed": Annotated[
+        int | None,
+        _option("A sample depends only on the seed and its sentence.", min=0, panel=_RANDOM),
+    ],
+}
+_OFF_AT_ZERO = ("no_repeat_ngram", "max_repeats")
+_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+
+
+def takes_search_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add the search options to a verb, which gets them as `options`, a `SearchConfig`."""
+    own = [p for p in signature(verb).parameters.values() if p.name != "options"]
+    added = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=False if name == "sample" else None,
+            annotation=kind,
+        )
+        for name, kind in _OPTIONS.items()
+    ]
+    more = Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=_HelpAll)
+
+    @wraps(verb)
+    def run(*, help_all: bool, **values: Any) -> None:
+        options = search_config({name: values.pop(name) for name in _OPTIONS})
+        verb(**values, options=options)
+
+    run.__signature__ = signature(verb).replace(  # type: ignore[attr-defined]
+        parameters=[p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + [*added, more]
+    )
+    run.__annotations__ = {p.name: p.annotation for p in [*own, *added, more]}
+    return run
+
+
+def search_config(values: dict[str, Any]) -> SearchConfig:
+    """The settings that were given; they are checked together with those of the model."""
+    given = {
+        name: value
+        for name, value in values.items()
+        if not (value is None or value is False or value == [])
+    }
+    for name in _OFF_AT_ZERO:
+        if values.get(name) == 0:
+            given[name] = None
+    sampling = {name: given.pop(name) for name in _SAMPLING if name in given}
+    if given.pop("sample", False) or sampling:
+        given["sampling"] = sampling
+    return SearchConfig.model_construct(**given)
+
+
+def _show_all(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Print the help with all options."""
+    if not value:
+        return
+    for each in context.command.params:
+        if isinstance(each, click.Option):
+            each.hidden = False
+    typer.echo(context.get_help())
+    context.exit()
+
+
+_HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all", callback=_show_all, is_eager=True, help="Show all options and exit."
+    ),
+]

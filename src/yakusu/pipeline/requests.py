@@ -1,0 +1,84 @@
+"""Reads the requests of a translation: sentences with prefixes and phrases of their own.
+
+text   a sentence per line
+tsv    a sentence and the prefix of its translation, separated by a tab
+json   an object per line: {"text": ..., "prefix": ..., "include": [...], "exclude": [...]}
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from yakusu.data.text import count_lines, read_lines
+from yakusu.errors import DataError, unequal
+from yakusu.translator import Request
+
+InputFormat = Literal["text", "tsv", "json"]
+_REQUEST = TypeAdapter(Request, config=ConfigDict(extra="forbid"))
+
+
+def read_requests(
+    lines: Iterable[str],
+    *,
+    name: str,
+    n_lines: int | None = None,
+    input_format: InputFormat = "text",
+    prefixes: str | Path | None = None,
+) -> Iterator[Request]:
+    """Read requests in order, as they arrive.
+
+    Args:
+        lines: The lines of the source.
+        name: Name of the source in error messages.
+        n_lines: Number of lines, if it is known.
+        input_format: How a line is read.
+        prefixes: File with a prefix per line; an empty line means no prefix.
+
+    Raises:
+        DataError: A line is invalid, or `prefixes` has another number of lines than the source.
+    """
+    if prefixes is None:
+        parse = {"text": _plain, "tsv": _columns, "json": _object}[input_format]
+        return (parse(line, f"{name}, line {n}") for n, line in enumerate(lines, start=1))
+    if input_format != "text":
+        raise DataError(f"{input_format} input has prefixes of its own: leave out --prefix")
+    if n_lines is not None and n_lines != count_lines(prefixes):
+        raise unequal(name, n_lines, str(prefixes), count_lines(prefixes))
+    return _with_prefixes(lines, name, prefixes)
+
+
+def _with_prefixes(lines: Iterable[str], name: str, prefixes: str | Path) -> Iterator[Request]:
+    for number, (line, prefix) in enumerate(zip_longest(lines, read_lines(prefixes)), start=1):
+        if line is None or prefix is None:
+            longer, shorter = (prefixes, name) if line is None else (name, prefixes)
+            raise DataError(
+                f"{longer} has more than the {number - 1:,} lines of {shorter}: write one prefix "
+                "per sentence, or an empty line for none"
+            )
+        yield Request(line, prefix)
+
+
+def _plain(line: str, place: str) -> Request:
+    return Request(line)
+
+
+def _columns(line: str, place: str) -> Request:
+    text, *more = line.rstrip("\r\n").split("\t")
+    if len(more) > 1:
+        raise DataError(f"{place}: {len(more) + 1} columns, not two: sentence, tab, prefix")
+    return Request(text, *more)
+
+
+def _object(line: str, place: str) -> Request:
+    try:
+        return _REQUEST.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = "".join(f"{part}: " for part in first["loc"])
+        raise DataError(
+            f"{place}: {key}{first['msg']}: write an object such as "
+            '{"text": "A cat.", "prefix": "Eine", "include": ["Katze"]}'
+        ) from error
