@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from yakusu.alignment import (
     alignment_error_rate,
     attention,
+    content_words,
     cross_attention,
     pharaoh,
     read_pharaoh,
@@ -208,6 +209,20 @@ def test_a_target_word_links_to_the_source_word_with_the_largest_share() -> None
 def test_eos_and_padding_are_never_linked() -> None:
     weights = torch.tensor([[0.1, 0.0, 0.9, 0.0], [0.0, 0.1, 0.9, 0.0], [0.5, 0.5, 0.0, 0.0]])
     assert word_links(weights, [0, 1], [0, 1]) == [(0, 0), (1, 1)]
+
+
+def test_punctuation_belongs_to_no_word_that_has_other_pieces() -> None:
+    words, pieces = [0, 0, 1, 2, 2, 2, 3], ["▁", "A", "▁–", "▁“", "b", "”.", "▁7"]
+    assert content_words(words, [*pieces, "</s>"]) == [-1, 0, 1, -1, 2, -1, 3]
+    assert content_words([0, 0], ["▁", "—"]) == [0, 0]  # a word of punctuation only
+    assert content_words([], ["</s>"]) == []
+
+
+def test_full_stops_do_not_link_the_last_words() -> None:
+    # The words are "b a." and "a b."; the full stops attend to each other.
+    weights = torch.tensor([[0.1, 0.9, 0.0], [0.8, 0.1, 0.1], [0.0, 0.1, 0.9]])
+    src, tgt = (content_words([0, 1, 1], pieces) for pieces in (["▁b", "▁a", "."], ["▁a", "▁b", "."]))
+    assert word_links(weights, src, tgt) == [(0, 1), (1, 0)]
 
 
 def test_a_sentence_without_words_has_no_links() -> None:

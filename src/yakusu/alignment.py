@@ -6,8 +6,9 @@ word j gives to source word i, and the source word that it links to:
     W[j, i] = mean over pieces t of j, sum over pieces s of i, of A[t, s]
     link(j) = argmax over i of W[j, i] / sum over j' of W[j', i]
 
-Words are separated by white space. Without the division, many target words would link to the few
-source words, such as the last one, that receive weight from every position.
+Words are separated by white space; punctuation counts only in words that have nothing else. Without
+the division, many target words would link to the few source words that receive weight from every
+position.
 
 Alignment error rate of links L, sure links U and possible links P, where P includes U (Och & Ney
 2003, "A Systematic Comparison of Various Statistical Alignment Models"):
@@ -81,22 +82,39 @@ def cross_attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
     return model.attentions(src, tgt, roles=["cross"])["cross"]
 
 
+def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
+    """The word of each piece, or -1 for punctuation in a word that also has letters or digits.
+
+    Otherwise the full stops at the ends of two sentences would link their last words.
+
+    Args:
+        words: The word of each piece, without eos: `Tokenizer.source_words` or `target_words_of`.
+        pieces: The pieces: `Tokenizer.source_surfaces` or `target_pieces`; a further eos is
+            ignored.
+    """
+    wordy = [any(map(str.isalnum, piece)) for piece, _ in zip(pieces, words, strict=False)]
+    with_text = {word for word, is_text in zip(words, wordy, strict=True) if is_text}
+    return [
+        word if is_text or word not in with_text else -1
+        for word, is_text in zip(words, wordy, strict=True)
+    ]
+
+
 def word_weights(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Tensor:
     """W: the weight that each target word gives to each source word.
 
     Args:
         weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
             to eos and padding, are ignored.
-        src_words: The word of each source piece, without eos: `Tokenizer.source_words`.
-        tgt_words: The word of each target piece, without eos: `Tokenizer.target_words` or
-            `target_words_of`.
+        src_words: The word of each source piece, without eos; -1: ignored.
+        tgt_words: The word of each target piece, without eos; -1: ignored.
 
     Returns:
         (J, I).
     """
     pieces = weights[: len(tgt_words), : len(src_words)]
     of_source, of_target = (
-        F.one_hot(torch.tensor(words, device=weights.device)).to(weights)
+        F.one_hot(torch.tensor(words, device=weights.device) + 1)[:, 1:].to(weights)
         for words in (src_words, tgt_words)
     )  # (S, I), (T, J)
     n_pieces = of_target.sum(dim=0)[:, None].clamp(min=1)  # (J, 1)
@@ -109,9 +127,8 @@ def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[in
     Args:
         weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
             to eos and padding, are ignored.
-        src_words: The word of each source piece, without eos: `Tokenizer.source_words`.
-        tgt_words: The word of each target piece, without eos: `Tokenizer.target_words` or
-            `target_words_of`.
+        src_words: `content_words` of the source.
+        tgt_words: `content_words` of the target.
 
     Returns:
         Pairs (source word, target word), sorted.
@@ -121,7 +138,7 @@ def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[in
     of_words = word_weights(weights, src_words, tgt_words)  # (J, I)
     received = of_words.sum(dim=0).clamp(min=torch.finfo(of_words.dtype).tiny)  # (I,)
     best = (of_words / received).argmax(dim=1).tolist()  # (J,)
-    return sorted((best[word], word) for word in set(tgt_words))
+    return sorted((best[word], word) for word in {*tgt_words} - {-1})
 
 
 def pharaoh(links: Iterable[Link]) -> str:
