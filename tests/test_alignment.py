@@ -221,7 +221,9 @@ def test_punctuation_belongs_to_no_word_that_has_other_pieces() -> None:
 def test_full_stops_do_not_link_the_last_words() -> None:
     # The words are "b a." and "a b."; the full stops attend to each other.
     weights = torch.tensor([[0.1, 0.9, 0.0], [0.8, 0.1, 0.1], [0.0, 0.1, 0.9]])
-    src, tgt = (content_words([0, 1, 1], pieces) for pieces in (["▁b", "▁a", "."], ["▁a", "▁b", "."]))
+    src, tgt = (
+        content_words([0, 1, 1], pieces) for pieces in (["▁b", "▁a", "."], ["▁a", "▁b", "."])
+    )
     assert word_links(weights, src, tgt) == [(0, 1), (1, 0)]
 
 
@@ -282,7 +284,9 @@ def test_sentences_that_do_not_match_are_refused() -> None:
 
 
 def test_the_gold_alignments_are_well_formed() -> None:
-    sources, targets, gold = ([line.split() for line in read(name)] for name in ("en", "de", "gold"))
+    sources, targets, gold = (
+        [line.split() for line in read(name)] for name in ("en", "de", "gold")
+    )
     assert len(sources) == len(targets) == len(gold) == 50
     for src, tgt, words in zip(sources, targets, gold, strict=True):
         sure, possible = read_pharaoh(" ".join(words))

@@ -15,7 +15,6 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from benchmarks.common import Benchmark
@@ -25,7 +24,6 @@ from yakusu.alignment import (
     attention,
     content_words,
     cross_attention,
-    pharaoh,
     read_pharaoh,
     word_links,
     word_weights,
@@ -60,7 +58,9 @@ class Gold:
     @classmethod
     def read(cls, folder: Path) -> "Gold":
         """Read en.txt, de.txt and gold.txt."""
-        src, tgt, lines = (list(read_lines(folder / f"{name}.txt")) for name in ("en", "de", "gold"))
+        src, tgt, lines = (
+            list(read_lines(folder / f"{name}.txt")) for name in ("en", "de", "gold")
+        )
         sure, possible = zip(*map(read_pharaoh, lines), strict=True)
         return cls(src, tgt, list(sure), list(possible))
 
@@ -128,7 +128,9 @@ def by_piece(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]
     """Link each target piece to the source piece with the largest weight."""
     kept = [s for s, word in enumerate(src_words) if word >= 0]
     best = weights[: len(tgt_words), kept].argmax(dim=1).tolist()
-    return [(src_words[kept[k]], word) for k, word in zip(best, tgt_words, strict=True) if word >= 0]
+    return [
+        (src_words[kept[k]], word) for k, word in zip(best, tgt_words, strict=True) if word >= 0
+    ]
 
 
 def by_word(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:

@@ -16,7 +16,5 @@ def links(src: Sequence[str], tgt: Sequence[str]) -> tuple[list[str], list[str]]
 
     with TemporaryDirectory() as folder:
         forward, backward = Path(folder) / "forward", Path(folder) / "backward"
-        Aligner().align(
-            src, tgt, links_filename_fwd=str(forward), links_filename_rev=str(backward)
-        )
+        Aligner().align(src, tgt, links_filename_fwd=str(forward), links_filename_rev=str(backward))
         return forward.read_text().splitlines(), backward.read_text().splitlines()

@@ -1,7 +1,16 @@
 """Word alignments from cross-attention, in the Pharaoh format.
 
-A (T, S) holds the attention weights of a layer, averaged over its heads. The weight that target
-word j gives to source word i, and the source word that it links to:
+A (T, S) holds the weights with which target pieces attend to source pieces, averaged over heads:
+
+    A[t] = 1/2 (weights of layers 2 to N, averaged, at the position that predicts piece t)
+         + 1/2 (weights of layer 1 at the next position, which reads piece t)
+
+In its first layer a decoder still represents the piece that it reads, in the others the piece that
+it predicts (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation",
+section 3, shift all layers; benchmarks/paper/alignment.py measures both positions for each layer).
+With one layer, A[t] holds its weights at the position that predicts t.
+
+The weight that target word j gives to source word i, and the source word that it links to:
 
     W[j, i] = mean over pieces t of j, sum over pieces s of i, of A[t, s]
     link(j) = argmax over i of W[j, i] / sum over j' of W[j', i]
@@ -25,6 +34,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from yakusu.data.tokenizer import EOS
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
@@ -32,8 +42,9 @@ from yakusu.model.ensemble import Ensemble
 Link = tuple[int, int]  # source word, target word; counted from 0
 
 
+@torch.inference_mode()
 def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
-    """A: the cross-attention weights from which links are taken.
+    """A: the weights from which links are taken.
 
     Padding and the rest of the batch change the weights of a sentence by rounding errors only.
 
@@ -43,20 +54,20 @@ def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
         tgt: Target ids (B, T), ending with eos, padded.
 
     Returns:
-        (B, T, S); row t belongs to the position that predicts target token t.
+        (B, T, S); row t belongs to target token t. Rows of padding have no meaning.
 
     Raises:
         ModelError: The model, or a member of the ensemble, has no cross-attention.
     """
     if isinstance(model, Ensemble):
         return torch.stack([attention(member, src, tgt) for member in model.members]).mean(dim=0)
-    weights = cross_attention(model, src, tgt)  # (B, N, H, T, S)
-    return weights[:, chosen_layer(weights.shape[1])].mean(dim=1)  # (B, T, S)
-
-
-def chosen_layer(n_layers: int) -> int:
-    """The layer, counted from 0, whose heads are averaged."""
-    return max(0, n_layers - 2)
+    layers = cross_attention(model, src, tgt).mean(dim=2)  # (B, N, T, S)
+    first, others = layers[:, 0], layers[:, 1:]  # (B, T, S), (B, N - 1, T, S)
+    if not others.shape[1]:
+        return first
+    at_end = (tgt == EOS)[:, :, None]  # no position reads eos
+    reading = torch.where(at_end, first, first.roll(-1, dims=1))
+    return (others.mean(dim=1) + reading) / 2  # (B, T, S)
 
 
 @torch.inference_mode()
