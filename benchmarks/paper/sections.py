@@ -1,5 +1,6 @@
 """The page of the tables of "Attention Is All You Need"."""
 
+import statistics
 from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed, scores
@@ -137,6 +138,22 @@ def translators(records: list[Record]) -> Iterable[Table]:
         rows.append([record["name"], *numbers, *run, record["paper"]])
     head = ["Test set", "BLEU", "chrF2", "TER", "Steps", "Minutes", "Dev BLEU at the end"]
     yield Table([*head, "Published BLEU"], rows, records)
+
+
+def alignments(records: list[Record]) -> Iterable[Table]:
+    """Alignment error rates: ways from weights to links, other aligners, and all weights."""
+    for record in records:
+        bleu = fixed(scores(record["score"])["BLEU"])
+        trained = f"{record['name']}, {record['steps']:,} steps, dev BLEU {bleu}"
+        rows = [[f"attention: {name}", fixed(aer, 1)] for name, aer in record["methods"].items()]
+        for name, rounds in record["others"].items():
+            rows.append([name, fixed(statistics.mean(rounds), 1)])
+        yield Table(["Links", "AER, %"], rows, [record], trained)
+        rows = [
+            [row["weights"], *(fixed(row[position], 1) for position in ("aer", "shifted"))]
+            for row in record["rows"]
+        ]
+        yield Table(["Weights", "AER, %", "AER, %, next position"], rows, [record])
 
 
 SECTIONS = (

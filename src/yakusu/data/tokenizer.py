@@ -7,8 +7,9 @@ Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/d
 
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ from yakusu.config import Config
 from yakusu.errors import DataError, ModelError
 
 EOS, UNK = 0, 1
+_SPACE = "\u2581"  # in pieces
 
 
 class TokenizerConfig(Config):
@@ -157,6 +159,33 @@ class Tokenizer:
         """Return the piece of each target id; pad has none."""
         return [self._tgt.id_to_piece(i) for i in ids]
 
+    def source_words(self, sentence: str) -> list[int]:
+        """Return the word that each piece of a source sentence belongs to; eos has none.
+
+        Words are those of `sentence.split()`, counted from 0; text without spaces is one word. A
+        piece that is only a space belongs to the next word.
+        """
+        return _words(self._src, sentence)
+
+    def target_words(self, sentence: str) -> list[int]:
+        """Return the word that each piece of a target sentence belongs to, as `source_words`."""
+        return _words(self._tgt, sentence)
+
+    def target_words_of(self, ids: Sequence[int]) -> list[int]:
+        """Return the word that each target id belongs to, in the text that `decode_target` returns.
+
+        The ids may be any sequence that a search produces: encoding its text may give other ids.
+        eos is skipped.
+        """
+        ids = [i for i in ids if i != EOS]
+        # An unknown token is decoded to a word of its own.
+        texts = [
+            " \u2047 " if i == UNK else piece.replace(_SPACE, " ")
+            for i, piece in zip(ids, self.target_pieces(ids), strict=True)
+        ]
+        text = "".join(texts)
+        return _words_at(text, [_first(text, start) for start in _starts(texts)])
+
 
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
     """Return V: the number of pieces of the SentencePiece model, plus one for pad."""
@@ -177,6 +206,30 @@ def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list
 def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
     pieces: list[str] = model.encode(sentence, out_type=str, add_eos=True)
     return pieces
+
+
+def _words(model: spm.SentencePieceProcessor, sentence: str) -> list[int]:
+    """Return the index in `sentence.split()` of the word that each piece belongs to."""
+    normalised, origins = model.normalize(sentence, with_offsets=True)  # the concatenated pieces
+    text = normalised.replace(_SPACE, " ")
+    starts = _starts(_surfaces(model, sentence)[:-1])
+    return _words_at(sentence, [origins[_first(text, start)] for start in starts])
+
+
+def _starts(texts: Sequence[str]) -> list[int]:
+    """Return the position of each text in their concatenation."""
+    return [end - len(text) for text, end in zip(texts, accumulate(map(len, texts)), strict=True)]
+
+
+def _first(text: str, start: int) -> int:
+    """Return the position of the first character from `start` on that is not a space."""
+    return len(text) - len(text[start:].lstrip(" "))
+
+
+def _words_at(text: str, positions: Sequence[int]) -> list[int]:
+    """Return the index of the word at each position, or of the nearest one after it."""
+    ends = [word.end() for word in re.finditer(r"\S+", text)]
+    return [min(bisect_right(ends, position), max(0, len(ends) - 1)) for position in positions]
 
 
 def _learn(

@@ -6,7 +6,7 @@ Ids follow docs/decisions/0003: pad = V - 1 is never produced, so logits cover V
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Generic, Literal
 
@@ -178,18 +178,25 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
         """The mixture-of-experts layers, by the side whose tokens they process."""
         return {}
 
-    def attentions(self, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
+    def attentions(
+        self, src: Tensor, tgt: Tensor, *, roles: Collection[Role] | None = None
+    ) -> dict[Role, Tensor]:
         """The attention weights of all layers when `tgt` is predicted from `src`.
 
         Args:
             src: Source ids (B, S), padded.
             tgt: Target ids (B, T), padded.
+            roles: The roles to record; None: all.
 
         Returns:
-            For each role that the model has, (B, N, H, queries, keys) for N layers of H heads.
+            For each of these roles that the model has, (B, N, H, queries, keys) for N layers of H
+            heads.
         """
-        roles = self.attention_layers()
-        seen: dict[Attends, list[Tensor]] = {layer: [] for part in roles.values() for layer in part}
+        found = self.attention_layers()
+        chosen = {role: found[role] for role in found if roles is None or role in roles}
+        seen: dict[Attends, list[Tensor]] = {
+            layer: [] for layers in chosen.values() for layer in layers
+        }
         hooks = [layer.register_forward_hook(partial(_record, seen[layer])) for layer in seen]
         try:
             self(src, tgt)
@@ -198,7 +205,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
                 hook.remove()
         return {
             role: torch.stack([torch.cat(seen[layer], dim=2) for layer in layers], dim=1)
-            for role, layers in roles.items()
+            for role, layers in chosen.items()
         }
 
     def weights(self) -> dict[str, Tensor]:

@@ -1,0 +1,207 @@
+"""Word alignments from cross-attention, in the Pharaoh format.
+
+A (T, S) holds the weights with which target pieces attend to source pieces, averaged over heads:
+
+    A[t] = 1/2 (weights of layers 2 to N, averaged, at the position that predicts piece t)
+         + 1/2 (weights of layer 1 at the next position, which reads piece t)
+
+In its first layer a decoder still represents the piece that it reads, in the others the piece that
+it predicts (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation",
+section 3, shift all layers; benchmarks/paper/alignment.py measures both positions for each layer).
+With one layer, A[t] holds its weights at the position that predicts t.
+
+The weight that target word j gives to source word i, and the source word that it links to:
+
+    W[j, i] = mean over pieces t of j, sum over pieces s of i, of A[t, s]
+    link(j) = argmax over i of W[j, i] / sum over j' of W[j', i]
+
+Words are separated by white space; punctuation counts only in words that have nothing else. Without
+the division, many target words would link to the few source words that receive weight from every
+position.
+
+Alignment error rate of links L, sure links U and possible links P, where P includes U (Och & Ney
+2003, "A Systematic Comparison of Various Statistical Alignment Models"):
+
+    AER = 1 - (|L & U| + |L & P|) / (|L| + |U|)
+
+B batch, S source, T target, N layers, H heads, I source words, J target words.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from yakusu.data.tokenizer import EOS
+from yakusu.errors import DataError, ModelError
+from yakusu.model.base import SearchModel, Seq2Seq
+from yakusu.model.ensemble import Ensemble
+
+Link = tuple[int, int]  # source word, target word; counted from 0
+
+
+@torch.inference_mode()
+def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
+    """A: the weights from which links are taken.
+
+    Padding and the rest of the batch change the weights of a sentence by rounding errors only.
+
+    Args:
+        model: A model, or an ensemble, whose members' weights are averaged; in evaluation mode.
+        src: Source ids (B, S), ending with eos, padded.
+        tgt: Target ids (B, T), ending with eos, padded.
+
+    Returns:
+        (B, T, S); row t belongs to target token t. Rows of padding have no meaning.
+
+    Raises:
+        ModelError: The model, or a member of the ensemble, has no cross-attention.
+    """
+    if isinstance(model, Ensemble):
+        return torch.stack([attention(member, src, tgt) for member in model.members]).mean(dim=0)
+    layers = cross_attention(model, src, tgt).mean(dim=2)  # (B, N, T, S)
+    first, others = layers[:, 0], layers[:, 1:]  # (B, T, S), (B, N - 1, T, S)
+    if not others.shape[1]:
+        return first
+    at_end = (tgt == EOS)[:, :, None]  # no position reads eos
+    reading = torch.where(at_end, first, first.roll(-1, dims=1))
+    return (others.mean(dim=1) + reading) / 2  # (B, T, S)
+
+
+@torch.inference_mode()
+def cross_attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
+    """The cross-attention weights of all layers and heads.
+
+    Args:
+        model: A model in evaluation mode.
+        src: Source ids (B, S), ending with eos, padded.
+        tgt: Target ids (B, T), ending with eos, padded.
+
+    Returns:
+        (B, N, H, T, S); row t belongs to the position that predicts target token t.
+
+    Raises:
+        ModelError: The model has no cross-attention.
+    """
+    if not (isinstance(model, Seq2Seq) and model.attention_layers().get("cross")):
+        raise ModelError(
+            "this model has no attention from target to source, so it cannot align words: use a "
+            "model with attention"
+        )
+    return model.attentions(src, tgt, roles=["cross"])["cross"]
+
+
+def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
+    """The word of each piece, or -1 for punctuation in a word that also has letters or digits.
+
+    Otherwise the full stops at the ends of two sentences would link their last words.
+
+    Args:
+        words: The word of each piece, without eos: `Tokenizer.source_words` or `target_words_of`.
+        pieces: The pieces: `Tokenizer.source_surfaces` or `target_pieces`; a further eos is
+            ignored.
+    """
+    wordy = [any(map(str.isalnum, piece)) for piece, _ in zip(pieces, words, strict=False)]
+    with_text = {word for word, is_text in zip(words, wordy, strict=True) if is_text}
+    return [
+        word if is_text or word not in with_text else -1
+        for word, is_text in zip(words, wordy, strict=True)
+    ]
+
+
+def word_weights(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Tensor:
+    """W: the weight that each target word gives to each source word.
+
+    Args:
+        weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
+            to eos and padding, are ignored.
+        src_words: The word of each source piece, without eos; -1: ignored.
+        tgt_words: The word of each target piece, without eos; -1: ignored.
+
+    Returns:
+        (J, I).
+    """
+    pieces = weights[: len(tgt_words), : len(src_words)]
+    of_source, of_target = (
+        F.one_hot(torch.tensor(words, device=weights.device) + 1)[:, 1:].to(weights)
+        for words in (src_words, tgt_words)
+    )  # (S, I), (T, J)
+    n_pieces = of_target.sum(dim=0)[:, None].clamp(min=1)  # (J, 1)
+    return of_target.T @ pieces @ of_source / n_pieces  # (J, I)
+
+
+def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
+    """The links of a sentence, one for each target word that has a piece; eos is never linked.
+
+    Args:
+        weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
+            to eos and padding, are ignored.
+        src_words: `content_words` of the source.
+        tgt_words: `content_words` of the target.
+
+    Returns:
+        Pairs (source word, target word), sorted.
+    """
+    if not (src_words and tgt_words):
+        return []
+    of_words = word_weights(weights, src_words, tgt_words)  # (J, I)
+    received = of_words.sum(dim=0).clamp(min=torch.finfo(of_words.dtype).tiny)  # (I,)
+    best = (of_words / received).argmax(dim=1).tolist()  # (J,)
+    return sorted((best[word], word) for word in {*tgt_words} - {-1})
+
+
+def pharaoh(links: Iterable[Link]) -> str:
+    """The links of a sentence in the Pharaoh format: "0-0 1-2"."""
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def read_pharaoh(line: str) -> tuple[set[Link], set[Link]]:
+    """The sure and the possible links of a line such as "0-0 1?2", where 0-0 is sure.
+
+    Returns:
+        The sure links, and the possible links, which include the sure ones.
+
+    Raises:
+        DataError: A link does not have this form.
+    """
+    sure, possible = set(), set()
+    for word in line.split():
+        found = re.fullmatch(r"(\d+)([-?])(\d+)", word, flags=re.ASCII)
+        if not found:
+            raise DataError(f"'{word}' is not a link: write 3-4 (sure) or 3?4 (possible)")
+        link = int(found[1]), int(found[3])
+        possible.add(link)
+        if found[2] == "-":
+            sure.add(link)
+    return sure, possible
+
+
+def alignment_error_rate(
+    links: Sequence[Collection[Link]],
+    sure: Sequence[Collection[Link]],
+    possible: Sequence[Collection[Link]],
+) -> float:
+    """AER of the links of several sentences, from 0 (best) to 1.
+
+    Args:
+        links: The links of each sentence.
+        sure: The sure links of each sentence in the reference.
+        possible: Its possible links; sure links count as possible, too.
+
+    Raises:
+        DataError: The numbers of sentences differ, or no sentence has a link.
+    """
+    if not len(links) == len(sure) == len(possible):
+        raise DataError(
+            f"there are links of {len(links)} sentences, and references with sure links of "
+            f"{len(sure)} and possible links of {len(possible)}: give the same sentences"
+        )
+    n_right = n_links = 0
+    for own, certain, other in zip(map(set, links), map(set, sure), possible, strict=True):
+        n_right += len(own & certain) + len(own & certain.union(other))
+        n_links += len(own) + len(certain)
+    if not n_links:
+        raise DataError("no sentence has a link: an alignment error rate needs sure links")
+    return 1 - n_right / n_links
