@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 import torch
@@ -13,6 +13,8 @@ import torch
 from yakusu.data.batches import pad
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import UNK, Tokenizer
+from yakusu.details import Details, Pair
+from yakusu.details import details as _details
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
@@ -53,6 +55,7 @@ class Translation:
     score: float  # log_prob / length penalty; -inf: not produced by the model
     log_prob: float  # in nats, including eos
     n_tokens: int  # including eos
+    details: Details | None = None  # if they were asked for, and a model produced the translation
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,12 @@ class Translator:
         return [best[0].text for best in self.stream(sentences)]
 
     def stream(
-        self, sentences: Iterable[str | Request], *, batch: int = 64, window: int | None = None
+        self,
+        sentences: Iterable[str | Request],
+        *,
+        batch: int = 64,
+        window: int | None = None,
+        details: bool = False,
     ) -> Iterator[list[Translation]]:
         """Translate sentences in order, as they arrive.
 
@@ -172,6 +180,7 @@ class Translator:
                 score 0.
             batch: Maximum number of sentences translated together.
             window: Number of sentences read ahead and grouped by length; None: 32 batches.
+            details: Add tokens, their log-probabilities and alternatives, and the word alignment.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
@@ -188,7 +197,7 @@ class Translator:
             n_read += len(items)
             results = [[self._without_model(job.text)] for job in jobs]
             for rows in _batches(jobs, batch):
-                found = self._batch([jobs[i] for i in rows])
+                found = self._batch([jobs[i] for i in rows], details=details)
                 for row, best in zip(rows, found, strict=True):
                     results[row] = best
             yield from results
@@ -275,18 +284,23 @@ class Translator:
             )
         return None
 
-    def _batch(self, jobs: Sequence[Job]) -> list[list[Translation]]:
-        return [
-            [
-                Translation(
-                    self.task.postprocess(output, job.text), h.score, h.log_prob, len(h.tokens) + 1
-                )
-                for output, h in zip(
-                    self.tokenizer.decode_target([h.tokens for h in best]), best, strict=True
-                )
-            ]
-            for job, best in zip(jobs, self.hypotheses(jobs), strict=True)
-        ]
+    def _batch(self, jobs: Sequence[Job], *, details: bool) -> list[list[Translation]]:
+        found = self.hypotheses(jobs)
+        every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
+        outputs = self.tokenizer.decode_target([h.tokens for _, h in every])
+        pairs = [Pair(job.text, job.ids, h.tokens) for job, h in every]
+        more = _details(self.model, self.tokenizer, pairs) if details else [None] * len(every)
+        translations = iter(
+            Translation(
+                self.task.postprocess(output, job.text),
+                h.score,
+                h.log_prob,
+                len(h.tokens) + 1,
+                detail,
+            )
+            for (job, h), output, detail in zip(every, outputs, more, strict=True)
+        )
+        return [list(islice(translations, len(best))) for best in found]
 
 
 @contextmanager

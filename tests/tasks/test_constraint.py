@@ -30,10 +30,17 @@ def constraint(*n_words: int, n_beams: int = 1, tokens: list[str] = TOKENS) -> T
     return TreeConstraint(rules, n_words, n_beams=n_beams)
 
 
+def allowed(state: TreeConstraint, left: Tensor, n_tokens: int = len(TOKENS)) -> Tensor:
+    """The tokens that may follow each hypothesis: (B, K, V - 1)."""
+    logits = torch.zeros(*state.depth.shape, n_tokens)
+    state.restrict(logits, left)
+    return logits == 0
+
+
 def outputs(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Iterator[str]:
     """All outputs of at most `limit` tokens, including eos, that the constraint allows."""
-    allowed = state.allowed(torch.tensor([limit - len(before)]))[0, 0]
-    for token in allowed.nonzero().flatten().tolist():
+    may_follow = allowed(state, torch.tensor([limit - len(before)]))[0, 0]
+    for token in may_follow.nonzero().flatten().tolist():
         if token == EOS:
             yield " ".join(TOKENS[i] for i in before)
             continue
@@ -73,9 +80,9 @@ def test_exactly_the_trees_within_the_limit_are_allowed(n_words: int, limit: int
         for tokens in product(TOKENS[2:], repeat=length)
         if is_tree(tokens, n_words)
     }
-    allowed = list(outputs(constraint(n_words), limit))
-    assert len(allowed) == len(set(allowed))
-    assert set(allowed) == every
+    found = list(outputs(constraint(n_words), limit))
+    assert len(found) == len(set(found))
+    assert set(found) == every
 
 
 def test_no_token_is_allowed_if_no_tree_fits() -> None:
@@ -85,16 +92,16 @@ def test_no_token_is_allowed_if_no_tree_fits() -> None:
 def test_the_number_of_consecutive_opening_brackets_is_limited() -> None:
     state, left = constraint(1), torch.tensor([1000])
     for _ in range(MAX_CHAIN):
-        assert state.allowed(left)[0, 0, TOKENS.index("(A")]
+        assert allowed(state, left)[0, 0, TOKENS.index("(A")]
         state.follow(torch.tensor([[0]]), torch.tensor([[TOKENS.index("(A")]]))
-    assert state.allowed(left)[0, 0].nonzero().flatten().tolist() == [
+    assert allowed(state, left)[0, 0].nonzero().flatten().tolist() == [
         TOKENS.index(tag) for tag in ("NN", ".")
     ]
 
 
 def test_a_label_that_cannot_be_closed_is_never_opened() -> None:
     state = constraint(1, tokens=[*TOKENS, "(C"])
-    assert state.allowed(torch.tensor([9]))[0, 0].tolist() == [
+    assert allowed(state, torch.tensor([9]), len(TOKENS) + 1)[0, 0].tolist() == [
         t in ("(A", "(B") for t in TOKENS
     ] + [False]
 
@@ -108,9 +115,9 @@ def test_reordered_hypotheses_keep_their_open_brackets() -> None:
     for sentence in (0, 1):
         for beam in (0, 1):
             token = TOKENS.index(closing[sentence][beam])
-            assert state.allowed(left)[sentence, beam].nonzero().flatten().tolist() == [token]
-    state.keep(torch.tensor([1, 0, 0]))
-    assert state.allowed(left[:1].expand(3))[:, 0].nonzero()[:, 1].tolist() == [
+            assert allowed(state, left)[sentence, beam].nonzero().flatten().tolist() == [token]
+    kept = state.keep(torch.tensor([1, 0, 0]))
+    assert allowed(kept, left[:1].expand(3))[:, 0].nonzero()[:, 1].tolist() == [
         TOKENS.index(token) for token in (")A", ")B", ")B")
     ]
 
@@ -124,7 +131,7 @@ def test_an_untrained_model_generates_trees_over_the_words(
     found = beam_search(
         model,
         sources(*n_words),
-        SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam),
+        SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam, max_repeats=None),
         constraint=constraint(*n_words, n_beams=beam),
     )
     for n, best in zip(n_words, found, strict=True):
@@ -138,7 +145,7 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
     model: Seq2Seq,
 ) -> None:
     src, every = sources(2), list(outputs(constraint(2), limit=7))
-    config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4)
+    config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4, max_repeats=None)
     (found,) = beam_search(model, src, config, constraint=constraint(2, n_beams=60))
     assert sorted(" ".join(TOKENS[i] for i in h.tokens) for h in found) == sorted(every)
     with torch.inference_mode():
@@ -164,23 +171,20 @@ def test_a_parse_is_independent_of_other_sentences_in_the_batch(model: Seq2Seq) 
 class Anything:
     """A constraint that allows every token."""
 
-    def __init__(self, n_sentences: int, n_beams: int) -> None:
-        self.shape = n_sentences, n_beams, V - 1
-
-    def allowed(self, left: Tensor) -> Tensor:
-        return torch.ones(len(left), *self.shape[1:], dtype=torch.bool)
+    def restrict(self, logits: Tensor, left: Tensor) -> None:
+        assert len(logits) == len(left)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
         assert beams.shape == ids.shape
 
-    def keep(self, sentences: Tensor) -> None:
-        pass
+    def keep(self, sentences: Tensor) -> "Anything":
+        return self
 
 
 def test_a_constraint_that_allows_everything_changes_nothing(model: Seq2Seq) -> None:
     config = SearchConfig(beam=4, n_best=4)
     free = beam_search(model, sources(3, 5, 8), config)
-    assert beam_search(model, sources(3, 5, 8), config, constraint=Anything(3, 4)) == free
+    assert beam_search(model, sources(3, 5, 8), config, constraint=Anything()) == free
 
 
 def test_the_output_is_empty_if_no_token_is_allowed(model: Seq2Seq) -> None:
@@ -193,9 +197,9 @@ def test_the_deepest_output_can_be_parsed() -> None:
     words = [f"w{i}" for i in range(60)]
     state, tokens = constraint(len(words)), list[int]()
     while not tokens or tokens[-1] != EOS:
-        allowed = state.allowed(torch.tensor([1000 - len(tokens)]))[0, 0]
+        may_follow = allowed(state, torch.tensor([1000 - len(tokens)]))[0, 0]
         # Open as many brackets as possible, and close each as late as possible.
-        token = next(i for i in (4, 2, 5, EOS) if allowed[i])
+        token = next(i for i in (4, 2, 5, EOS) if may_follow[i])
         state.follow(torch.tensor([[0]]), torch.tensor([[token]]))
         tokens.append(token)
     line = delinearise([TOKENS[i] for i in tokens[:-1]], words)

@@ -123,7 +123,7 @@ def translate(
     arriving, n_lines = source == "-", _count(source)
     translator = open_translator(model, options, ensemble=ensemble or (), device=device)
     if arriving:
-        lines: Iterable[str] = decode_lines(_stdin(), "standard input")
+        lines: Iterable[str | Request] = decode_lines(_stdin(), "standard input")
     elif input_format == "text":
         lines = sentences_for(translator, Path(source), name=model)
     else:
@@ -141,7 +141,7 @@ def translate(
         window=window,
         details=output == "json" or alignments is not None,
     )
-    with open(alignments, "w", encoding="utf-8") if alignments else nullcontext() as links:
+    with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
         show = _as_json if output == "json" else _as_text(translator.search.n_best)
         _print_all(found, n_lines, show=show, links=links)
 

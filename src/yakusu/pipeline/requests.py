@@ -66,10 +66,10 @@ def _plain(line: str, place: str) -> Request:
 
 
 def _columns(line: str, place: str) -> Request:
-    text, *more = line.rstrip("\r\n").split("\t")
-    if len(more) > 1:
-        raise DataError(f"{place}: {len(more) + 1} columns, not two: sentence, tab, prefix")
-    return Request(text, *more)
+    text, _, prefix = line.rstrip("\r\n").partition("\t")
+    if "\t" in prefix:
+        raise DataError(f"{place}: more than two columns: write sentence, tab, prefix")
+    return Request(text, prefix)
 
 
 def _object(line: str, place: str) -> Request:

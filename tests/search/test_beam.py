@@ -1,4 +1,4 @@
-"""Search compared with a naive loop, with all possible translations, and with itself."""
+"""Beam search compared with a naive loop, with all possible translations, and with itself."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import EOS
+from yakusu.data.tokenizer import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.search import beam as search_module
@@ -36,6 +36,10 @@ def sharpened(model: Any, factor: float) -> Seq2Seq:
     return model
 
 
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
 def padded(model: Seq2Seq, ids: list[list[int]]) -> Tensor:
     """Pad sentences to a batch as the translator does."""
     return pad(ids, model.src_pad, multiple=SOURCE_MULTIPLE)
@@ -45,7 +49,8 @@ def naive_greedy(model: Seq2Seq, ids: list[int], limit: int) -> tuple[list[int],
     memory, tokens, log_prob = model.encode(torch.tensor([ids])), [model.tgt_pad], 0.0
     while len(tokens) <= limit:
         log_p = model.decode(torch.tensor([tokens]), memory)[0, -1].log_softmax(dim=-1)
-        tokens.append(EOS if len(tokens) == limit else int(log_p.argmax()))
+        choice = log_p.index_fill(0, torch.tensor([UNK]), -torch.inf).argmax()
+        tokens.append(EOS if len(tokens) == limit else int(choice))
         log_prob += log_p[tokens[-1]].item()
         if tokens[-1] == EOS:
             break
@@ -61,7 +66,7 @@ def test_a_beam_of_one_equals_a_naive_greedy_loop_over_decode(
 ) -> None:
     model = sharpened(tiny(vocab_size=20, tied="none"), 4.0)
     ids = sequences(20, seed=3, vocab_size=20)
-    config = SearchConfig(beam=1, alpha=alpha, max_extra=4)
+    config = SearchConfig(beam=1, alpha=alpha, max_extra=4, max_repeats=None)
     with torch.inference_mode():
         for sentence, found in zip(
             ids, beam_search(model, padded(model, ids), config), strict=True
@@ -88,16 +93,16 @@ def test_beam_search_copies_what_the_model_learnt_to_copy(copy_task: Any) -> Non
 def test_a_beam_wide_enough_finds_every_possible_translation(
     tiny: Tiny, alpha: float, seed: int
 ) -> None:
-    # One source token, at most two more than that: 3 outputs besides eos, at most 3 tokens.
-    model = sharpened(tiny(vocab_size=5, tied="none", seed=seed), 3.0)
+    # One source token, at most two more than that: 3 outputs besides eos and unk, up to 3 tokens.
+    model = sharpened(tiny(vocab_size=6, tied="none", seed=seed), 3.0)
     src = torch.tensor([[2, EOS]])
-    config = SearchConfig(beam=200, n_best=200, alpha=alpha, max_extra=2)
+    config = SearchConfig(beam=200, n_best=200, alpha=alpha, max_extra=2, max_repeats=None)
     found = {h.tokens: h for h in beam_search(model, src, config)[0] if len(h.tokens) <= 3}
     assert len(found) == 1 + 3 + 9 + 27
     with torch.inference_mode():
         memory = model.encode(src)
         for length in range(4):
-            for tokens in product((1, 2, 3), repeat=length):
+            for tokens in product((2, 3, 4), repeat=length):
                 tgt = torch.tensor([[*tokens, EOS]])
                 tgt_in = torch.tensor([[model.tgt_pad, *tokens]])
                 log_p = model.decode(tgt_in, memory).log_softmax(dim=-1)
@@ -253,6 +258,7 @@ def test_a_translation_is_never_longer_than_max_length(tiny: Tiny) -> None:
 
 
 POOL = 16  # sentences to draw batches from
+LONG = (127, 140, 205, 310, 490, 1024)  # lengths in tokens
 
 
 def mixed_sentences(sequences: Sequences, vocab_size: int) -> list[list[int]]:
@@ -304,6 +310,14 @@ MODELS: dict[str, dict[str, Any]] = {
         "d_k": 16,
         "d_v": 8,
     },
+    "odd widths": {
+        "vocab_size": 31,
+        "d_model": 38,
+        "d_ff": 51,
+        "n_heads": 5,
+        "d_k": 7,
+        "d_v": 3,
+    },
     "recurrent": {"name": "recurrent", "vocab_size": 50, "d_model": 64},
     "recurrent, wide": {
         "name": "recurrent",
@@ -321,6 +335,7 @@ MODELS: dict[str, dict[str, Any]] = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "restricted, additive": {"mixing": "restricted", "neighbourhood": 7, "score": "additive"},
     "convolution": {"mixing": "convolution"},
+    "additive": {"score": "additive"},
     "recurrence": {"mixing": "recurrent"},
     "experts": {"n_experts": 4},
 }
@@ -328,10 +343,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 BEAMS = (
     *((name, beam) for name in MODELS for beam in (1, 4)),
-    *(
-        (name, 5) for name in ("random", "packed weights", "recurrent")
-    ),  # 5 is no divisor of MIN_ROWS
-    *((name, 4) for name in VARIANTS),
+    *((name, 5) for name in ("random", "packed weights", "recurrent")),
+    *((name, beam) for name in VARIANTS for beam in (1, 4)),
 )
 
 
@@ -369,6 +382,24 @@ def test_output_is_bit_identical_for_any_batch_size_and_order(
     together = beam_search(model, padded(model, [ids[i] for i in chosen]), config)
     different = [i for i, found in zip(chosen, together, strict=True) if found != alone[i]]
     assert not different
+
+
+@pytest.mark.parametrize("name", [*MODELS, *VARIANTS])
+def test_long_sentences_do_not_depend_on_their_batch(copy_task: Any, tiny: Tiny, name: str) -> None:
+    sizes = {**MODELS, **VARIANTS}[name]
+    longest = {"max_positions": 1024} if sizes.get("name") == "convolutional" else {}
+    model = tiny(tied="none", **sizes, **longest) if sizes else copy_task.model
+    quadratic = "additive" in (sizes.get("score"), sizes.get("attention"))  # in memory
+    lengths = [n for n in LONG if n <= (310 if quadratic else model.max_length)]
+    ids = [
+        torch.randint(2, model.src_vocab_size - 1, (n - 1,), generator=seeded(n)).tolist() + [EOS]
+        for n in lengths
+    ]
+    config = SearchConfig(beam=2, n_best=2, max_length=3)
+    together = beam_search(model, padded(model, [*ids, *ids[:2], *ids[::-1]]), config)
+    pairs = [beam_search(model, padded(model, [own, own, [3, EOS]]), config)[0] for own in ids]
+    alone = [beam_search(model, padded(model, [own]), config)[0] for own in ids]
+    assert together[: len(ids)] == together[: len(ids) + 1 : -1] == alone == pairs
 
 
 # ---- top_k ---------------------------------------------------------------------------------------

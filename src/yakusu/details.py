@@ -1,0 +1,113 @@
+"""What a model says about the tokens of a translation: probabilities, alternatives, word links."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from yakusu.alignment import Link, attention, content_words, pharaoh, word_links
+from yakusu.data.batches import pad
+from yakusu.data.tokenizer import EOS, Tokenizer
+from yakusu.errors import ModelError
+from yakusu.model.base import SearchModel
+from yakusu.model.linear import MIN_SENTENCES
+from yakusu.scoring import score_targets
+
+N_ALTERNATIVES = 5  # tokens listed for each position
+
+
+@dataclass(frozen=True)
+class Details:
+    """The tokens of a translation; log-probabilities are in nats.
+
+    Attributes:
+        tokens: The vocabulary pieces, ending with that of eos.
+        log_probs: The log-probability of each token, given those before it.
+        alternatives: The most probable tokens at each position with their log-probabilities.
+        links: The word alignment, pairs (source word, target word); None if the model has no
+            attention to the source.
+    """
+
+    tokens: tuple[str, ...]
+    log_probs: tuple[float, ...]
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]
+    links: tuple[Link, ...] | None
+
+    @property
+    def pharaoh(self) -> str:
+        """The word alignment in the Pharaoh format, such as "0-0 1-2"."""
+        return pharaoh(self.links or ())
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A source sentence and a translation of it, without eos."""
+
+    text: str
+    src: list[int]
+    tgt: tuple[int, ...]
+
+
+def details(model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Details]:
+    """The details of translations.
+
+    Args:
+        model: The model, in evaluation mode.
+        tokenizer: Its tokenizer.
+        pairs: The sentences; their source ids end with eos.
+    """
+    targets = [[*pair.tgt, EOS] for pair in pairs]
+    scores = score_targets(
+        model, [pair.src for pair in pairs], targets, alternatives=N_ALTERNATIVES
+    )
+    links = _all_links(model, tokenizer, pairs)
+    return [
+        Details(
+            tuple(tokenizer.target_pieces(ids)),
+            score.token_log_probs,
+            tuple(
+                tuple((tokenizer.target_pieces([i])[0], log_prob) for i, log_prob in best)
+                for best in score.alternatives
+            ),
+            own,
+        )
+        for ids, score, own in zip(targets, scores, links, strict=True)
+    ]
+
+
+def _all_links(
+    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]
+) -> list[tuple[Link, ...] | None]:
+    """The word alignment of each pair; pairs are aligned together if their lengths are equal."""
+    links: list[tuple[Link, ...] | None] = [None] * len(pairs)
+    lengths = [(len(pair.src), len(pair.tgt)) for pair in pairs]
+    for length in sorted(set(lengths)):
+        rows = [row for row, own in enumerate(lengths) if own == length]
+        chosen = [pairs[row] for row in rows]
+        try:
+            found = _links(model, tokenizer, chosen)
+        except ModelError:  # no attention
+            return links
+        for row, own in zip(rows, found, strict=True):
+            links[row] = own
+    return links
+
+
+def _links(
+    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]
+) -> list[tuple[Link, ...]]:
+    """The word alignment of pairs of equal lengths."""
+    filled = [*pairs, *[pairs[0]] * (MIN_SENTENCES - len(pairs))]
+    device = next(model.parameters()).device
+    src = pad([pair.src for pair in filled], model.src_pad).to(device)
+    tgt = torch.tensor([[*pair.tgt, EOS] for pair in filled], device=device)
+    weights = attention(model, src, tgt)  # (B, T, S)
+    found = []
+    for pair, own in zip(pairs, weights, strict=False):
+        src_words = tokenizer.source_words(pair.text)[: len(pair.src) - 1]  # it may be truncated
+        of_source = content_words(src_words, tokenizer.source_surfaces(pair.text))
+        of_target = content_words(
+            tokenizer.target_words_of(pair.tgt), tokenizer.target_pieces(pair.tgt)
+        )
+        found.append(tuple(word_links(own, of_source, of_target)))
+    return found
