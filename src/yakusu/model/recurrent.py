@@ -41,6 +41,11 @@ class RecurrentMemory(Memory):
     mask: Tensor
     last: list[LayerState]  # (B, D) each
 
+    def keep(self, sentences: Tensor) -> "RecurrentMemory":
+        """The memory of these sentences; a sentence may occur more than once."""
+        last = [(h[sentences], c[sentences]) for h, c in self.last]
+        return RecurrentMemory(self.states[sentences], self.mask[sentences], last)
+
 
 @dataclass
 class RecurrentState(DecoderState):
@@ -104,6 +109,14 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         state = self.start(memory, 1)
         embedded = self._vectors(self.tgt_table, tgt_in).split(1, dim=1)  # T times (B, 1, D)
         return self.dropout(torch.cat([self.decoder(x, state) for x in embedded], dim=1))  # type: ignore[no-any-return]  # (B, T, D)
+
+    def decode(self, tgt_in: Tensor, memory: RecurrentMemory) -> Tensor:
+        """Logits (B, T, V - 1); in evaluation mode a small batch is padded, as in `encode`."""
+        n = len(tgt_in)
+        if not self.training and n < MIN_ROWS:
+            rows = torch.arange(MIN_ROWS, device=tgt_in.device) % n
+            tgt_in, memory = tgt_in[rows], memory.keep(rows)
+        return self.logits(self.hidden(tgt_in, memory)[:n])
 
     def start(self, memory: RecurrentMemory, n_beams: int) -> RecurrentState:
         """Start from the encoder's last states; keys are computed once per sentence."""
