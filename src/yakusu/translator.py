@@ -11,7 +11,8 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from functools import partial
+from itertools import count, starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -21,7 +22,8 @@ from pydantic import ValidationError
 
 from yakusu.config import Config
 from yakusu.data.batches import pad
-from yakusu.data.text import windows
+from yakusu.data.corpus import aligned
+from yakusu.data.text import Pair, windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
@@ -32,7 +34,8 @@ from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan
 from yakusu.model.config import AnyConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search import Hypothesis, SearchConfig, beam_search
+from yakusu.scoring import Scored, Scorer
+from yakusu.search import Hypothesis, SearchConfig, beam_search, length_penalty
 from yakusu.tasks.task import tasks
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
@@ -245,6 +248,54 @@ class Translator:
             ]
             for line, best in zip(lines, self.hypotheses(lines, ids), strict=True)
         ]
+
+    def score(
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        alternatives: int = 0,
+        batch: int = 64,
+        window: int | None = None,
+    ) -> Iterator[Scored]:
+        """Compute the probability of a given target for each source, in order, as they arrive.
+
+        The result does not depend on `batch`, `window` or the other pairs. The tokenizer splits a
+        target into tokens; characters that the vocabulary does not cover are scored as the unknown
+        token. An empty target is only the end of the sentence.
+
+        Args:
+            sources: One sentence per item.
+            targets: The target of each sentence.
+            alternatives: Number of most probable tokens to return for each position.
+            batch: Number of pairs scored together.
+            window: Number of pairs read ahead and grouped by length; None: 32 batches.
+
+        Raises:
+            DataError: There are more sources than targets or fewer, a sentence or a target is not
+                valid for the task, or it has too many tokens: at most `max_source_tokens`, and
+                `search.max_extra` more in a target. Nothing is truncated.
+        """
+        if isinstance(sources, str) or isinstance(targets, str):
+            raise TypeError("expected several sentences, not one string: pass [sentence]")
+        longest = self.max_source_tokens, self.max_source_tokens + self.search.max_extra
+        penalty = partial(length_penalty, alpha=self.search.alpha)
+        scorer = Scorer(self.model, self.tokenizer, max_tokens=longest, penalty=penalty)
+        pairs = aligned(sources, targets, names=("the sources", "the targets"))
+        n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
+        for some in windows(pairs, window):
+            texts = list(starmap(self._pair, enumerate(some, start=n_read + 1)))
+            yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
+            n_read += len(some)
+
+    def _pair(self, number: int, pair: Pair) -> Pair:
+        """The texts of a pair that the vocabularies encode."""
+        source, target = (line.strip() for line in pair)
+        try:
+            source = self.task.preprocess_source(source)
+            return source, self.task.preprocess_target(target) if target else ""
+        except DataError as error:
+            raise DataError(f"line {number}: {error}") from error
 
 
 def _open(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
