@@ -1,7 +1,7 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `prepare`, `train`, `average`, `translate`,
-`evaluate`, `verify` and `demo`; the verb `compress` is the function `compress_translator`.
+`score`, `evaluate`, `verify` and `demo`; the verb `compress` is the function `compress_translator`.
 `compress`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from yakusu.pipeline.prepare import prepare
     from yakusu.pipeline.receipt import verify
+    from yakusu.pipeline.score import score
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
@@ -41,6 +42,7 @@ _MODULES = {  # public name -> the module that defines it
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
     "prepare": "pipeline.prepare",
+    "score": "pipeline.score",
     "train": "pipeline.train",
     "translate": "pipeline.translate",
     "verify": "pipeline.receipt",
@@ -66,6 +68,7 @@ __all__ = [
     "load_recipe",
     "prepare",
     "save_recipe",
+    "score",
     "train",
     "translate",
     "vectors",

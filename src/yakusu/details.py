@@ -22,14 +22,14 @@ class Details:
 
     Attributes:
         tokens: The vocabulary pieces, ending with that of eos.
-        log_probs: The log-probability of each token, given those before it.
+        token_log_probs: The log-probability of each token, given those before it.
         alternatives: The most probable tokens at each position with their log-probabilities.
         links: The word alignment, pairs (source word, target word); None if the model has no
             attention to the source.
     """
 
     tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]
+    token_log_probs: tuple[float, ...]
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     links: tuple[Link, ...] | None
 
@@ -40,7 +40,7 @@ class Details:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Translated:
     """A source sentence and a translation of it, without eos."""
 
     text: str
@@ -48,7 +48,7 @@ class Pair:
     tgt: tuple[int, ...]
 
 
-def details(model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Details]:
+def details_of(model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]) -> list[Details]:
     """The details of translations.
 
     Args:
@@ -76,7 +76,7 @@ def details(model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> 
 
 
 def _all_links(
-    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]
+    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
 ) -> list[tuple[Link, ...] | None]:
     """The word alignment of each pair; pairs are aligned together if their lengths are equal."""
     links: list[tuple[Link, ...] | None] = [None] * len(pairs)
@@ -94,7 +94,7 @@ def _all_links(
 
 
 def _links(
-    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Pair]
+    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
 ) -> list[tuple[Link, ...]]:
     """The word alignment of pairs of equal lengths."""
     filled = [*pairs, *[pairs[0]] * (MIN_SENTENCES - len(pairs))]

@@ -5,23 +5,25 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby, islice
+from functools import partial
+from itertools import groupby, islice, starmap
 from pathlib import Path
 
 import torch
 
 from yakusu.data.batches import pad
-from yakusu.data.text import windows
+from yakusu.data.corpus import aligned
+from yakusu.data.text import Pair, windows
 from yakusu.data.tokenizer import UNK, Tokenizer
-from yakusu.details import Details, Pair
-from yakusu.details import details as _details
+from yakusu.details import Details, Translated, details_of
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.model_folder import AnyTablePlan, TranslatorConfig, open_model
-from yakusu.search.beam import Hypothesis, beam_search
+from yakusu.scoring import Scored, Scorer
+from yakusu.search.beam import Hypothesis, beam_search, length_penalty
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Constraint
 from yakusu.tasks.task import tasks
@@ -288,8 +290,8 @@ class Translator:
         found = self.hypotheses(jobs)
         every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
         outputs = self.tokenizer.decode_target([h.tokens for _, h in every])
-        pairs = [Pair(job.text, job.ids, h.tokens) for job, h in every]
-        more = _details(self.model, self.tokenizer, pairs) if details else [None] * len(every)
+        texts = [Translated(job.text, job.ids, h.tokens) for job, h in every]
+        more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
         translations = iter(
             Translation(
                 self.task.postprocess(output, job.text),
@@ -301,6 +303,54 @@ class Translator:
             for (job, h), output, detail in zip(every, outputs, more, strict=True)
         )
         return [list(islice(translations, len(best))) for best in found]
+
+    def score(
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        alternatives: int = 0,
+        batch: int = 64,
+        window: int | None = None,
+    ) -> Iterator[Scored]:
+        """Compute the probability of a given target for each source, in order, as they arrive.
+
+        The result does not depend on `batch`, `window` or the other pairs. The tokenizer splits a
+        target into tokens; characters that the vocabulary does not cover are scored as the unknown
+        token. An empty target is only the end of the sentence.
+
+        Args:
+            sources: One sentence per item.
+            targets: The target of each sentence.
+            alternatives: Number of most probable tokens to return for each position.
+            batch: Number of pairs scored together.
+            window: Number of pairs read ahead and grouped by length; None: 32 batches.
+
+        Raises:
+            DataError: There are more sources than targets or fewer, a sentence or a target is not
+                valid for the task, or it has too many tokens: at most `max_source_tokens`, and
+                `search.max_extra` more in a target. Nothing is truncated.
+        """
+        if isinstance(sources, str) or isinstance(targets, str):
+            raise TypeError("expected several sentences, not one string: pass [sentence]")
+        longest = self.max_source_tokens, self.max_source_tokens + self.search.max_extra
+        penalty = partial(length_penalty, alpha=self.search.alpha)
+        scorer = Scorer(self.model, self.tokenizer, max_tokens=longest, penalty=penalty)
+        pairs = aligned(sources, targets, names=("the sources", "the targets"))
+        n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
+        for some in windows(pairs, window):
+            texts = list(starmap(self._pair, enumerate(some, start=n_read + 1)))
+            yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
+            n_read += len(some)
+
+    def _pair(self, number: int, pair: Pair) -> Pair:
+        """The texts of a pair that the vocabularies encode."""
+        source, target = (line.strip() for line in pair)
+        try:
+            source = self.task.preprocess_source(source)
+            return source, self.task.preprocess_target(target) if target else ""
+        except DataError as error:
+            raise DataError(f"line {number}: {error}") from error
 
 
 @contextmanager

@@ -187,7 +187,7 @@ def _object(translation: "Translation") -> dict[str, Any]:
     }
     if (details := translation.details) is None:
         return found
-    rows = zip(details.tokens, details.log_probs, details.alternatives, strict=True)
+    rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
     found["tokens"] = [
         {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
         for token, log_prob, alternatives in rows

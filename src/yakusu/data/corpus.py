@@ -1,6 +1,6 @@
 """Corpora: the files that hold pairs of a source and a target, and functions that read them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -111,17 +111,30 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
 
 
 def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
-    src, tgt = read_lines(src_path), read_lines(tgt_path)
-    n = 0
+    return aligned(read_lines(src_path), read_lines(tgt_path), names=(src_path, tgt_path))
+
+
+def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -> Iterator[Pair]:
+    """Pair each line of the source with the same line of the target.
+
+    Args:
+        src: Lines of the source.
+        tgt: Lines of the target.
+        names: Names of both sides in error messages.
+
+    Raises:
+        DataError: The sides have different numbers of lines.
+    """
+    sources, targets, n = iter(src), iter(tgt), 0
     end = object()
     while True:
-        source, target = next(src, end), next(tgt, end)
+        source, target = next(sources, end), next(targets, end)
         if source is end and target is end:
             return
         if source is end or target is end:
-            n_src = n + (source is not end) + sum(1 for _ in src)
-            n_tgt = n + (target is not end) + sum(1 for _ in tgt)
-            raise unequal(src_path, n_src, tgt_path, n_tgt)
+            n_src = n + (source is not end) + sum(1 for _ in sources)
+            n_tgt = n + (target is not end) + sum(1 for _ in targets)
+            raise unequal(names[0], n_src, names[1], n_tgt)
         n += 1
         yield str(source), str(target)
 

@@ -84,6 +84,10 @@ class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
         """Encode source ids (B, S), padded with `src_pad`."""
 
     @abstractmethod
+    def decode(self, tgt_in: Tensor, memory: MemoryT) -> Tensor:
+        """Logits (B, T, V - 1) of all positions at once, for shifted target ids (B, T)."""
+
+    @abstractmethod
     def start(self, memory: MemoryT, n_beams: int) -> StateT:
         """The state before the first target token, for K = n_beams hypotheses per sentence."""
 

@@ -1,11 +1,12 @@
 """The ensembles of Table 2: models that decode together, where P(y) is the mean of all P_i(y).
 
-B batch, K beam, V vocabulary.
+B batch, T target, K beam, V vocabulary.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -69,6 +70,11 @@ class Ensemble(SearchModel[EnsembleMemory, EnsembleState]):
         """Encode source ids (B, S) with each member."""
         return EnsembleMemory(tuple(member.encode(src) for member in self.members))
 
+    def decode(self, tgt_in: Tensor, memory: EnsembleMemory) -> Tensor:
+        """The logarithm of the mean distribution (B, T, V - 1) of all positions at once."""
+        pairs = zip(self.members, memory.memories, strict=True)
+        return self._log_mean(member.decode(tgt_in, own) for member, own in pairs)
+
     def start(self, memory: EnsembleMemory, n_beams: int) -> EnsembleState:
         """The state of each member before the first target token."""
         pairs = zip(self.members, memory.memories, strict=True)
@@ -78,6 +84,9 @@ class Ensemble(SearchModel[EnsembleMemory, EnsembleState]):
         """The logarithm of the mean distribution (B, K, V - 1), and the new states."""
         pairs = zip(self.members, state.states, strict=True)
         logits, states = zip(*(member.step(prev_ids, own) for member, own in pairs), strict=True)
-        log_probs = torch.stack([each.float().log_softmax(dim=-1) for each in logits])
-        mean = log_probs.logsumexp(dim=0) - math.log(len(states))  # (B, K, V - 1)
-        return mean, EnsembleState(list(states))
+        return self._log_mean(logits), EnsembleState(list(states))  # (B, K, V - 1)
+
+    def _log_mean(self, logits: Iterable[Tensor]) -> Tensor:
+        """The logarithm of the mean of the members' distributions (..., V - 1), one by one."""
+        log_probs = (each.float().log_softmax(dim=-1) for each in logits)
+        return reduce(torch.logaddexp, log_probs) - math.log(len(self.members))

@@ -1,0 +1,155 @@
+"""The verb `score`: the probability of given translations, or of an n-best list."""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from yakusu.cli.console import ConsoleProgress, err
+from yakusu.cli.options import Device, Model
+from yakusu.data.corpus import holds_trees
+from yakusu.data.text import count_lines, decode_lines
+from yakusu.errors import DataError
+
+if TYPE_CHECKING:
+    from yakusu.scoring import Scored
+
+
+class Format(StrEnum):
+    """How scores are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Src = Annotated[
+    str, typer.Argument(metavar="SRC", help="Source sentences, or - for standard input.")
+]
+Tgt = Annotated[
+    str,
+    typer.Argument(
+        metavar="TGT", help="Their translations, line by line, or - for standard input."
+    ),
+]
+NBest = Annotated[
+    bool,
+    typer.Option(
+        "--n-best", help="TGT is a list printed by translate --n-best; print it with new scores."
+    ),
+]
+OutputFormat = Annotated[
+    Format, typer.Option("--format", help="Columns, or a JSON object per line with all tokens.")
+]
+Alternatives = Annotated[
+    int,
+    typer.Option(min=0, help="With --format json: most probable tokens to add per position."),
+]
+Ensemble = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
+]
+Batch = Annotated[int, typer.Option(min=1, help="Number of pairs scored together.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(score)
+
+
+def score(
+    model: Model,
+    src: Src,
+    tgt: Tgt,
+    n_best: NBest = False,
+    format: OutputFormat = Format.TEXT,
+    alternatives: Alternatives = 0,
+    ensemble: Ensemble = None,
+    batch: Batch = 64,
+    device: Device = "cpu",
+) -> None:
+    """Print the probability that a model assigns to given translations.
+
+    One line per pair, three columns separated by tabs: log P(TGT | SRC), natural logarithm; the
+    score, which is the log-probability divided by the length penalty, as translate --n-best prints
+    it; the number of tokens, including the end of the sentence. Perplexity per token and speed go
+    to standard error.
+
+    Example: `yakusu score runs/en-de/model news.en news.de`
+    """
+    _refuse_conflicts(src, tgt, format, alternatives, n_best)
+    from yakusu.pipeline.score import rescore  # loads torch
+    from yakusu.pipeline.score import score as score_pairs
+
+    sides, total = (_lines(src), _lines(tgt)), _total(tgt)
+    if n_best:
+        rescored = rescore(model, *sides, ensemble=ensemble or (), batch=batch, device=device)
+        _print_all(((scored, entry.line(scored)) for entry, scored in rescored), total)
+        return
+    found = score_pairs(
+        model,
+        *sides,
+        ensemble=ensemble or (),
+        alternatives=alternatives,
+        batch=batch,
+        device=device,
+    )
+    line = _json if format is Format.JSON else _columns
+    _print_all(((scored, line(scored)) for scored in found), total)
+
+
+def _refuse_conflicts(src: str, tgt: str, format: Format, alternatives: int, n_best: bool) -> None:
+    if src == tgt == "-":
+        raise DataError("SRC and TGT are both standard input: specify a file for one of them")
+    if n_best and format is Format.JSON:
+        raise DataError("--n-best prints a list, not JSON: omit --n-best or --format json")
+    if alternatives and format is Format.TEXT:
+        raise DataError("--alternatives has no column in text: add --format json")
+
+
+def _lines(place: str) -> Path | Iterator[str]:
+    """The path of a file, or the lines of standard input."""
+    if place != "-":
+        return Path(place)
+    if sys.stdin is None:
+        raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
+    return decode_lines(sys.stdin.buffer, "standard input")
+
+
+def _total(tgt: str) -> int | None:
+    """The number of lines to score; None: unknown, because a pipe can be read only once."""
+    return count_lines(tgt) if Path(tgt).is_file() and not holds_trees(tgt) else None
+
+
+def _columns(scored: "Scored") -> str:
+    return f"{scored.log_prob:.4f}\t{scored.score:.4f}\t{scored.n_tokens}"
+
+
+def _json(scored: "Scored") -> str:
+    fields = asdict(scored)
+    if not any(scored.alternatives):
+        del fields["alternatives"]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _print_all(lines: "Iterable[tuple[Scored, str]]", total: int | None) -> None:
+    """Print a line per pair as they are scored, then the perplexity and the speed."""
+    from yakusu.pipeline.score import Perplexity
+
+    start, perplexity = time.monotonic(), Perplexity()
+    progress = ConsoleProgress(bars=not sys.stdout.isatty())
+    with progress.track("scoring", "pairs", total) as tracker:
+        for scored, line in lines:
+            print(line, flush=True)
+            perplexity.add(scored)
+            tracker.advance()
+    n_pairs, seconds = perplexity.n_pairs, time.monotonic() - start
+    err.print(
+        f"{n_pairs:,} pair{'s' * (n_pairs != 1)}, {perplexity.n_tokens:,} target tokens: "
+        f"perplexity {perplexity.value:.2f} per token, in {seconds:.1f} s"
+    )
