@@ -12,7 +12,6 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
-from yakusu.data.corpus import holds_trees
 from yakusu.data.text import ReadAhead, count_lines, decode_lines
 from yakusu.errors import DataError
 
@@ -74,6 +73,7 @@ def translate(
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
     _refuse_sentence(source, model)
+    from yakusu.data.corpus import holds_trees  # loads pydantic
     from yakusu.pipeline.translate import open_translator, sentences_for  # loads torch
 
     arriving = ReadAhead(decode_lines(_stdin(), "standard input"))

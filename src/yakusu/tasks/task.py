@@ -6,7 +6,7 @@ are valid, and how outputs are scored. Models, training and search do not depend
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
@@ -14,9 +14,11 @@ from yakusu.config import Registry
 from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.data.tokenizer import EOS, Tokenizer
 from yakusu.errors import DataError
-from yakusu.metrics import Score, score
 from yakusu.search import Constraint
 from yakusu.tasks.constraint import BracketRules, TreeConstraint
+
+if TYPE_CHECKING:
+    from yakusu.metrics import Score
 
 
 class Task(ABC):
@@ -79,7 +81,7 @@ class Task(ABC):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
         """Compute the validation score of training.
 
         Args:
@@ -125,7 +127,9 @@ class TranslationTask(Task):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
+        from yakusu.metrics import score  # loads sacrebleu
+
         (bleu,) = score(
             hypotheses,
             references,
@@ -179,7 +183,7 @@ class ParsingTask(Task):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
         from yakusu.data.trees import tree_of  # needs the extra 'parse'
         from yakusu.tasks.evalb import compare, total
 
