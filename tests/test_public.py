@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import yakusu
+
+MODEL = str(Path(__file__).parent / "fixtures" / "format-1" / "transformer")
 
 
 @pytest.mark.parametrize("name", yakusu.__all__)
@@ -43,18 +46,59 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
         yakusu.translator_  # noqa: B018
 
 
+def loaded(program: str, *words: str, stdin: str = "") -> set[str]:
+    """Run a program in a fresh process; return the names of all modules that it has loaded."""
+    code = f"{program}\nprint(*sys.modules)"
+    command = [sys.executable, "-c", f"import sys\n{code}", *words]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
+    """Return those of the modules that belong to one of the packages."""
+    return {name for name in modules if f"{name}.".startswith(tuple(f"{p}." for p in packages))}
+
+
+COMMAND_LINE = """\
+from yakusu.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code
+"""
+UNUSED_BY_HELP = (
+    *("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu", "joblib", "filelock"),
+    *("matplotlib", "sklearn", "numba", "scipy", "nltk"),
+    *("yakusu.model", "yakusu.pipeline", "yakusu.training", "yakusu.translator", "yakusu.recipe"),
+)
+UNUSED_BY_A_TRANSLATION = (
+    *("sacrebleu", "sacremoses", "joblib", "filelock", "nltk"),
+    *("matplotlib", "sklearn", "numba", "scipy", "constriction", "tensorboard", "sympy"),
+    *("torch._dynamo", "torch._inductor", "torch.distributed.fsdp", "torch.utils.tensorboard"),
+    *("yakusu.compress", "yakusu.metrics", "yakusu.recipe", "yakusu.training", "yakusu.vectors"),
+    *("yakusu.view", "yakusu.data.filters", "yakusu.data.pairs", "yakusu.data.trees"),
+    *("yakusu.pipeline.evaluate", "yakusu.pipeline.prepare", "yakusu.pipeline.train"),
+)
+
+
 def test_import_yakusu_loads_no_heavy_library() -> None:
-    heavy = ("torch", "numpy", "sentencepiece", "typer", "sacrebleu", "joblib", "pydantic")
-    code = f"import sys, yakusu; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    heavy = (*UNUSED_BY_HELP, "typer", "pydantic")
+    assert of(heavy, loaded("import yakusu")) == set()
 
 
-def test_help_does_not_load_torch() -> None:
-    code = (
-        "import sys; sys.argv = ['yakusu', 'translate', '--help']\n"
-        "from yakusu.cli import main\n"
-        "try:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("words", [["--help"], ["translate", "--help"], ["train", "--help"]])
+def test_help_loads_only_the_libraries_of_the_command_line(words: list[str]) -> None:
+    assert of(UNUSED_BY_HELP, loaded(COMMAND_LINE, *words)) == set()
+
+
+def test_the_verb_translate_loads_nothing_that_it_does_not_use() -> None:
+    modules = loaded(COMMAND_LINE, "translate", MODEL, stdin="the red boat\n")
+    assert "yakusu.search" in modules
+    assert of(UNUSED_BY_A_TRANSLATION, modules) == set()
+
+
+def test_the_class_translator_loads_nothing_that_it_does_not_use() -> None:
+    program = "import yakusu\nyakusu.Translator.load(sys.argv[1]).translate(['the red boat'])"
+    modules = loaded(program, MODEL)
+    assert "yakusu.search" in modules
+    assert of((*UNUSED_BY_A_TRANSLATION, "typer", "rich", "yakusu.pipeline"), modules) == set()

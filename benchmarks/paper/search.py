@@ -9,24 +9,16 @@ count the translations whose score is higher or lower than that of the previous 
 rounding errors. "Rows" is the number of hypotheses that were open per generated token.
 """
 
-import argparse
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from benchmarks.common import Benchmark
-from yakusu.data.batches import pad
-from yakusu.data.text import read_lines
-from yakusu.metrics import score
-from yakusu.search.beam import Hypothesis, _Candidates, _Search, beam_search
-from yakusu.search.config import SearchConfig
+from yakusu.search.beam import _Candidates, _Search
 from yakusu.search.ranking import top_k
-from yakusu.translator import Job, Request, Translator, _batches
 
 ROUNDING = 1e-4  # nats
 

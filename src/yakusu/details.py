@@ -48,7 +48,9 @@ class Translated:
     tgt: tuple[int, ...]
 
 
-def details_of(model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]) -> list[Details]:
+def details_of(
+    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
+) -> list[Details]:
     """The details of translations.
 
     Args:

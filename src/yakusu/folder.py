@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from yakusu.errors import ModelError, RunError
@@ -123,6 +122,8 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         RunError: Another process holds the lock.
     """
+    from filelock import FileLock, Timeout  # reading a folder does not need it
+
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock", timeout=0, is_singleton=True)  # re-entrant in this process
     try:

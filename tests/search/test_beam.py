@@ -1,6 +1,7 @@
 """Beam search compared with a naive loop, with all possible translations, and with itself."""
 
 import math
+import random
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -34,10 +35,6 @@ def sharpened(model: Any, factor: float) -> Seq2Seq:
         model.output_weight.mul_(factor)
     assert isinstance(model, Seq2Seq)
     return model
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def padded(model: Seq2Seq, ids: list[list[int]]) -> Tensor:
@@ -391,8 +388,9 @@ def test_long_sentences_do_not_depend_on_their_batch(copy_task: Any, tiny: Tiny,
     model = tiny(tied="none", **sizes, **longest) if sizes else copy_task.model
     quadratic = "additive" in (sizes.get("score"), sizes.get("attention"))  # in memory
     lengths = [n for n in LONG if n <= (310 if quadratic else model.max_length)]
+    numbers = random.Random(1)
     ids = [
-        torch.randint(2, model.src_vocab_size - 1, (n - 1,), generator=seeded(n)).tolist() + [EOS]
+        [*(numbers.randrange(2, model.src_vocab_size - 1) for _ in range(n - 1)), EOS]
         for n in lengths
     ]
     config = SearchConfig(beam=2, n_best=2, max_length=3)

@@ -9,7 +9,6 @@ import typer
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Lowercase, Model
-from yakusu.data.corpus import holds_trees
 from yakusu.errors import DataError
 
 System = Annotated[
@@ -69,6 +68,8 @@ def evaluate(
 
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
+    from yakusu.data.corpus import holds_trees  # loads pydantic
+
     if holds_trees(reference) if trees is None else trees:
         if src or baseline or lowercase or tokenize or language or paper:
             raise DataError(
@@ -103,6 +104,8 @@ def _refuse_unused(src: str | None, system: str, baseline: str | None) -> None:
 
 
 def _evaluate_trees(system: str, reference: str) -> None:
+    from yakusu.data.corpus import holds_trees  # loads pydantic
+
     is_model = Path(system).is_dir() and not holds_trees(system)
     scores = (
         yakusu.evaluate_parser(system, reference, progress=ConsoleProgress())

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
 
-from yakusu.search.config import SearchConfig
+if TYPE_CHECKING:
+    from yakusu.search.config import SearchConfig
 
 _SEARCH, _TEXT, _RANDOM = "Search", "Content of the translation", "Sampling"
 
@@ -131,8 +132,10 @@ def takes_search_options(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def search_config(values: dict[str, Any]) -> SearchConfig:
+def search_config(values: dict[str, Any]) -> "SearchConfig":
     """The settings that were given; they are checked together with those of the model."""
+    from yakusu.search.config import SearchConfig  # loads pydantic
+
     given = {
         name: value
         for name, value in values.items()

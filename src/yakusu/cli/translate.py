@@ -16,12 +16,11 @@ import typer
 from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
 from yakusu.cli.search_options import takes_search_options
-from yakusu.data.corpus import holds_trees
 from yakusu.data.text import ReadAhead, count_lines, decode_lines, raw_lines
 from yakusu.errors import DataError, ModelError
-from yakusu.search.config import SearchConfig
 
 if TYPE_CHECKING:
+    from yakusu.search.config import SearchConfig
     from yakusu.translator import Translation
 
 
@@ -108,7 +107,7 @@ def translate(
     window: Window = None,
     device: Device = "cpu",
     *,
-    options: SearchConfig,
+    options: "SearchConfig",
 ) -> None:
     """Translate a file or standard input, one sentence per line.
 
@@ -123,7 +122,7 @@ def translate(
     arriving, n_lines = source == "-", _count(source)
     translator = open_translator(model, options, ensemble=ensemble or (), device=device)
     if arriving:
-        lines: Iterable[str | Request] = decode_lines(_stdin(), "standard input")
+        lines: Iterable[str] = decode_lines(_stdin(), "standard input")
     elif input_format == "text":
         lines = sentences_for(translator, Path(source), name=model)
     else:
@@ -148,6 +147,8 @@ def translate(
 
 def _count(source: str) -> int | None:
     """The number of sentences; None for a pipe, which can be read only once, and for trees."""
+    from yakusu.data.corpus import holds_trees  # loads pydantic
+
     seekable = Path(source).is_file() and not holds_trees(source)
     return count_lines(source) if seekable else None
 

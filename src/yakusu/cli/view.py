@@ -14,11 +14,10 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.options import Device, Model
-from yakusu.data.corpus import Corpus, holds_trees, read_pairs
 from yakusu.errors import DataError
-from yakusu.folder import json_text, write_text
 
 if TYPE_CHECKING:
+    from yakusu.data.corpus import Corpus
     from yakusu.translator import Translator
     from yakusu.view import AttentionMaps, HeadStatistics
 
@@ -153,6 +152,8 @@ def _write_pictures(
 
 
 def _write(file: Path, text: str) -> None:
+    from yakusu.folder import write_text  # loads pydantic
+
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, text)
 
@@ -169,6 +170,9 @@ def _head_numbers(heads: str | None) -> list[int] | None:
 def _print_statistics(
     translator: "Translator", src: str, tgt: str | None, json_: Path | None
 ) -> None:
+    from yakusu.data.corpus import read_pairs  # loads pydantic
+    from yakusu.folder import json_text
+
     pairs = read_pairs(_corpus(translator, src, tgt))
     statistics = yakusu.view.head_statistics(translator, pairs, progress=ConsoleProgress())
     table = Table("role", "layer", "head", *_STATISTICS, box=None, padding=(0, 1, 0, 0))
@@ -185,8 +189,10 @@ def _print_statistics(
         print(json_)
 
 
-def _corpus(translator: "Translator", src: str, tgt: str | None) -> Corpus:
+def _corpus(translator: "Translator", src: str, tgt: str | None) -> "Corpus":
     """Return the trees of a parser's corpus, or the two files of a translator's."""
+    from yakusu.data.corpus import Corpus, holds_trees  # loads pydantic
+
     trees = holds_trees(src)
     if translator.task_name == "parsing":
         if tgt or not trees:

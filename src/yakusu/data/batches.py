@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,9 @@ from pydantic import Field
 from torch import Tensor
 
 from yakusu.config import Config
-from yakusu.data.pairs import Ids, Pairs, Part
+
+if TYPE_CHECKING:
+    from yakusu.data.pairs import Ids, Pairs, Part
 
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
 
@@ -42,7 +45,7 @@ class BatchConfig(Config):
 
 
 def epoch_steps(
-    pairs: Pairs, *, step_tokens: int, batch_tokens: int, seed: int, epoch: int
+    pairs: "Pairs", *, step_tokens: int, batch_tokens: int, seed: int, epoch: int
 ) -> list[list[Indices]]:
     """Return the steps of one epoch, each a list of batches.
 
@@ -62,7 +65,7 @@ def epoch_steps(
     return [batches[a:b] for a, b in pairwise(bounds) if a < b]
 
 
-def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
+def seen_in_epoch(parts: "Sequence[Part]", *, seed: int, epoch: int) -> Indices:
     """Return the sorted indices of the pairs seen in an epoch; a pair may occur repeatedly.
 
     For a part with n pairs and weight w, the first E epochs use the first floor(n w E) items of
@@ -81,7 +84,7 @@ def seen_in_epoch(parts: Sequence[Part], *, seed: int, epoch: int) -> Indices:
     return np.sort(np.concatenate(shown)).astype(np.int64)
 
 
-def cut_by_length(order: Indices, pairs: Pairs, batch_tokens: int) -> list[Indices]:
+def cut_by_length(order: Indices, pairs: "Pairs", batch_tokens: int) -> list[Indices]:
     """Cut pairs into batches of similar length, at most `batch_tokens` on the longer side.
 
     Pairs are sorted by their longer side, then by both lengths; pairs with equal lengths keep
@@ -126,14 +129,14 @@ class Batch:
         return (Batch(src, tgt) for src, tgt in parts)
 
 
-def collate(pairs: Pairs, batch: Indices, *, src_pad: int, tgt_pad: int) -> Batch:
+def collate(pairs: "Pairs", batch: Indices, *, src_pad: int, tgt_pad: int) -> Batch:
     """Read the pairs of a batch and pad them."""
     return Batch(
         pad([pairs.src[i] for i in batch], src_pad), pad([pairs.tgt[i] for i in batch], tgt_pad)
     )
 
 
-def pad(sentences: list[Ids] | list[list[int]], value: int, *, multiple: int = 1) -> Tensor:
+def pad(sentences: "list[Ids] | list[list[int]]", value: int, *, multiple: int = 1) -> Tensor:
     """Stack sentences, padded on the right to a common length.
 
     Args:
@@ -151,7 +154,7 @@ def pad(sentences: list[Ids] | list[list[int]], value: int, *, multiple: int = 1
     return torch.from_numpy(padded)  # (B, S)
 
 
-def fullness(pairs: Pairs, batches: list[Indices]) -> float:
+def fullness(pairs: "Pairs", batches: list[Indices]) -> float:
     """Return the share of positions, over both sides, that are tokens and not padding."""
     n_tokens = sum(
         int(side.lengths_of(batch).sum()) for side in (pairs.src, pairs.tgt) for batch in batches
@@ -159,7 +162,7 @@ def fullness(pairs: Pairs, batches: list[Indices]) -> float:
     return n_tokens / n_positions(pairs, batches)
 
 
-def n_positions(pairs: Pairs, batches: list[Indices]) -> int:
+def n_positions(pairs: "Pairs", batches: list[Indices]) -> int:
     """Return the number of positions of batches over both sides, including padding."""
     return sum(
         len(batch) * int(side.lengths_of(batch).max())

@@ -18,7 +18,6 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from pydantic import ConfigDict, Field, ValidationError
 
 from yakusu.config import Config
@@ -196,6 +195,8 @@ def binarise(
     Returns:
         The number of pairs written.
     """
+    from joblib import Parallel, delayed  # opening binarised pairs does not need it
+
     dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
     encode = delayed(_encode)
     jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))

@@ -7,7 +7,7 @@ alignment of two files.
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -16,6 +16,7 @@ from typing import IO, TypeVar, cast
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]  # source line, target line
+Text = str | Path | Iterable[str]  # the path of a file, or its lines
 T = TypeVar("T")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from yakusu.compress.config import CompressConfig
-from yakusu.data.text import language_of, read_lines
+from yakusu.data.text import Text, language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RunError, unequal
 from yakusu.folder import read_json, sha256
@@ -16,7 +16,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
 from yakusu.model_folder import save_translator
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.evaluate import Text, remark_on_case, translated
+from yakusu.pipeline.evaluate import remark_on_case, translated
 from yakusu.pipeline.receipt import CompressionFacts, read_receipt
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent

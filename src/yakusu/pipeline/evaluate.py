@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.data.corpus import tree_files
-from yakusu.data.text import language_of, read_lines
+from yakusu.data.text import Text, language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, unequal
@@ -21,13 +21,13 @@ from yakusu.metrics import (
 from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.recipe import Recipe
-from yakusu.training.distributed import Group
 from yakusu.translator import Translator
 
 if TYPE_CHECKING:
     from nltk.tree import Tree
 
-Text = str | Path | Iterable[str]  # the path of a file, or its lines
+    from yakusu.training.distributed import Group  # its module loads torch.distributed.fsdp
+
 Scores = list[Score | BootstrapResult]
 
 
@@ -263,7 +263,7 @@ class DevScore:
     """Scores the beam search output of a model on the dev set, which the processes share."""
 
     def __init__(
-        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
+        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: "Group", progress: Progress
     ) -> None:
         self.recipe, self.tokenizer = recipe, tokenizer
         self.group, self.progress = group, progress

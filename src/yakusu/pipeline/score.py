@@ -7,9 +7,8 @@ from itertools import tee
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, aligned, holds_trees, read_pairs
-from yakusu.data.text import count_lines, raw_lines, read_lines
+from yakusu.data.text import Text, count_lines, raw_lines, read_lines
 from yakusu.errors import DataError, unequal
-from yakusu.pipeline.evaluate import Text
 from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.scoring import Scored
 from yakusu.translator import Translator

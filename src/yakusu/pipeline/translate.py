@@ -48,8 +48,9 @@ def translate(
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
     """
     translator = open_translator(model, options, ensemble=ensemble, device=device)
-    lines = sentences_for(translator, sentences, name=str(model))
-    return translator.stream(lines, batch=batch, window=window)
+    if isinstance(sentences, str | Path):
+        sentences = sentences_for(translator, sentences, name=str(model))
+    return translator.stream(sentences, batch=batch, window=window)
 
 
 def open_translator(
@@ -71,9 +72,7 @@ def open_translator(
     return translator
 
 
-def sentences_for(
-    translator: Translator, sentences: str | Path | Iterable[str | Request], *, name: str
-) -> Iterable[str | Request]:
+def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
     """Return the sentences to translate: an iterable unchanged, or the lines of a file.
 
     Args:

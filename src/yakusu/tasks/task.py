@@ -6,7 +6,7 @@ are valid, and how outputs are scored. Models, training and search do not depend
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
@@ -17,6 +17,9 @@ from yakusu.errors import DataError
 from yakusu.metrics import Score, score
 from yakusu.search.constraint import Constraint
 from yakusu.tasks.constraint import BracketRules, TreeConstraint
+
+if TYPE_CHECKING:
+    from yakusu.metrics import Score
 
 
 class Task(ABC):
@@ -81,7 +84,7 @@ class Task(ABC):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
         """Compute the validation score of training.
 
         Args:
@@ -128,7 +131,8 @@ class TranslationTask(Task):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
+
         (bleu,) = score(
             hypotheses,
             references,
@@ -183,7 +187,7 @@ class ParsingTask(Task):
         *,
         lowercase: bool,
         language: str,
-    ) -> Score:
+    ) -> "Score":
         from yakusu.data.trees import tree_of  # needs the extra 'parse'
         from yakusu.tasks.evalb import compare, total
 
