@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from yakusu.data.corpus import holds_trees, read_sources
+from yakusu.data.text import Text
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
