@@ -9,16 +9,23 @@ count the translations whose score is higher or lower than that of the previous 
 rounding errors. "Rows" is the number of hypotheses that were open per generated token.
 """
 
+import argparse
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from benchmarks.common import Benchmark
-from yakusu.search.beam import _Candidates, _Search
+from yakusu.data.batches import pad
+from yakusu.data.text import read_lines
+from yakusu.metrics import score
+from yakusu.search.beam import Hypothesis, _Candidates, _Search
 from yakusu.search.ranking import top_k
+from yakusu.translator import Job, Request, Translator, _batches
 
 ROUNDING = 1e-4  # nats
 
@@ -70,7 +77,121 @@ SETTINGS = [
     Setting("margin 3", _Search, {"max_repeats": None, "margin": 3.0}),
     Setting("margin 2", _Search, {"max_repeats": None, "margin": 2.0}),
     Setting("margin 1", _Search, {"max_repeats": None, "margin": 1.0}),
+    Setting("max_repeats 4", _Search, {"max_repeats": 4}),
     Setting("max_repeats 3", _Search, {"max_repeats": 3}),
     Setting("max_repeats 2", _Search, {"max_repeats": 2}),
     Setting("max_repeats 1", _Search, {"max_repeats": 1}),
 ]
+
+
+@dataclass
+class Outcome:
+    """The hypotheses of a setting, and what finding them took."""
+
+    hypotheses: list[Hypothesis]
+    seconds: float
+    n_rows: int  # open hypotheses, summed over steps
+
+    @property
+    def n_tokens(self) -> int:
+        """Generated tokens, including eos."""
+        return sum(len(h.tokens) + 1 for h in self.hypotheses)
+
+
+def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outcome:
+    """Search the best translation of each sentence."""
+    found: list[Hypothesis] = [Hypothesis((), 0.0, 0.0)] * len(jobs)
+    n_rows = 0
+    config = translator.search.model_copy(update=setting.changes)
+    start = time.perf_counter()
+    with torch.inference_mode():
+        for rows in _batches(jobs, 64):
+            src = pad([jobs[row].ids for row in rows], translator.model.src_pad, multiple=16)
+            search = setting.search(translator.model, src, config, None, [[]] * len(rows))
+            while any(sentence >= 0 for sentence in search.sentences):
+                n_rows += _open_rows(search)
+                search.extend()
+                search.close_sentences()
+                search.drop_closed_rows()
+            for row, best in zip(rows, search.found, strict=False):
+                found[row] = best[0]
+    return Outcome(found, time.perf_counter() - start, n_rows)
+
+
+def _open_rows(search: _Search) -> int:
+    real = torch.tensor([sentence >= 0 for sentence in search.sentences])
+    return int(((search.log_probs > -torch.inf).sum(dim=1) * real).sum())
+
+
+def main(args: argparse.Namespace) -> None:
+    """Translate the dev set with every setting, and compare."""
+    translator = Translator.load(args.model)
+    translator.search = translator.search.model_copy(update={"beam": args.beam})
+    sources, references = _sentences(args)
+    encoded = translator.tokenizer.encode_source(sources)
+    jobs = [translator.job(Request(text), ids) for text, ids in zip(sources, encoded, strict=True)]
+    rounds: list[list[Outcome]] = [[] for _ in SETTINGS]
+    for _ in range(args.rounds):
+        for setting, outcomes in zip(SETTINGS, rounds, strict=True):
+            outcomes.append(translate(translator, jobs, setting))
+    previous, current = rounds[0], rounds[1]
+    rows = []
+    for setting, outcomes in zip(SETTINGS, rounds, strict=True):
+        own = outcomes[0]
+        base = (
+            previous[0] if setting.search is ShrinkingBeam or setting is SETTINGS[1] else current[0]
+        )
+        pairs = list(zip(own.hypotheses, base.hypotheses, strict=True))
+        gains = [mine.score - other.score for mine, other in pairs]
+        texts = translator.tokenizer.decode_target([h.tokens for h in own.hypotheses])
+        options = {"tokenize": args.tokenize, "lowercase": args.lowercase}
+        (bleu,) = score(texts, references, metrics=("bleu",), **options)
+        rows.append(
+            {
+                "name": setting.name,
+                "bleu": bleu.value,
+                "score": mean(h.score for h in own.hypotheses),
+                "better": sum(gain > ROUNDING for gain in gains),
+                "worse": sum(gain < -ROUNDING for gain in gains),
+                "identical": mean(mine.tokens == other.tokens for mine, other in pairs),
+                "rows_per_token": own.n_rows / own.n_tokens,
+                "speed": median(
+                    base_time.seconds / time.seconds
+                    for base_time, time in zip(previous, outcomes, strict=True)
+                ),
+            }
+        )
+    _print(rows)
+    benchmark.record(
+        {
+            "sentences": len(jobs),
+            "beam": args.beam,
+            "source": args.src.name if args.src else "generated",
+            "languages": "-".join(translator.languages),
+            "signature": bleu.signature,
+            "settings": rows,
+        }
+    )
+
+
+def _sentences(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    if args.quick:
+        lines = [f"{i} {i}" for i in range(args.limit)]
+        return lines, lines
+    src, ref = (list(read_lines(path)) for path in (args.src, args.ref))
+    return src[: args.limit], ref[: args.limit]
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    head = ("setting", "BLEU", "score", "better", "worse", "identical", "rows/token", "speed")
+    print("{:32}{:>8}{:>10}{:>8}{:>8}{:>11}{:>12}{:>8}".format(*head))
+    for row in rows:
+        print(
+            f"{row['name']:32}{row['bleu']:8.2f}{row['score']:10.5f}{row['better']:8}"
+            f"{row['worse']:8}{row['identical']:11.4f}{row['rows_per_token']:12.2f}"
+            f"{row['speed']:8.2f}"
+        )
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

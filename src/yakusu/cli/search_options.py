@@ -70,8 +70,8 @@ _OPTIONS: dict[str, Any] = {
     "max_repeats": Annotated[
         int | None,
         _option(
-            "How often an n-gram may occur in a row, unless the source has longer repetitions; "
-            "single tokens may occur twice as often (0: no limit).",
+            "How often an n-gram may occur in a row, unless the source has more repetitions "
+            "(0: no limit).",
             min=0,
             panel=_TEXT,
         ),

@@ -33,8 +33,8 @@ class SearchConfig(Config):
         n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
         margin: Drop open hypotheses whose log-probability is lower than the best by more than this,
             in nats; None: keep them.
-        max_repeats: How often an n-gram may occur in a row if the source has no such repetition;
-            a single token may occur twice as often. None: no limit.
+        max_repeats: How often an n-gram may occur in a row, unless n-grams of the source occur more
+            often in a row. None: no limit.
         no_repeat_ngram: No n-gram of this many tokens occurs twice; None: no limit.
         include: Words or phrases that every translation must contain.
         exclude: Words or phrases that no translation may contain.
@@ -47,7 +47,7 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1)
     margin: float | None = Field(None, ge=0)
-    max_repeats: int | None = Field(2, ge=1)
+    max_repeats: int | None = Field(3, ge=1)
     no_repeat_ngram: int | None = Field(None, ge=1)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -20,8 +20,6 @@ MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
 class LoopLimit:
     """No n-gram occurs in a row more often than `most` times, or than n-grams of the source do.
 
-    Single tokens may occur twice as often, for numbers such as 1000.
-
     Args:
         src: Source ids (B, S), padded.
         pad: The padding id of the source.
@@ -31,17 +29,15 @@ class LoopLimit:
 
     def __init__(self, src: Tensor, pad: int, *, n_beams: int, most: int) -> None:
         self.periods = torch.arange(1, MAX_PERIOD + 1, device=src.device)  # (P,)
-        allowed = repetitions(src, pad).clamp(min=most)[:, None].repeat(1, MAX_PERIOD)  # (B, P)
-        allowed[:, 0] = allowed[:, 0].clamp(min=2 * most)
-        self.allowed = allowed
+        self.allowed = repetitions(src, pad).clamp(min=most)[:, None, None]  # (B, 1, 1)
         shape = (len(src), n_beams, MAX_PERIOD)
         self.earlier = torch.full(shape, -1, device=src.device)  # the token p positions back
         self.matches = torch.zeros(shape, dtype=torch.long, device=src.device)  # m
 
     def restrict(self, logits: Tensor, left: Tensor) -> None:
         """Exclude the token that would complete one repetition too many; `left` is not used."""
-        excess = (self.allowed * self.periods)[:, None]  # (B, 1, P)
-        looping = (self.matches + 1 >= excess) & (self.earlier >= 0)
+        excess = self.matches + 1 >= self.allowed * self.periods  # (B, K, P)
+        looping = excess & (self.earlier >= 0)
         # UNK is never generated, so excluding it changes nothing.
         logits.scatter_(2, self.earlier.where(looping, UNK), -torch.inf)
 
