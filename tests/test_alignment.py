@@ -147,8 +147,27 @@ def test_weights_of_a_sentence_do_not_depend_on_padding_and_the_batch(
     for weights, src, tgt in zip(together, SRC, TGT, strict=True):
         (alone,) = attention(model, torch.tensor([src]), torch.tensor([tgt]))
         torch.testing.assert_close(weights[: len(tgt), : len(src)], alone, rtol=0, atol=1e-6)
-        torch.testing.assert_close(alone.sum(dim=1), torch.ones(len(tgt)))
+        assert (alone > 0).all()
         assert (weights[: len(tgt), len(src) :] == 0).all()
+
+
+def test_the_first_layer_counts_where_it_reads_a_token_and_others_where_they_predict_it(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    model = tiny(n_layers=3)
+    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
+    squares = cross_attention(model, src, tgt)[0].square().mean(dim=1)  # (N, T, S)
+    (found,) = attention(model, src, tgt)
+    for t in range(2):  # the tokens before eos
+        expected = (squares[1, t] + squares[2, t]) / 2 + squares[0, t + 1]
+        torch.testing.assert_close(found[t], expected)
+
+
+def test_a_single_layer_counts_where_it_predicts_a_token(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny(n_layers=1)
+    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
+    weights = cross_attention(model, src, tgt)[:, 0]  # (B, H, T, S)
+    torch.testing.assert_close(attention(model, src, tgt), weights.square().mean(dim=1))
 
 
 def test_only_cross_attention_is_computed(
