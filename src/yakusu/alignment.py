@@ -48,7 +48,9 @@ Link = tuple[int, int]  # source word, target word; counted from 0
 def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
     """A: the scores from which links are taken; the rows do not sum to one.
 
-    Padding and the rest of the batch change the scores of a sentence by rounding errors only.
+    Padding and the rest of the batch change the scores of a sentence by rounding errors only. To
+    get the same bits in every batch, pad both sides to a multiple of `SOURCE_MULTIPLE`
+    (docs/decisions/0015); recurrent models need at least `MIN_ROWS` sentences, too.
 
     Args:
         model: A model, or an ensemble, whose members' scores are averaged; in evaluation mode.
