@@ -6,9 +6,9 @@ of a head, squared so that heads with sharp attention count more:
     A[t] = mean of w^2 over the heads of layers 2 to N, at the position that predicts piece t
          + mean of w^2 over the heads of layer 1, at the next position, which reads piece t
 
-In its first layer the decoder still represents the piece that it reads, in the others the piece
-that it predicts. Chen et al. (2020, "Accurate Word Alignment Induction from Neural Machine
-Translation", arXiv:2004.14837) take all weights from the position that reads;
+The first layer of a Transformer's decoder still represents the piece that it reads, the others the
+piece that it predicts. Chen et al. (2020, "Accurate Word Alignment Induction from Neural Machine
+Translation", arXiv:2004.14837) take the weights of one layer from the position that reads;
 benchmarks/paper/alignment.py measures both positions for each layer. If there is only one layer,
 the second term is left out and the first is that layer's.
 
