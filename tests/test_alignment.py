@@ -24,6 +24,7 @@ from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.ensemble import Ensemble
+from yakusu.model.linear import SOURCE_MULTIPLE
 
 GOLD = Path(__file__).parent / "fixtures" / "alignment"
 
@@ -133,8 +134,8 @@ SRC = [[2, 3, 4, 5, 6, EOS], [7, 3, EOS], [5, 5, 9, EOS]]
 TGT = [[3, 4, EOS], [8, 2, 6, 6, 4, EOS], [10, EOS]]
 
 
-def ids(sentences: Sequence[Sequence[int]], value: int) -> torch.Tensor:
-    return pad([list(sentence) for sentence in sentences], value)
+def ids(sentences: Sequence[Sequence[int]], value: int, multiple: int = 1) -> torch.Tensor:
+    return pad([list(sentence) for sentence in sentences], value, multiple=multiple)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -147,8 +148,44 @@ def test_weights_of_a_sentence_do_not_depend_on_padding_and_the_batch(
     for weights, src, tgt in zip(together, SRC, TGT, strict=True):
         (alone,) = attention(model, torch.tensor([src]), torch.tensor([tgt]))
         torch.testing.assert_close(weights[: len(tgt), : len(src)], alone, rtol=0, atol=1e-6)
-        torch.testing.assert_close(alone.sum(dim=1), torch.ones(len(tgt)))
+        assert (alone > 0).all()
         assert (weights[: len(tgt), len(src) :] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["transformer", "convolutional"])
+def test_scores_are_the_same_bits_in_every_batch_with_padding_to_a_multiple(
+    name: str, tiny: Callable[..., Seq2Seq]
+) -> None:
+    model = tiny(name)
+
+    def scores(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> torch.Tensor:
+        rows = (ids(src, model.src_pad, SOURCE_MULTIPLE), ids(tgt, model.tgt_pad, SOURCE_MULTIPLE))
+        return attention(model, *rows)
+
+    src, tgt = [*SRC, [*range(2, 11)] * 3], [*TGT, [*range(2, 11)] * 2]
+    for n, together in enumerate(scores(src, tgt)):
+        (alone,) = scores(src[n : n + 1], tgt[n : n + 1])
+        kept = slice(len(tgt[n])), slice(len(src[n]))
+        assert torch.equal(together[kept], alone[kept])
+
+
+def test_the_first_layer_counts_where_it_reads_a_token_and_others_where_they_predict_it(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    model = tiny(n_layers=3)
+    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
+    squares = cross_attention(model, src, tgt)[0].square().mean(dim=1)  # (N, T, S)
+    (found,) = attention(model, src, tgt)
+    for t in range(2):  # the tokens before eos
+        expected = (squares[1, t] + squares[2, t]) / 2 + squares[0, t + 1]
+        torch.testing.assert_close(found[t], expected)
+
+
+def test_a_single_layer_counts_where_it_predicts_a_token(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny(n_layers=1)
+    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
+    weights = cross_attention(model, src, tgt)[:, 0]  # (B, H, T, S)
+    torch.testing.assert_close(attention(model, src, tgt), weights.square().mean(dim=1))
 
 
 def test_only_cross_attention_is_computed(

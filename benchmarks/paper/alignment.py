@@ -201,7 +201,8 @@ def main(args: argparse.Namespace) -> None:
         print(f"{row['weights']:45}{row['aer']:7.1f}{row['shifted']:7.1f} shifted")
     for name, value in [*methods.items(), *((n, statistics.mean(v)) for n, v in others.items())]:
         print(f"{name:45}{value:7.1f}")
-    result = {"name": "Multi30k en-de", "score": receipt.scores[0], "steps": receipt.steps}
+    name = f"Multi30k en-de, {receipt.recipe.model.name}"
+    result = {"name": name, "score": receipt.scores[0], "steps": max(receipt.averaged_steps)}
     benchmark.record(result | {"rows": rows, "methods": methods, "others": others})
 
 

@@ -241,4 +241,23 @@ SECTIONS = (
         translators,
         "The recipes are in [recipes](../recipes); each run takes up to an hour on two cores.",
     ),
+    Section(
+        "alignment",
+        "Word alignments from cross-attention",
+        "A Transformer that is still being trained (36.96 dev BLEU) aligns words with an error "
+        "rate of 21.8%, compared with 12.9% for eflomal, which aligns but does not translate. Its "
+        "upper layers align where they predict a token, and its first layer where it reads one: "
+        "one head reaches 16.8%.",
+        "python -m benchmarks.paper.alignment --model runs/multi30k/model",
+        alignments,
+        "Alignment error rate (AER, lower is better) on 50 sentence pairs written and aligned by "
+        "hand ([fixtures](../../tests/fixtures/alignment/README.md)); 23 of their 464 English and "
+        "49 of their 429 German words are not in the training text. Attention is computed for the "
+        'given target sentence. All weights are evaluated by "largest share", at the position that '
+        "predicts a target token and at the next one, which reads it; the default combines both. "
+        "It was chosen on these sentences, so other text may give a higher rate. eflomal 2.0.0 "
+        "learns from the 29,000 training pairs and the 50 pairs; its numbers are means of three "
+        "runs. The diagonal links words at the same relative position. The convolutional model and "
+        "the LSTM were trained for a few hundred steps only.",
+    ),
 )

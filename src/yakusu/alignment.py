@@ -1,14 +1,16 @@
 """Word alignments from cross-attention, in the Pharaoh format.
 
-A (T, S) holds the weights with which target pieces attend to source pieces, averaged over heads:
+A (T, S) says how much a target piece attends to each source piece. With w for the attention weights
+of a head, squared so that heads with sharp attention count more:
 
-    A[t] = 1/2 (weights of layers 2 to N, averaged, at the position that predicts piece t)
-         + 1/2 (weights of layer 1 at the next position, which reads piece t)
+    A[t] = mean of w^2 over the heads of layers 2 to N, at the position that predicts piece t
+         + mean of w^2 over the heads of layer 1, at the next position, which reads piece t
 
-In its first layer a decoder still represents the piece that it reads, in the others the piece that
-it predicts (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation",
-section 3, shift all layers; benchmarks/paper/alignment.py measures both positions for each layer).
-With one layer, A[t] holds its weights at the position that predicts t.
+The first layer of a Transformer's decoder still represents the piece that it reads, the others the
+piece that it predicts. Chen et al. (2020, "Accurate Word Alignment Induction from Neural Machine
+Translation", arXiv:2004.14837) take the weights of one layer from the position that reads;
+benchmarks/paper/alignment.py measures both positions for each layer. If there is only one layer,
+the second term is left out and the first is that layer's.
 
 The weight that target word j gives to source word i, and the source word that it links to:
 
@@ -44,12 +46,14 @@ Link = tuple[int, int]  # source word, target word; counted from 0
 
 @torch.inference_mode()
 def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
-    """A: the weights from which links are taken.
+    """A: the scores from which links are taken; the rows do not sum to one.
 
-    Padding and the rest of the batch change the weights of a sentence by rounding errors only.
+    Padding and the rest of the batch change the scores of a sentence by rounding errors only. To
+    get the same bits in every batch, pad both sides to a multiple of `SOURCE_MULTIPLE`
+    (docs/decisions/0015); recurrent models need at least `MIN_ROWS` sentences, too.
 
     Args:
-        model: A model, or an ensemble, whose members' weights are averaged; in evaluation mode.
+        model: A model, or an ensemble, whose members' scores are averaged; in evaluation mode.
         src: Source ids (B, S), ending with eos, padded.
         tgt: Target ids (B, T), ending with eos, padded.
 
@@ -61,13 +65,13 @@ def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
     """
     if isinstance(model, Ensemble):
         return torch.stack([attention(member, src, tgt) for member in model.members]).mean(dim=0)
-    layers = cross_attention(model, src, tgt).mean(dim=2)  # (B, N, T, S)
+    layers = cross_attention(model, src, tgt).square().mean(dim=2)  # (B, N, T, S)
     first, others = layers[:, 0], layers[:, 1:]  # (B, T, S), (B, N - 1, T, S)
     if not others.shape[1]:
         return first
     at_end = (tgt == EOS)[:, :, None]  # no position reads eos
     reading = torch.where(at_end, first, first.roll(-1, dims=1))
-    return (others.mean(dim=1) + reading) / 2  # (B, T, S)
+    return others.mean(dim=1) + reading  # (B, T, S)
 
 
 @torch.inference_mode()

@@ -12,6 +12,7 @@ from yakusu.data.trees import tree_of
 from yakusu.errors import DataError, RunError, SignalError, YakusuError
 
 common: Any = pytest.importorskip("benchmarks.common", reason="only a checkout has benchmarks")
+alignment: Any = pytest.importorskip("benchmarks.paper.alignment")
 layers: Any = pytest.importorskip("benchmarks.paper.layers")
 pages: Any = pytest.importorskip("benchmarks.pages")
 parsing_f1: Any = pytest.importorskip("benchmarks.paper.parsing_f1")
@@ -101,6 +102,21 @@ def test_the_largest_ratio_without_loss_is_chosen() -> None:
 def test_a_speedup_compares_medians_and_rounds() -> None:
     gain = workers.speedup([4.0, 6.0, 10.0], [2.0, 2.0, 4.0])
     assert (gain.value, gain.low, gain.high) == (3.0, 2.0, 3.0)
+
+
+def test_eflomal_reads_words_without_case_and_the_punctuation_around_them() -> None:
+    assert alignment.plain("„Don't – 'go'!“") == "don't – go"
+
+
+def test_the_diagonal_links_words_at_the_same_relative_position() -> None:
+    assert alignment.diagonal("a b c d", "A B") == [(0, 0), (2, 1)]
+    assert alignment.diagonal("a b", "A B C D") == [(0, 0), (0, 1), (1, 2), (1, 3)]
+
+
+def test_each_head_each_layer_and_each_mean_of_layers_is_tried() -> None:
+    assert len(list(alignment.parts(4, 8))) == 4 * (8 + 1) + 3
+    assert len(list(alignment.parts(5, 1))) == 5 + 4
+    assert len(list(alignment.parts(1, 1))) == 1
 
 
 def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
