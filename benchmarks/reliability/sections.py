@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from benchmarks.pages import Section, Table
+from benchmarks.pages import Section, Table, fixed
 from benchmarks.records import Record
 
 TITLE = "Reliability"
 INTRODUCTION = """\
 [Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
-promise. This benchmark checks the promise about killed runs more thoroughly than the tests do."""
+promise. These benchmarks check two promises more thoroughly than the tests do: about killed runs,
+and about the probabilities that [scoring](../../docs/score.md) and search compute."""
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
@@ -40,6 +41,28 @@ def kills(records: list[Record]) -> Iterable[Table]:
     yield Table(["System call", *names], rows, records, "Kills by system call")
 
 
+def scoring(records: list[Record]) -> Iterable[Table]:
+    """Differences between the probabilities of scoring and of search."""
+    if not records:
+        return
+    rows = [
+        [
+            f"{record['model']}, {record['name']}",
+            fixed(record["sentences"], 0),
+            *(f"{record['log_prob'][key]:.1e}" for key in ("largest", "median")),
+            *(f"{record['score'][key]:.1e}" for key in ("largest", "median")),
+            fixed(record["split_otherwise"], 0),
+            fixed(record["search_us_per_token"], 0),
+            fixed(record["scoring_us_per_token"], 0),
+        ]
+        for record in records
+    ]
+    head = ["Model and sentences", "Translations"]
+    head += ["log P(Y given X), largest difference", "Median", "Score, largest difference"]
+    head += ["Median", "Split into other tokens", "Search, us per token", "Scoring, us per token"]
+    yield Table(head, rows, records)
+
+
 SECTIONS = (
     Section(
         "kills",
@@ -52,5 +75,16 @@ SECTIONS = (
         "call of a checkpoint and of the replacement of a model, and resumed by the same "
         "command. The model, its vocabulary, settings and card, and the last weights and "
         "moments are compared.",
+    ),
+    Section(
+        "scoring",
+        "Scores of the search's own translations",
+        "Scoring gives the log-probability that the search computed; a difference above 0.0001 "
+        "would be an error.",
+        "python -m benchmarks.reliability.scoring --model runs/multi30k/model",
+        scoring,
+        "The best translations with beam 4 are scored as the tokens that the search chose; a "
+        'difference above 0.0001 is not rounding. "Split into other tokens": as text, the '
+        "tokenizer splits so many of them into other tokens than the search chose.",
     ),
 )

@@ -32,7 +32,9 @@ def test_square_brackets_in_a_path_are_printed_unchanged(
     )
 
 
-@pytest.mark.parametrize("verb", ["prepare", "train", "average", "translate", "evaluate", "demo"])
+@pytest.mark.parametrize(
+    "verb", ["prepare", "train", "average", "translate", "score", "evaluate", "demo"]
+)
 def test_the_help_of_each_verb_shows_an_example(run_yakusu: Yakusu, verb: str) -> None:
     said = run_yakusu(verb, "--help")
     assert said.code == 0
@@ -42,7 +44,7 @@ def test_the_help_of_each_verb_shows_an_example(run_yakusu: Yakusu, verb: str) -
 def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
     said = run_yakusu("--help")
     assert said.code == 0
-    for verb in ("prepare", "train", "average", "translate", "evaluate", "demo"):
+    for verb in ("prepare", "train", "average", "translate", "score", "evaluate", "demo"):
         assert re.search(rf"^\W*{verb}\b", said.out, re.MULTILINE)
     assert run_yakusu("trane").code == 2
     assert run_yakusu("translate").code == 2

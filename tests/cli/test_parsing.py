@@ -46,6 +46,14 @@ def test_a_parser_is_trained_run_and_scored_with_the_same_verbs(
         "recall",
         "exact match",
     ]
+    said = run_yakusu("score", model, dev, dev)
+    assert said.code == 0 and said.out.count("\n") == len(trees[30:])
+    assert said.err.startswith(f"{len(trees[30:])} pairs, ")
+    words = tmp_path / "words"
+    words.write_text("the boat sees the cat .\n")
+    (tmp_path / "line").write_text("not a tree\n")
+    told = run_yakusu("score", model, words, tmp_path / "line").error
+    assert told.startswith("line 1: 'not a tree' is not a tree")
     said = run_yakusu("view", model, "--src-file", dev)
     assert said.code == 0 and f"{len(dev.read_text().splitlines())} pairs; 0 left out" in said.out
     told = run_yakusu("view", model, "--src-file", dev, "--tgt-file", train).error

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from yakusu.compress.compressor import CodebookCompressor
 from yakusu.data.tokenizer import EOS
-from yakusu.model.base import DecoderState, Seq2Seq, models, shift_right
+from yakusu.model.base import DecoderState, SearchModel, Seq2Seq, models, shift_right
 from yakusu.model.coded_tables import CodedTablePlan, TableName
+from yakusu.model.ensemble import Ensemble
 from yakusu.pipeline.tables import table_of
 
 V, B, S = 12, 5, 9
@@ -99,6 +100,18 @@ def agree(one: Tensor, other: Tensor) -> None:
 def test_step_equals_decode_when_beams_are_reordered(
     model: Seq2Seq, src: Tensor, rng: torch.Generator, n_beams: int
 ) -> None:
+    step_equals_decode(model, src, rng, n_beams)
+
+
+@pytest.mark.parametrize("n_beams", [1, 3])
+def test_step_equals_decode_in_an_ensemble_of_all_architectures(
+    tiny: Callable[..., Seq2Seq], src: Tensor, rng: torch.Generator, n_beams: int
+) -> None:
+    members = [tiny(name, vocab_size=V, seed=seed) for seed, name in enumerate(models)]
+    step_equals_decode(Ensemble(members), src, rng, n_beams)
+
+
+def step_equals_decode(model: SearchModel, src: Tensor, rng: torch.Generator, n_beams: int) -> None:
     memory = model.encode(src.repeat_interleave(n_beams, dim=0))
     state: DecoderState = model.start(model.encode(src), n_beams)
     prev = torch.full((B, n_beams), model.tgt_pad)

@@ -59,7 +59,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_the_page_has_an_example_of_each_task() -> None:
     text = "\n".join(examples())
-    for name in ("load_recipe", "train", "Translator.load", "translate", "evaluate"):
+    for name in ("load_recipe", "train", "Translator.load", "translate", "score", "evaluate"):
         assert f"yakusu.{name}(" in text
     for name in ("vectors.compress", "vectors.open_compressed", "compress.kmeans1d"):
         assert f"yakusu.{name}(" in text
@@ -74,6 +74,11 @@ def test_each_sentence_has_one_translation_and_its_fields(names: dict[str, Any])
     assert [type(text) for text in names["translations"]] == [str, str]
     assert names["translation"].score < 0
     assert names["number"] == len((TEXT / "test.en").read_text().splitlines())
+
+
+def test_a_given_translation_has_a_log_probability_per_token(names: dict[str, Any]) -> None:
+    scored = names["scored"]
+    assert sum(scored.token_log_probs) == pytest.approx(scored.log_prob) and scored.log_prob < 0
 
 
 def test_scores_come_with_their_signature(names: dict[str, Any]) -> None:

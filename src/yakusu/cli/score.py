@@ -77,7 +77,7 @@ def score(
 
     One line per pair, three columns separated by tabs: log P(TGT | SRC), natural logarithm; the
     score, which is the log-probability divided by the length penalty, as translate --n-best prints
-    it; the number of tokens, including the end of the sentence. Perplexity per token and speed go
+    it; the number of tokens, including the end of the sentence. Perplexity per token and time go
     to standard error.
 
     Example: `yakusu score runs/en-de/model news.en news.de`
@@ -138,7 +138,7 @@ def _json(scored: "Scored") -> str:
 
 
 def _print_all(lines: "Iterable[tuple[Scored, str]]", total: int | None) -> None:
-    """Print a line per pair as they are scored, then the perplexity and the speed."""
+    """Print a line per pair as they are scored, then the perplexity and the time."""
     from yakusu.pipeline.score import Perplexity
 
     start, perplexity = time.monotonic(), Perplexity()

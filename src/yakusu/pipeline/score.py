@@ -181,7 +181,7 @@ def _parsed(line: str, place: str) -> NBestEntry:
         )
     for name in columns[1:-1]:
         _refuse_text(fields[name], name, place)
-    return NBestEntry(int(fields["number"]), fields["text"].strip(), columns is _COLUMNS)
+    return NBestEntry(int(fields["number"]), fields["text"], columns is _COLUMNS)
 
 
 def _refuse_text(cell: str, name: str, place: str) -> None:

@@ -1,0 +1,105 @@
+"""Score the output of the search and compare with the probabilities that the search computed.
+
+The search computes log P(Y | X) one position after the other for all hypotheses of a beam; scoring
+computes all positions of one translation at once. Both must agree up to rounding. As text, a
+translation may be split into other tokens than those that the search chose; such translations are
+counted, but not compared.
+"""
+
+import argparse
+import statistics
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import Benchmark
+from yakusu.data.batches import pad
+from yakusu.data.text import read_lines
+from yakusu.data.tokenizer import EOS
+from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.scoring import score_targets
+from yakusu.search import Hypothesis, beam_search, length_penalty
+from yakusu.translator import Translator
+
+benchmark = Benchmark(
+    "scoring",
+    __doc__,
+    example="python -m benchmarks.reliability.scoring --model runs/multi30k/model --src val.en",
+    needs=["data", "model"],
+    quick={"sentences": 8, "batch": 4},
+)
+benchmark.option("--src", type=Path, help="source sentences (default: multi30k/val.en of --data)")
+benchmark.option("--sentences", type=int, default=2000, help="at most this many (%(default)s)")
+benchmark.option("--beam", type=int, default=4, help="beam size (%(default)s)")
+benchmark.option("--batch", type=int, default=64, help="sentences per batch (%(default)s)")
+
+
+def search(
+    translator: Translator, sources: list[list[int]], args: argparse.Namespace
+) -> list[Hypothesis]:
+    """Return the best translation of each sentence."""
+    config = translator.search.model_copy(update={"beam": args.beam, "n_best": 1})
+    found: list[Hypothesis] = []
+    for first in range(0, len(sources), args.batch):
+        batch = sources[first : first + args.batch]
+        src = pad(batch, translator.model.src_pad, multiple=SOURCE_MULTIPLE)
+        found += [best[0] for best in beam_search(translator.model, src, config)]
+    return found
+
+
+def differences(one: list[float], other: list[float]) -> dict[str, float]:
+    """Return the largest and the median absolute difference."""
+    found = [abs(a - b) for a, b in zip(one, other, strict=True)]
+    return {"largest": max(found), "median": statistics.median(found)}
+
+
+def compare(translator: Translator, args: argparse.Namespace) -> dict[str, Any]:
+    """Translate, score the translations, and compare both."""
+    lines = islice((line for line in read_lines(args.src) if line), args.sentences)
+    sources = sorted(translator.tokenizer.encode_source(list(lines)), key=len)
+    start = time.perf_counter()
+    found = search(translator, sources, args)
+    searched = time.perf_counter()
+    targets = [[*each.tokens, EOS] for each in found]
+    scores = score_targets(translator.model, sources, targets, batch=args.batch)
+    scored = time.perf_counter()
+    lengths, alpha = list(map(len, targets)), translator.search.alpha
+    penalties = [length_penalty(length, alpha) for length in lengths]
+    log_probs = [one.log_prob for one in scores]
+    normalised = [value / by for value, by in zip(log_probs, penalties, strict=True)]
+    texts = translator.tokenizer.decode_target([each.tokens for each in found])
+    again = translator.tokenizer.encode_target(texts)
+    return {
+        "sentences": len(sources),
+        "tokens": sum(lengths),
+        "largest_log_prob": max(map(abs, log_probs)),
+        "log_prob": differences([each.log_prob for each in found], log_probs),
+        "score": differences([each.score for each in found], normalised),
+        "split_otherwise": sum(a != b for a, b in zip(again, targets, strict=True)),
+        "search_us_per_token": 1e6 * (searched - start) / sum(lengths),
+        "scoring_us_per_token": 1e6 * (scored - searched) / sum(lengths),
+    }
+
+
+def main(args: argparse.Namespace) -> None:
+    """Compare, and print the result."""
+    args.src = args.src or args.data / "multi30k" / "val.en"
+    measured = compare(Translator.load(args.model), args)
+    print(f"{measured['sentences']:,} sentences, {measured['tokens']:,} target tokens")
+    print(f"log-probabilities: at most {measured['largest_log_prob']:.1f} in absolute value")
+    for key, name in (("log_prob", "log-probabilities"), ("score", "normalised scores")):
+        largest, median = measured[key]["largest"], measured[key]["median"]
+        print(f"difference of {name}: largest {largest:.1e}, median {median:.1e}")
+    print(f"split into other tokens as text: {measured['split_otherwise']} translations")
+    by_search, by_score = measured["search_us_per_token"], measured["scoring_us_per_token"]
+    print(
+        f"search {by_search:.0f} us per token, scoring {by_score:.0f}: {by_search / by_score:.1f} "
+        "times as fast"
+    )
+    name = f"{args.src.name}, beam {args.beam}"
+    benchmark.record({"name": name, "model": args.model.parent.name, **measured})
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
