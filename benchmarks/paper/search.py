@@ -71,12 +71,12 @@ class Setting:
 
 
 SETTINGS = [
-    Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": None}),
-    Setting("2K candidates", _Search, {"max_repeats": None}),
-    Setting("margin 4", _Search, {"max_repeats": None, "margin": 4.0}),
-    Setting("margin 3", _Search, {"max_repeats": None, "margin": 3.0}),
-    Setting("margin 2", _Search, {"max_repeats": None, "margin": 2.0}),
-    Setting("margin 1", _Search, {"max_repeats": None, "margin": 1.0}),
+    Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": 0}),
+    Setting("2K candidates", _Search, {"max_repeats": 0}),
+    Setting("margin 4", _Search, {"max_repeats": 0, "margin": 4.0}),
+    Setting("margin 3", _Search, {"max_repeats": 0, "margin": 3.0}),
+    Setting("margin 2", _Search, {"max_repeats": 0, "margin": 2.0}),
+    Setting("margin 1", _Search, {"max_repeats": 0, "margin": 1.0}),
     Setting("max_repeats 4", _Search, {"max_repeats": 4}),
     Setting("max_repeats 3", _Search, {"max_repeats": 3}),
     Setting("max_repeats 2", _Search, {"max_repeats": 2}),

@@ -50,7 +50,7 @@ def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
 
     Padding and the rest of the batch change the scores of a sentence by rounding errors only. To
     get the same bits in every batch, pad both sides to a multiple of `SOURCE_MULTIPLE`
-    (docs/decisions/0015); recurrent models need at least `MIN_ROWS` sentences, too.
+    (docs/decisions/0027).
 
     Args:
         model: A model, or an ensemble, whose members' scores are averaged; in evaluation mode.

@@ -175,7 +175,7 @@ def load_recipe(
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
     """Write a recipe with the values of all keys."""
-    write_text(path, tomli_w.dumps(recipe.model_dump()))
+    write_text(path, tomli_w.dumps(recipe.model_dump(exclude_none=True)))
 
 
 def differences(one: Recipe, other: Recipe) -> list[str]:

@@ -268,7 +268,7 @@ class Translator:
         """The best translations of sentences, as ids."""
         search = self.search
         if self.task.constrains:  # trees repeat brackets
-            search = search.model_copy(update={"max_repeats": None})
+            search = search.model_copy(update={"max_repeats": 0})
         src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
         return beam_search(
             self.model,

@@ -63,7 +63,7 @@ def test_a_beam_of_one_equals_a_naive_greedy_loop_over_decode(
 ) -> None:
     model = sharpened(tiny(vocab_size=20, tied="none"), 4.0)
     ids = sequences(20, seed=3, vocab_size=20)
-    config = SearchConfig(beam=1, alpha=alpha, max_extra=4, max_repeats=None)
+    config = SearchConfig(beam=1, alpha=alpha, max_extra=4, max_repeats=0)
     with torch.inference_mode():
         for sentence, found in zip(
             ids, beam_search(model, padded(model, ids), config), strict=True
@@ -93,7 +93,7 @@ def test_a_beam_wide_enough_finds_every_possible_translation(
     # One source token, at most two more than that: 3 outputs besides eos and unk, up to 3 tokens.
     model = sharpened(tiny(vocab_size=6, tied="none", seed=seed), 3.0)
     src = torch.tensor([[2, EOS]])
-    config = SearchConfig(beam=200, n_best=200, alpha=alpha, max_extra=2, max_repeats=None)
+    config = SearchConfig(beam=200, n_best=200, alpha=alpha, max_extra=2, max_repeats=0)
     found = {h.tokens: h for h in beam_search(model, src, config)[0] if len(h.tokens) <= 3}
     assert len(found) == 1 + 3 + 9 + 27
     with torch.inference_mode():

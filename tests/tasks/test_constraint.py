@@ -131,7 +131,7 @@ def test_an_untrained_model_generates_trees_over_the_words(
     found = beam_search(
         model,
         sources(*n_words),
-        SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam, max_repeats=None),
+        SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam, max_repeats=0),
         constraint=constraint(*n_words, n_beams=beam),
     )
     for n, best in zip(n_words, found, strict=True):
@@ -145,7 +145,7 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
     model: Seq2Seq,
 ) -> None:
     src, every = sources(2), list(outputs(constraint(2), limit=7))
-    config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4, max_repeats=None)
+    config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4, max_repeats=0)
     (found,) = beam_search(model, src, config, constraint=constraint(2, n_beams=60))
     assert sorted(" ".join(TOKENS[i] for i in h.tokens) for h in found) == sorted(every)
     with torch.inference_mode():

@@ -102,7 +102,6 @@ _OPTIONS: dict[str, Any] = {
         _option("A sample depends only on the seed and its sentence.", min=0, panel=_RANDOM),
     ],
 }
-_OFF_AT_ZERO = ("no_repeat_ngram", "max_repeats")
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
@@ -141,9 +140,6 @@ def search_config(values: dict[str, Any]) -> "SearchConfig":
         for name, value in values.items()
         if not (value is None or value is False or value == [])
     }
-    for name in _OFF_AT_ZERO:
-        if values.get(name) == 0:
-            given[name] = None
     sampling = {name: given.pop(name) for name in _SAMPLING if name in given}
     if given.pop("sample", False) or sampling:
         given["sampling"] = sampling

@@ -293,10 +293,10 @@ def _limits(
 def _constraints(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:
     """The restrictions that the settings ask for."""
     constraints: list[Constraint] = []
-    if config.max_repeats is not None:
+    if config.max_repeats:
         loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)
         constraints.append(loops)
-    if config.no_repeat_ngram is not None:
+    if config.no_repeat_ngram:
         n = config.no_repeat_ngram
         constraints.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
     return constraints

@@ -34,8 +34,8 @@ class SearchConfig(Config):
         margin: Drop open hypotheses whose log-probability is lower than the best by more than this,
             in nats; None: keep them.
         max_repeats: How often an n-gram may occur in a row, unless n-grams of the source occur more
-            often in a row. None: no limit.
-        no_repeat_ngram: No n-gram of this many tokens occurs twice; None: no limit.
+            often in a row. 0: no limit.
+        no_repeat_ngram: No n-gram of this many tokens occurs twice; 0: no limit.
         include: Words or phrases that every translation must contain.
         exclude: Words or phrases that no translation may contain.
         sampling: Draw `n_best` translations at random instead of searching; None: search.
@@ -47,10 +47,10 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1)
     margin: float | None = Field(None, ge=0)
-    max_repeats: int | None = Field(3, ge=1)
-    no_repeat_ngram: int | None = Field(None, ge=1)
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    max_repeats: int = Field(3, ge=0)
+    no_repeat_ngram: int = Field(0, ge=0)
+    include: list[str] = []  # noqa: RUF012  (pydantic copies it)
+    exclude: list[str] = []  # noqa: RUF012
     sampling: SamplingConfig | None = None
 
     @model_validator(mode="after")
