@@ -22,7 +22,7 @@ from torch import Tensor
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
-from yakusu.metrics import score
+from yakusu.metrics import Score, score
 from yakusu.search.beam import Hypothesis, _Candidates, _Search
 from yakusu.search.ranking import top_k
 from yakusu.translator import Job, Request, Translator, _batches
@@ -35,7 +35,7 @@ benchmark = Benchmark(
     example="python -m benchmarks.paper.search --model runs/enja-en-ja/model --src dev.en "
     "--ref dev.ja --tokenize none",
     needs=["model"],
-    quick={"rounds": 1, "limit": 8},
+    quick={"rounds": 1, "limit": 4},
 )
 benchmark.option("--src", type=Path, help="source sentences of a dev set")
 benchmark.option("--ref", type=Path, help="their reference translations")
@@ -63,24 +63,27 @@ class ShrinkingBeam(_Search):
 
 @dataclass(frozen=True)
 class Setting:
-    """A search: its name, its class and its settings."""
+    """A search: its name, its class, its settings, and the place of what it is compared with."""
 
     name: str
     search: type[_Search]
     changes: dict[str, Any]
+    base: int
 
 
 SETTINGS = [
-    Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": 0}),
-    Setting("2K candidates", _Search, {"max_repeats": 0}),
-    Setting("margin 4", _Search, {"max_repeats": 0, "margin": 4.0}),
-    Setting("margin 3", _Search, {"max_repeats": 0, "margin": 3.0}),
-    Setting("margin 2", _Search, {"max_repeats": 0, "margin": 2.0}),
-    Setting("margin 1", _Search, {"max_repeats": 0, "margin": 1.0}),
-    Setting("max_repeats 4", _Search, {"max_repeats": 4}),
-    Setting("max_repeats 3", _Search, {"max_repeats": 3}),
-    Setting("max_repeats 2", _Search, {"max_repeats": 2}),
-    Setting("max_repeats 1", _Search, {"max_repeats": 1}),
+    Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": 0}, 0),
+    Setting("2K candidates", _Search, {"max_repeats": 0}, 0),
+    Setting("K candidates, 4 best", ShrinkingBeam, {"max_repeats": 0, "n_best": 4}, 0),
+    Setting("2K candidates, 4 best", _Search, {"max_repeats": 0, "n_best": 4}, 0),
+    *(
+        Setting(f"margin {margin}", _Search, {"max_repeats": 0, "margin": float(margin)}, 1)
+        for margin in (4, 3, 2, 1)
+    ),
+    *(
+        Setting(f"max_repeats {repeats}", _Search, {"max_repeats": repeats}, 1)
+        for repeats in (4, 3, 2)
+    ),
 ]
 
 
@@ -88,7 +91,8 @@ SETTINGS = [
 class Outcome:
     """The hypotheses of a setting, and what finding them took."""
 
-    hypotheses: list[Hypothesis]
+    hypotheses: list[Hypothesis]  # the best of each sentence
+    scores: list[float]  # of all n best
     seconds: float
     n_rows: int  # open hypotheses, summed over steps
 
@@ -101,6 +105,7 @@ class Outcome:
 def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outcome:
     """Search the best translation of each sentence."""
     found: list[Hypothesis] = [Hypothesis((), 0.0, 0.0)] * len(jobs)
+    scores: list[float] = []
     n_rows = 0
     config = translator.search.model_copy(update=setting.changes)
     start = time.perf_counter()
@@ -115,7 +120,8 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
                 search.drop_closed_rows()
             for row, best in zip(rows, search.found, strict=False):
                 found[row] = best[0]
-    return Outcome(found, time.perf_counter() - start, n_rows)
+                scores += [h.score for h in best]
+    return Outcome(found, scores, time.perf_counter() - start, n_rows)
 
 
 def _open_rows(search: _Search) -> int:
@@ -134,44 +140,49 @@ def main(args: argparse.Namespace) -> None:
     for _ in range(args.rounds):
         for setting, outcomes in zip(SETTINGS, rounds, strict=True):
             outcomes.append(translate(translator, jobs, setting))
-    previous, current = rounds[0], rounds[1]
-    rows = []
-    for setting, outcomes in zip(SETTINGS, rounds, strict=True):
-        own = outcomes[0]
-        base = (
-            previous[0] if setting.search is ShrinkingBeam or setting is SETTINGS[1] else current[0]
-        )
-        pairs = list(zip(own.hypotheses, base.hypotheses, strict=True))
-        gains = [mine.score - other.score for mine, other in pairs]
-        texts = translator.tokenizer.decode_target([h.tokens for h in own.hypotheses])
-        options = {"tokenize": args.tokenize, "lowercase": args.lowercase}
-        (bleu,) = score(texts, references, metrics=("bleu",), **options)
-        rows.append(
-            {
-                "name": setting.name,
-                "bleu": bleu.value,
-                "score": mean(h.score for h in own.hypotheses),
-                "better": sum(gain > ROUNDING for gain in gains),
-                "worse": sum(gain < -ROUNDING for gain in gains),
-                "identical": mean(mine.tokens == other.tokens for mine, other in pairs),
-                "rows_per_token": own.n_rows / own.n_tokens,
-                "speed": median(
-                    base_time.seconds / time.seconds
-                    for base_time, time in zip(previous, outcomes, strict=True)
-                ),
-            }
-        )
+    rows = [
+        {
+            "name": setting.name,
+            **_compared(outcomes[0], rounds[setting.base][0]),
+            "bleu": _bleu(translator, outcomes[0], references, args).value,
+            "speed": median(
+                base.seconds / own.seconds for base, own in zip(rounds[0], outcomes, strict=True)
+            ),
+        }
+        for setting, outcomes in zip(SETTINGS, rounds, strict=True)
+    ]
     _print(rows)
     benchmark.record(
         {
+            "name": "-".join(translator.languages),
             "sentences": len(jobs),
             "beam": args.beam,
-            "source": args.src.name if args.src else "generated",
-            "languages": "-".join(translator.languages),
-            "signature": bleu.signature,
+            "signature": _bleu(translator, rounds[0][0], references, args).signature,
             "settings": rows,
         }
     )
+
+
+def _compared(own: Outcome, base: Outcome) -> dict[str, float]:
+    pairs = list(zip(own.hypotheses, base.hypotheses, strict=True))
+    gains = [mine.score - other.score for mine, other in pairs]
+    return {
+        "score": mean(own.scores),
+        "better": sum(gain > ROUNDING for gain in gains),
+        "worse": sum(gain < -ROUNDING for gain in gains),
+        "identical": mean(mine.tokens == other.tokens for mine, other in pairs),
+        "rows_per_token": own.n_rows / own.n_tokens,
+    }
+
+
+def _bleu(
+    translator: Translator, own: Outcome, references: list[str], args: argparse.Namespace
+) -> Score:
+    texts = translator.tokenizer.decode_target([h.tokens for h in own.hypotheses])
+    (bleu,) = score(
+        texts, references, metrics=("bleu",), tokenize=args.tokenize, lowercase=args.lowercase
+    )
+    return bleu
 
 
 def _sentences(args: argparse.Namespace) -> tuple[list[str], list[str]]:

@@ -156,6 +156,26 @@ def alignments(records: list[Record]) -> Iterable[Table]:
         yield Table(["Weights", "AER, %", "AER, %, next position"], rows, [record])
 
 
+def searches(records: list[Record]) -> Iterable[Table]:
+    """The search and its settings, a table for each dev set."""
+    head = ["Search", "BLEU", "Mean score", "Better", "Worse", "Identical", "Rows per token"]
+    head += ["Speed"]
+    for record in records:
+        rows = [
+            [
+                row["name"],
+                fixed(row["bleu"]),
+                fixed(row["score"], 4),
+                *(str(row[count]) for count in ("better", "worse")),
+                f"{row['identical']:.1%}",
+                *(fixed(row[number]) for number in ("rows_per_token", "speed")),
+            ]
+            for row in record["settings"]
+        ]
+        title = f"{record['name']}, {record['sentences']:,} sentences, beam {record['beam']}"
+        yield Table(head, rows, [record], title)
+
+
 SECTIONS = (
     Section(
         "table1",
@@ -259,5 +279,18 @@ SECTIONS = (
         "learns from the 29,000 training pairs and the 50 pairs; its numbers are means of three "
         "runs. The diagonal links words at the same relative position. The convolutional model and "
         "the LSTM were trained for a few hundred steps only.",
+    ),
+    Section(
+        "search",
+        "Beam search with 2K candidates",
+        "TO BE WRITTEN.",
+        "python -m benchmarks.paper.search --model runs/enja-en-ja/model --src enja/dev.en --ref "
+        "enja/dev.ja --tokenize none",
+        searches,
+        "Dev sets. The first search takes K candidates per step, and hypotheses that end leave the "
+        'beam; all others take 2K and keep K open. "Better" and "worse" count translations with a '
+        "higher or lower score than those of the first search; for a margin or a limit on repetition "
+        "they, and the share of identical translations, refer to the second search. Rows are open "
+        "hypotheses. Speed is relative to the first search.",
     ),
 )

@@ -142,7 +142,9 @@ def main(args: argparse.Namespace) -> None:
     for batch, rates in speed.items():
         print(batch, {name: round(value, 2) for name, value in rates.items()})
     n_lines = sum(1 for _ in read_lines(args.src)) if args.src else 0
-    benchmark.record({"beam": args.beam, "models": rows, "sentences": n_lines, "speed": speed})
+    benchmark.record(
+        {"name": "batches", "beam": args.beam, "models": rows, "sentences": n_lines, "speed": speed}
+    )
 
 
 if __name__ == "__main__":

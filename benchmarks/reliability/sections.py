@@ -63,6 +63,22 @@ def scoring(records: list[Record]) -> Iterable[Table]:
     yield Table(head, rows, records)
 
 
+def batches(records: list[Record]) -> Iterable[Table]:
+    """Differences by architecture, and the speed."""
+    record = records[-1]
+    rows = [
+        [row["name"], str(row["lengths"]), ", ".join(map(str, row["different"])) or "none"]
+        for row in record["models"]
+    ]
+    yield Table(["Model", "Lengths, 1 to 1,024 tokens", "Different results"], rows, [record])
+    rows = [
+        [batch, *(fixed(rates[name]) for name in ("this version", "baseline", "ratio"))]
+        for batch, rates in record["speed"].items()
+    ]
+    head = ["Sentences per batch", "Tokens per second", "Previous version", "Ratio"]
+    yield Table(head, rows, [record], "Speed")
+
+
 SECTIONS = (
     Section(
         "kills",
@@ -86,5 +102,15 @@ SECTIONS = (
         "The best translations with beam 4 are scored as the tokens that the search chose; a "
         'difference above 0.0001 is not rounding. "Split into other tokens": as text, the '
         "tokenizer splits so many of them into other tokens than the search chose.",
+    ),
+    Section(
+        "batches",
+        "Translations do not depend on their batch",
+        "TO BE WRITTEN.",
+        "python -m benchmarks.reliability.batches --speed-of runs/multi30k/model --src "
+        "multi30k/val.en --baseline PREVIOUS/src",
+        batches,
+        "Hypotheses and scores with beam 4 of sentences alone, in pairs, and in one batch in two "
+        "orders are compared bit by bit.",
     ),
 )

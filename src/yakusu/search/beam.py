@@ -96,7 +96,7 @@ def beam_search(
 
 
 def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Tensor]]:
-    """The rows with each padded length, and their ids; at least MIN_SENTENCES rows of ids."""
+    """The rows of each padded length, and their ids."""
     lengths = (src != model.src_pad).sum(dim=1)
     padded = (-(-lengths // SOURCE_MULTIPLE) * SOURCE_MULTIPLE).clamp(max=model.max_length)
     for length in padded.unique().tolist():
