@@ -13,7 +13,6 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, err
 from yakusu.cli.options import Device, Model
-from yakusu.data.corpus import holds_trees
 from yakusu.data.text import count_lines, decode_lines
 from yakusu.errors import DataError
 
@@ -123,6 +122,8 @@ def _lines(place: str) -> Path | Iterator[str]:
 
 def _total(tgt: str) -> int | None:
     """The number of lines to score; None: unknown, because a pipe can be read only once."""
+    from yakusu.data.corpus import holds_trees  # loads pydantic
+
     return count_lines(tgt) if Path(tgt).is_file() and not holds_trees(tgt) else None
 
 
