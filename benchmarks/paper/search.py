@@ -10,6 +10,7 @@ rounding errors. "Rows" is the number of hypotheses that were open per generated
 """
 
 import argparse
+import random
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,12 @@ from torch import Tensor
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
+from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score, score
+from yakusu.model.architectures import build
+from yakusu.model.config import TransformerConfig
 from yakusu.search.beam import Hypothesis, _Candidates, _Search
+from yakusu.search.config import SearchConfig
 from yakusu.search.ranking import top_k
 from yakusu.translator import Job, Request, Translator, _batches
 
@@ -152,6 +157,8 @@ def main(args: argparse.Namespace) -> None:
         for setting, outcomes in zip(SETTINGS, rounds, strict=True)
     ]
     _print(rows)
+    by_chance = random_models(1 if args.quick else 4)
+    print(f"random models, 2K candidates: {by_chance}")
     benchmark.record(
         {
             "name": "-".join(translator.languages),
@@ -159,8 +166,36 @@ def main(args: argparse.Namespace) -> None:
             "beam": args.beam,
             "signature": _bleu(translator, rounds[0][0], references, args).signature,
             "settings": rows,
+            "random_models": by_chance,
         }
     )
+
+
+def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dict[str, int]:
+    """How many translations of random models score higher or lower than with the previous search."""
+    numbers, gains = random.Random(1), list[float]()
+    config = SearchConfig(beam=beam, max_extra=6, max_repeats=0)
+    sizes = TransformerConfig(n_layers=2, d_model=64, d_ff=128, n_heads=4, tied="none")
+    for seed in range(n_models):
+        torch.manual_seed(seed)
+        model = build(sizes, src_vocab_size=50, tgt_vocab_size=50).eval()
+        model.output_weight.data.mul_(3.0)  # so that hypotheses differ clearly
+        ids = [
+            [*(numbers.randrange(2, 49) for _ in range(numbers.randrange(3, 12))), EOS]
+            for _ in range(n_sentences)
+        ]
+        src = pad(ids, model.src_pad, multiple=16)
+        with torch.inference_mode():
+            old, new = (
+                search(model, src, config, None, [[]] * len(ids)).run()
+                for search in (ShrinkingBeam, _Search)
+            )
+        gains += [mine[0].score - other[0].score for mine, other in zip(new, old, strict=True)]
+    return {
+        "sentences": len(gains),
+        "better": sum(gain > ROUNDING for gain in gains),
+        "worse": sum(gain < -ROUNDING for gain in gains),
+    }
 
 
 def _compared(own: Outcome, base: Outcome) -> dict[str, float]:

@@ -174,6 +174,10 @@ def searches(records: list[Record]) -> Iterable[Table]:
         ]
         title = f"{record['name']}, {record['sentences']:,} sentences, beam {record['beam']}"
         yield Table(head, rows, [record], title)
+    found = records[-1]["random_models"]
+    rows = [[str(found[count]) for count in ("sentences", "better", "worse")]]
+    head = ["Sentences", "2K candidates better", "Worse"]
+    yield Table(head, rows, records[-1:], "Untrained models")
 
 
 SECTIONS = (
@@ -289,8 +293,8 @@ SECTIONS = (
         searches,
         "Dev sets. The first search takes K candidates per step, and hypotheses that end leave the "
         'beam; all others take 2K and keep K open. "Better" and "worse" count translations with a '
-        "higher or lower score than those of the first search; for a margin or a limit on repetition "
-        "they, and the share of identical translations, refer to the second search. Rows are open "
-        "hypotheses. Speed is relative to the first search.",
+        "higher or lower score than those of the first search; for a margin or a limit on "
+        "repetition they, and the share of identical translations, refer to the second search. "
+        "Rows are open hypotheses. Speed is relative to the first search.",
     ),
 )
