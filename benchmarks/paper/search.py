@@ -172,7 +172,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dict[str, int]:
-    """How many translations of untrained models score higher or lower than with the first search."""
+    """The numbers of translations of untrained models that score higher and lower than before."""
     numbers, gains = random.Random(1), list[float]()
     config = SearchConfig(beam=beam, max_extra=6, max_repeats=0)
     sizes = TransformerConfig(n_layers=2, d_model=64, d_ff=128, n_heads=4, tied="none")
