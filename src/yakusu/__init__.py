@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
-    from yakusu.translator import Translator
+    from yakusu.search.config import SamplingConfig, SearchConfig
+    from yakusu.translator import Request, Translation, Translator
 
 __version__ = "0.1.0"
 _MODULES = {  # public name -> the module that defines it
@@ -34,7 +35,8 @@ _MODULES = {  # public name -> the module that defines it
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
     **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
-    "Translator": "translator",
+    **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
+    **dict.fromkeys(("Request", "Translation", "Translator"), "translator"),
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",
@@ -54,7 +56,11 @@ __all__ = [
     "Recipe",
     "RecipeError",
     "RecipeFiles",
+    "Request",
     "RunError",
+    "SamplingConfig",
+    "SearchConfig",
+    "Translation",
     "Translator",
     "YakusuError",
     "average",

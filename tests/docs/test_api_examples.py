@@ -72,13 +72,18 @@ def test_training_ends_at_its_limit_with_a_model(names: dict[str, Any]) -> None:
 
 def test_each_sentence_has_one_translation_and_its_fields(names: dict[str, Any]) -> None:
     assert [type(text) for text in names["translations"]] == [str, str]
-    assert names["translation"].score < 0
+    assert names["translation"].log_prob < names["translation"].score < 0
     assert names["number"] == len((TEXT / "test.en").read_text().splitlines())
 
 
 def test_a_given_translation_has_a_log_probability_per_token(names: dict[str, Any]) -> None:
     scored = names["scored"]
     assert sum(scored.token_log_probs) == pytest.approx(scored.log_prob) and scored.log_prob < 0
+
+
+def test_samples_are_as_many_as_requested_and_sorted_by_score(names: dict[str, Any]) -> None:
+    scores = [sample.score for sample in names["samples"]]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
 
 
 def test_scores_come_with_their_signature(names: dict[str, Any]) -> None:
