@@ -125,7 +125,9 @@ def rescore(
         src: Source sentences, as the path of a file or as lines.
         n_best: The list, as the path of a file or as lines with the columns number, score, log_prob
             and text, or number, score and text, separated by tabs.
-        ensemble, batch, device: As in `score`.
+        ensemble: As in `score`.
+        batch: As in `score`.
+        device: As in `score`.
 
     Raises:
         DataError: As in `score`; a line of the list is malformed, or its number is smaller than
