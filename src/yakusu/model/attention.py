@@ -21,7 +21,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = N
     """Scaled dot-product attention, section 3.2.1, Eq. 1: softmax(Q K^T / sqrt(d_k)) V.
 
     Decoding calls this at every step. The result for a query does not depend on the rest of the
-    batch (docs/decisions/0015).
+    batch (docs/decisions/0027).
 
     Args:
         query: (B, H, T, d_k).

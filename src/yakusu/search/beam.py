@@ -228,7 +228,7 @@ class _Search:
         log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
         self.log_probs = log_probs.gather(1, chosen)
         beams, self.prev_ids = candidates.beams.gather(1, chosen), candidates.ids.gather(1, chosen)
-        if self.config.margin is not None and not self.goal:
+        if self.config.margin is not None and not self.goal and not self.sampler:
             best = self.log_probs.amax(dim=1, keepdim=True)
             self.log_probs[self.log_probs < best - self.config.margin] = -torch.inf
         self.state.reorder(beams)

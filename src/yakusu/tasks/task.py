@@ -14,7 +14,6 @@ from yakusu.config import Registry
 from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.data.tokenizer import EOS, Tokenizer
 from yakusu.errors import DataError
-from yakusu.metrics import Score, score
 from yakusu.search.constraint import Constraint
 from yakusu.tasks.constraint import BracketRules, TreeConstraint
 
@@ -132,6 +131,7 @@ class TranslationTask(Task):
         lowercase: bool,
         language: str,
     ) -> "Score":
+        from yakusu.metrics import score  # loads sacrebleu
 
         (bleu,) = score(
             hypotheses,

@@ -61,7 +61,7 @@ def sustained_flops(name: str, device: torch.device) -> float:
 def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
     """Count the FLOPs of the loss of batches and of its gradient; the gradients are discarded."""
     device, training = model.output_weight.device, model.training
-    model.train()  # evaluation computes more rows, docs/decisions/0015
+    model.train()
     with counting() as counter:
         for batch in batches:
             on_device = batch.to(device)
