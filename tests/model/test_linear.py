@@ -71,13 +71,13 @@ def test_a_weight_changed_by_an_optimizer_is_packed_again() -> None:
     assert not torch.equal(before, after)
 
 
-def test_weights_created_in_inference_mode_are_never_packed() -> None:
+def test_weights_created_in_inference_mode_are_packed_at_each_call() -> None:
     with torch.inference_mode():
         x, weight, _ = operands()
         product = PackedLinear()
         product(x, weight)
         weight.mul_(2)
-        assert torch.equal(product(x, weight), F.linear(x, weight))
+        assert_close(product(x, weight), F.linear(x, weight))
 
 
 def test_a_model_that_has_translated_can_be_copied() -> None:
@@ -97,3 +97,16 @@ def test_the_gradients_are_those_of_torch() -> None:
     (mine,) = torch.autograd.grad(product(x, weight, bias).sum(), weight)
     (theirs,) = torch.autograd.grad(F.linear(x, weight, bias).sum(), weight)
     assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize(("n_in", "n_out"), [(7, 3), (64, 64), (300, 99), (2048, 33)])
+def test_a_row_does_not_depend_on_the_other_rows(n_in: int, n_out: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(200, n_in, generator=generator)
+    weight, bias = torch.randn(n_out, n_in, generator=generator), torch.randn(n_out)
+    product = PackedLinear()
+    with torch.inference_mode():
+        every = product(x, weight, bias)
+        for size in (1, 2, 3, 5, 16, 17, 64, 199):
+            parts = torch.cat([product(part, weight, bias) for part in x.split(size)])
+            assert torch.equal(parts, every), size

@@ -36,7 +36,8 @@ class PackedLinear(nn.Module):
         if not _can_pack(x, weight):
             return F.linear(x, weight, bias)
         version = (weight.data_ptr(), version_of(weight), *weight.shape)
-        if self._packed is None or version != self._packed_version:
+        # Tensors made in inference mode have no version: they may have changed since the last call.
+        if weight.is_inference() or self._packed is None or version != self._packed_version:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
             self._packed_version = version
         if x.numel() == x.shape[-1]:  # oneDNN has another kernel for a single row
