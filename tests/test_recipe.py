@@ -229,7 +229,9 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: P
         (
             "[search]\nqqqqqqqqqqqqqqqqqqqqqq = 4\n",
             "line 2: unknown key 'search.qqqqqqqqqqqqqqqqqqqqqq': choose from search.alpha, "
-            "search.beam, search.max_extra, search.n_best",
+            "search.beam, search.exclude, search.include, search.margin, search.max_extra, "
+            "search.max_length, search.max_repeats, search.n_best, search.no_repeat_ngram, "
+            "search.sampling",
         ),
         (
             "\n[training]\nmax_steps = 0\n",
@@ -385,6 +387,14 @@ def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> N
     recipe = load_recipe(name, ["run='a b\\c'", "data.source_language=no", f"data.train={corpus}"])
     save_recipe(recipe, tmp_path / "saved.toml")
     assert load_recipe(tmp_path / "saved.toml") == recipe
+
+
+def test_a_saved_recipe_keeps_settings_of_the_search_that_are_switched_off(tmp_path: Path) -> None:
+    search = ["max_repeats=0", "no_repeat_ngram=0", "max_length=9", "include=['a b']"]
+    recipe = load_recipe("tiny", [f"search.{override}" for override in search])
+    save_recipe(recipe, tmp_path / "saved.toml")
+    assert load_recipe(tmp_path / "saved.toml") == recipe
+    assert (recipe.search.max_repeats, recipe.search.include) == (0, ("a b",))
 
 
 def test_a_saved_recipe_holds_every_value(tmp_path: Path) -> None:

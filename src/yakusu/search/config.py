@@ -32,7 +32,7 @@ class SearchConfig(Config):
         max_length: Maximum number of tokens of a translation; None: no other limit.
         n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
         margin: Drop open hypotheses whose log-probability is lower than the best by more than this,
-            in nats; None: keep them.
+            in nats; None: keep them. Not used if translations are sampled.
         max_repeats: How often an n-gram may occur in a row, unless n-grams of the source occur more
             often in a row. 0: no limit.
         no_repeat_ngram: No n-gram of this many tokens occurs twice; 0: no limit.
@@ -42,15 +42,15 @@ class SearchConfig(Config):
     """
 
     beam: int = Field(4, ge=1, le=256)
-    alpha: float = Field(0.6, ge=0)
+    alpha: float = Field(0.6, ge=0, le=10)
     max_extra: int = Field(50, ge=0)
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1)
     margin: float | None = Field(None, ge=0)
     max_repeats: int = Field(3, ge=0)
     no_repeat_ngram: int = Field(0, ge=0)
-    include: list[str] = []  # noqa: RUF012  (pydantic copies it)
-    exclude: list[str] = []  # noqa: RUF012
+    include: tuple[str, ...] = Field((), strict=False)  # lists, too, as in TOML
+    exclude: tuple[str, ...] = Field((), strict=False)
     sampling: SamplingConfig | None = None
 
     @model_validator(mode="after")
