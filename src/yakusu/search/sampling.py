@@ -38,7 +38,8 @@ class Sampler:
 
     def draw(self, logits: Tensor, step: int) -> Tensor:
         """The tokens (B, K) at a step, counted from 0, for logits (B, K, V - 1)."""
-        best, ids = (logits.double() / self.config.temperature).sort(descending=True, stable=True)
+        best, ids = logits.double().sort(descending=True, stable=True)  # (B, K, V - 1)
+        best = (best - best[..., :1]) / self.config.temperature  # at most 0: it cannot overflow
         p = best[..., : self.config.top_k].softmax(dim=-1)  # (B, K, n), decreasing
         before = p.cumsum(dim=-1) - p
         p = p.masked_fill(before >= self.config.top_p, 0.0)  # the first token always remains
