@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.model_folder import save_translator
+from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
-from yakusu.translator import Translator
+from yakusu.translator import Job, Translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:6], n)]
@@ -156,7 +157,7 @@ def test_weights_that_do_not_fit_their_config_are_refused(
     config = read_json(saved / "config.json")
     config["model"][key] = value
     write_json(saved / "config.json", config)
-    monkeypatch.setattr("yakusu.translator.verify_folder", lambda folder: None)
+    monkeypatch.setattr("yakusu.model_folder.verify_folder", lambda folder: None)
     with pytest.raises(ModelError, match=r"does not match|config\.json is invalid"):
         Translator.load(saved)
 
@@ -225,12 +226,13 @@ def test_a_window_is_sorted_by_length_into_batches(
     ours: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengths: list[list[int]] = []
-    batch = ours._batch
-    monkeypatch.setattr(
-        ours,
-        "_batch",
-        lambda lines, ids: (lengths.append([len(s) for s in ids]), batch(lines, ids))[1],
-    )
+    search = ours.hypotheses
+
+    def watched(jobs: Sequence[Job]) -> list[list[Hypothesis]]:
+        lengths.append([len(job.ids) for job in jobs])
+        return search(jobs)
+
+    monkeypatch.setattr(ours, "hypotheses", watched)
     mixed = [SENTENCES[i] for i in (100, 1, 90, 2, 80, 3, 20)]
     ours.translate(mixed)
     list(ours.stream(mixed, batch=2))

@@ -10,6 +10,7 @@ from itertools import groupby, islice, starmap
 from pathlib import Path
 
 import torch
+from pydantic import ConfigDict, with_config
 
 from yakusu.data.batches import pad
 from yakusu.data.corpus import aligned
@@ -32,6 +33,7 @@ _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
+@with_config(ConfigDict(extra="forbid"))  # of objects in JSON
 @dataclass(frozen=True)
 class Request:
     """A sentence to translate, with settings of its own.
@@ -239,11 +241,9 @@ class Translator:
         *ids, _ = self.tokenizer.encode_target([text])[0]
         if UNK in ids:
             raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
-        if len(ids) >= self.model.max_length:
-            raise DataError(
-                f"the prefix has {len(ids)} tokens, more than {self.model.max_length - 1}: "
-                "shorten it"
-            )
+        most = min(self.max_source_tokens, self.model.max_length - 1)
+        if len(ids) > most:
+            raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")
         return ids
 
     def _without_model(self, line: str) -> Translation:
@@ -290,7 +290,9 @@ class Translator:
         found = self.hypotheses(jobs)
         every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
         outputs = self.tokenizer.decode_target([h.tokens for _, h in every])
-        texts = [Translated(job.text, job.ids, h.tokens) for job, h in every]
+        texts = [
+            Translated(self.task.preprocess_source(job.text), job.ids, h.tokens) for job, h in every
+        ]
         more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
         translations = iter(
             Translation(
@@ -368,9 +370,12 @@ def _batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
     Sentences with phrases to include are searched in another way, so they have their own batches.
     """
 
+    def length(row: int) -> tuple[bool, int]:
+        return bool(jobs[row].include), len(jobs[row].ids)
+
     def kind(row: int) -> tuple[bool, int]:
         return bool(jobs[row].include), -(-len(jobs[row].ids) // SOURCE_MULTIPLE)
 
-    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=kind)
+    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
     for _, same in groupby(rows, key=kind):
         yield from windows(same, batch)

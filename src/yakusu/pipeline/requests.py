@@ -10,14 +10,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from yakusu.data.text import count_lines, read_lines
 from yakusu.errors import DataError, unequal
 from yakusu.translator import Request
 
 InputFormat = Literal["text", "tsv", "json"]
-_REQUEST = TypeAdapter(Request, config=ConfigDict(extra="forbid"))
+_REQUEST = TypeAdapter(Request)
 
 
 def read_requests(
@@ -45,8 +45,9 @@ def read_requests(
         return (parse(line, f"{name}, line {n}") for n, line in enumerate(lines, start=1))
     if input_format != "text":
         raise DataError(f"{input_format} input has prefixes of its own: leave out --prefix")
-    if n_lines is not None and n_lines != count_lines(prefixes):
-        raise unequal(name, n_lines, str(prefixes), count_lines(prefixes))
+    of_pipe = Path(prefixes).is_fifo()  # it can be read only once
+    if n_lines is not None and not of_pipe and n_lines != (n_prefixes := count_lines(prefixes)):
+        raise unequal(name, n_lines, str(prefixes), n_prefixes)
     return _with_prefixes(lines, name, prefixes)
 
 
@@ -77,8 +78,11 @@ def _object(line: str, place: str) -> Request:
         return _REQUEST.validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
-        key = "".join(f"{part}: " for part in first["loc"])
+        key = ".".join(map(str, first["loc"]))
+        message = first["msg"][0].lower() + first["msg"][1:]
+        if first["type"] == "unexpected_keyword_argument":
+            message = "unknown key"
         raise DataError(
-            f"{place}: {key}{first['msg']}: write an object such as "
+            f"{place}: {key}{': ' if key else ''}{message}: write an object such as "
             '{"text": "A cat.", "prefix": "Eine", "include": ["Katze"]}'
         ) from error
