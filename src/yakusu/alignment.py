@@ -97,6 +97,15 @@ def cross_attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
     return model.attentions(src, tgt, roles=["cross"])["cross"]
 
 
+def attends(model: SearchModel) -> bool:
+    """Whether a model, or every member of an ensemble, has cross-attention."""
+    members = model.members if isinstance(model, Ensemble) else [model]
+    return all(
+        isinstance(member, Seq2Seq) and bool(member.attention_layers().get("cross"))
+        for member in members
+    )
+
+
 def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
     """The word of each piece, or -1 for punctuation in a word that also has letters or digits.
 

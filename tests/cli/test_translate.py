@@ -1,5 +1,6 @@
 """The verb `translate`: streams, search options, folders that it refuses."""
 
+import json
 import os
 import pty
 import re
@@ -12,8 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import yakusu
+from yakusu.model.architectures import models
+from yakusu.model_folder import save_translator
+from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.translator import Request, Translator
 
 TrainOptions = Callable[..., list[str]]
 Yakusu = Callable[..., Any]
@@ -62,25 +68,29 @@ def test_the_output_does_not_depend_on_batch_and_window(run_yakusu: Yakusu, mode
 
 def test_search_options_give_what_python_gives(run_yakusu: Yakusu, model: Path) -> None:
     said = run_yakusu("translate", model, "--beam", 1, "--alpha", 0, stdin=text(SOURCES))
-    found = yakusu.translate(model, SOURCES, beam=1, alpha=0)
+    found = yakusu.translate(model, SOURCES, SearchConfig(beam=1, alpha=0))
     assert said.out == text([best[0].text for best in found]).decode()
 
 
-def test_n_best_prints_number_score_and_text_separated_by_tabs(
+def test_n_best_prints_number_score_log_probability_and_text_separated_by_tabs(
     run_yakusu: Yakusu, model: Path
 ) -> None:
     said = run_yakusu("translate", model, "--n-best", 3, stdin=text(SOURCES))
     best = run_yakusu("translate", model, stdin=text(SOURCES)).out.split("\n")
     rows = [line.split("\t") for line in said.out.splitlines()]
-    assert all(re.fullmatch(r"-?\d+\.\d{4}", score) for _, score, _ in rows)
-    numbers = [int(number) for number, _, _ in rows]
+    assert all(re.fullmatch(r"-?\d+\.\d{4}", value) for row in rows for value in row[1:3])
+    numbers = [int(number) for number, *_ in rows]
     assert numbers == sorted(numbers) and set(numbers) == {1, 2, 3, 4, 5}
     for number in (1, 3, 4):
         mine = [row for row in rows if row[0] == str(number)]
         assert len(mine) == 3
-        scores = [float(score) for _, score, _ in mine]
+        scores = [float(row[1]) for row in mine]
         assert scores == sorted(scores, reverse=True)
-        assert mine[0][2] == best[number - 1]
+        assert all(float(row[2]) < float(row[1]) for row in mine)  # the penalty exceeds 1
+        assert mine[0][3] == best[number - 1]
+    found = yakusu.translate(model, SOURCES, SearchConfig(n_best=3))
+    expected = [[f"{t.score:.4f}", f"{t.log_prob:.4f}", t.text] for best in found for t in best]
+    assert [row[1:] for row in rows] == expected
 
 
 def test_a_byte_order_mark_and_windows_line_ends_change_nothing(
@@ -204,7 +214,7 @@ def test_n_best_is_the_models_setting_unless_it_is_given(
     assert run_yakusu("train", *train_options(own, "run", "search.n_best=2")).code == 0
     model = own / "run" / "model"
     said = run_yakusu("translate", model, stdin=b"the old ferry\n")
-    assert [len(line.split("\t")) for line in said.out.splitlines()] == [3, 3]
+    assert [len(line.split("\t")) for line in said.out.splitlines()] == [4, 4]
     assert [len(best) for best in yakusu.translate(model, ["the old ferry"])] == [2]
     said = run_yakusu("translate", model, "--n-best", 1, stdin=b"the old ferry\n")
     assert said.out.count("\n") == 1 and "\t" not in said.out
@@ -233,3 +243,242 @@ def test_too_large_an_n_best_is_refused_with_both_options(run_yakusu: Yakusu, mo
     assert run_yakusu("translate", model, "--n-best", 9).error == (
         "n_best = 9 exceeds beam = 4: increase beam or lower n_best (--beam or --n-best)"
     )
+
+
+# ---- details -------------------------------------------------------------------------------------
+
+
+def objects(said: Any) -> list[dict[str, Any]]:
+    def refuse(constant: str) -> None:
+        pytest.fail(f"{constant} is not JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in said.out.splitlines()]
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_json_has_an_object_per_sentence_with_what_python_gives(
+    run_yakusu: Yakusu, model: Path, n_best: int
+) -> None:
+    said = run_yakusu(
+        *("translate", model, "--format", "json", "--n-best", n_best), stdin=text(SOURCES)
+    )
+    translator = Translator.load(model)
+    translator.search = SearchConfig(n_best=n_best, max_extra=4)
+    found = translator.stream(SOURCES, details=True)
+    rows = objects(said)
+    assert [row["number"] for row in rows] == [1, 2, 3, 4, 5]
+    for row, best in zip(rows, found, strict=True):
+        assert set(row) == {"number", "translations"}
+        for one, expected in zip(row["translations"], best, strict=True):
+            assert (one["text"], one["score"]) == (expected.text, expected.score)
+            assert one["log_prob"] == expected.log_prob
+            if expected.details is None:
+                assert set(one) == {"text", "score", "log_prob"}
+                continue
+            assert set(one) == {"text", "score", "log_prob", "tokens", "alignment"}
+            assert [token["token"] for token in one["tokens"]] == list(expected.details.tokens)
+            assert one["alignment"] == expected.details.pharaoh
+
+
+def test_the_log_probabilities_of_the_tokens_in_json_add_up(
+    run_yakusu: Yakusu, model: Path
+) -> None:
+    options = ("--format", "json", "--sample", "--n-best", 4, "--temperature", 2)
+    for row in objects(run_yakusu("translate", model, *options, stdin=text(SOURCES[:1] * 2))):
+        assert len(row["translations"]) == 4
+        for one in row["translations"]:
+            tokens = one["tokens"]
+            assert sum(token["log_prob"] for token in tokens) == pytest.approx(
+                one["log_prob"], abs=1e-5 * len(tokens)
+            )
+            assert tokens[-1]["token"] == "</s>"
+            assert one["score"] > one["log_prob"]
+            for token in tokens:
+                best = list(token["alternatives"].values())
+                assert len(best) == 5 and best == sorted(best, reverse=True)
+                assert token["log_prob"] <= best[0]
+                assert (
+                    token["alternatives"].get(token["token"], token["log_prob"])
+                    == (token["log_prob"])
+                )
+
+
+def test_empty_sentences_are_valid_json(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, "--format", "json", stdin=b"\n  \n")
+    empty = [{"text": "", "score": 0.0, "log_prob": 0.0}]
+    assert objects(said) == [
+        {"number": 1, "translations": empty},
+        {"number": 2, "translations": empty},
+    ]
+
+
+def test_alignments_are_written_one_line_per_translation(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "links"
+    plain = run_yakusu("translate", model, stdin=text(SOURCES))
+    said = run_yakusu("translate", model, "--alignments", path, stdin=text(SOURCES))
+    assert said.out == plain.out
+    lines = path.read_text().split("\n")
+    assert len(lines) == len(SOURCES) + 1
+    for source, output, line in zip(SOURCES, said.out.split("\n"), lines, strict=False):
+        assert bool(line) == bool(output.strip())
+        for link in line.split():
+            i, j = map(int, link.split("-"))
+            assert i < len(source.split()) and j < len(output.split())
+    run_yakusu("translate", model, "--alignments", path, "--n-best", 3, stdin=text(SOURCES))
+    assert path.read_text().count("\n") == 3 * 3 + 2
+
+
+def test_a_model_without_attention_has_no_alignments(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    translator = Translator.load(model)
+    lstm = models["recurrent"]
+    config = lstm.Config.model_validate(
+        {"name": "recurrent", "d_model": 16, "n_layers": 1, "attention": "none"}
+    )
+    plain = lstm(config, **translator.tokenizer.vocab_sizes)
+    other = Translator(
+        plain, translator.tokenizer, languages=("", ""), search=SearchConfig(max_extra=4)
+    )
+    folder = tmp_path / "lstm"
+    save_translator(folder, plain.weights(), other.tokenizer, other.config())
+    path = tmp_path / "links"
+    refusal = "this model has no attention to the source: leave out --alignments"
+    stdin = text(["", "the ferry"])
+    for models_given in ([folder], [model, "--ensemble", folder]):
+        said = run_yakusu("translate", *models_given, "--alignments", path, stdin=stdin)
+        assert said.error == refusal and not path.exists()
+    (_, row) = objects(run_yakusu("translate", folder, "--format", "json", stdin=stdin))
+    assert set(row["translations"][0]) == {"text", "score", "log_prob", "tokens"}
+
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+def test_prefixes_come_from_a_file_a_column_or_an_object(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    sources, prefixes = ["the old ferry", "", "a baker"], ["die alte", "", "malt"]
+    (tmp_path / "sources").write_bytes(text(sources))
+    (tmp_path / "prefixes").write_bytes(text(prefixes))
+    requests = list(map(Request, sources, prefixes))
+    expected = text([best[0].text for best in yakusu.translate(model, requests)]).decode()
+    rows = ["\t".join(row) for row in zip(sources, prefixes, strict=True)]
+    given = [
+        json.dumps({"text": source, "prefix": prefix})
+        for source, prefix in zip(sources, prefixes, strict=True)
+    ]
+    (tmp_path / "rows").write_bytes(text(rows))
+    prefix = ("--prefix", tmp_path / "prefixes")
+    outs = [
+        run_yakusu("translate", model, tmp_path / "sources", *prefix),
+        run_yakusu("translate", model, *prefix, stdin=text(sources)),
+        run_yakusu("translate", model, tmp_path / "rows", "--input-format", "tsv"),
+        run_yakusu("translate", model, "--input-format", "json", stdin=text(given)),
+    ]
+    assert [said.out for said in outs] == [expected] * 4
+    assert expected.startswith("die alte") and "\nmalt" in expected
+
+
+def test_prefixes_of_another_number_are_refused(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sources").write_bytes(text(SOURCES))
+    (tmp_path / "prefixes").write_bytes(text(["die", "die"]))
+    said = run_yakusu("translate", model, tmp_path / "sources", "--prefix", tmp_path / "prefixes")
+    assert said.error == (
+        f"{tmp_path / 'sources'} and {tmp_path / 'prefixes'} differ in length (5 and 2 lines): "
+        "align them line by line"
+    )
+
+
+# ---- help and search options ---------------------------------------------------------------------
+
+
+def test_help_is_short_and_names_the_option_for_all_options(run_yakusu: Yakusu) -> None:
+    said = run_yakusu("translate", "--help")
+    assert said.code == 0 and len(said.out.splitlines()) <= 44
+    assert "translate --help-all" in " ".join(said.out.split())
+    assert "--margin" not in said.out
+
+
+def test_help_all_lists_every_option(run_yakusu: Yakusu) -> None:
+    said = run_yakusu("translate", "--help-all")
+    assert said.code == 0
+    config = {*SearchConfig.model_fields, *SamplingConfig.model_fields} - {"sampling"}
+    own = {"sample", "prefix", "input_format", "format", "alignments", "ensemble", "device"}
+    for name in {*config, *own, "batch", "window", "help", "help_all"}:
+        assert f"--{name.replace('_', '-')} " in said.out
+
+
+def test_zero_switches_a_limit_on_repetition_off(
+    run_yakusu: Yakusu, train_options: TrainOptions, own: Path
+) -> None:
+    limits = ("search.max_repeats=1", "search.no_repeat_ngram=1", "search.max_extra=30")
+    assert run_yakusu("train", *train_options(own, "run", *limits)).code == 0
+    model, lines = own / "run" / "model", SOURCES[:1]
+    off = ("--max-repeats", 0, "--no-repeat-ngram", 0)
+    said = run_yakusu("translate", model, *off, stdin=text(lines))
+    free = SearchConfig(max_repeats=0, no_repeat_ngram=0)
+    assert (
+        said.out == text([best[0].text for best in yakusu.translate(model, lines, free)]).decode()
+    )
+    limited = run_yakusu("translate", model, stdin=text(lines))
+    assert said.out != limited.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sampling"),
+    [
+        (["--sample"], {}),
+        (["--temperature", "0.5"], {"temperature": 0.5}),
+        (["--seed", "7", "--top-k", "5"], {"seed": 7, "top_k": 5}),
+        (["--sample", "--top-p", "0.8"], {"top_p": 0.8}),
+    ],
+)
+def test_samples_are_those_of_python(
+    run_yakusu: Yakusu, model: Path, options: list[str], sampling: dict[str, Any]
+) -> None:
+    said = run_yakusu("translate", model, *options, "--n-best", 6, stdin=text(SOURCES))
+    config = SearchConfig(n_best=6, sampling=SamplingConfig(**sampling))
+    found = yakusu.translate(model, SOURCES, config)
+    expected = [t.text for best in found for t in best]
+    assert [line.split("\t")[3] for line in said.out.splitlines()] == expected
+    assert len(expected) == 3 * 6 + 2 and len(set(expected)) > 6
+
+
+def test_options_of_sampling_override_only_those_settings_of_the_model(
+    run_yakusu: Yakusu, train_options: TrainOptions, own: Path
+) -> None:
+    settings = ("search.sampling.top_k=2", "search.sampling.temperature=0.5")
+    assert run_yakusu("train", *train_options(own, "run", *settings)).code == 0
+    model = own / "run" / "model"
+    said = run_yakusu("translate", model, "--seed", 3, stdin=text(SOURCES))
+    drawn = SamplingConfig(top_k=2, temperature=0.5, seed=3)
+    found = yakusu.translate(model, SOURCES, SearchConfig(sampling=drawn))
+    assert said.out == text([best[0].text for best in found]).decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--temperature", "0"], "--temperature 0.0: input should be greater than 0"),
+        (["--temperature", "-1"], "--temperature -1.0: input should be greater than 0"),
+        (["--temperature", "inf"], "--temperature inf: input should be a finite number"),
+        (["--top-p", "0"], "--top-p 0.0: input should be greater than 0"),
+        (["--top-p", "1.5"], "--top-p 1.5: input should be less than or equal to 1"),
+    ],
+)
+def test_invalid_sampling_is_refused_with_the_option(
+    run_yakusu: Yakusu, model: Path, options: list[str], told: str
+) -> None:
+    assert run_yakusu("translate", model, *options, stdin=b"the\n").error == told
+
+
+@pytest.mark.parametrize("option", ["--alpha=-1", "--alpha=1e6", "--alpha=nan", "--margin=-1"])
+def test_an_invalid_search_option_is_refused(run_yakusu: Yakusu, model: Path, option: str) -> None:
+    said = run_yakusu("translate", model, option, stdin=b"the\n")
+    assert (said.code, said.out) == (2, "") and option.split("=")[0] in said.err

@@ -5,8 +5,10 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
+from typer.core import TyperOption
+
+from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
     from yakusu.search.config import SearchConfig
@@ -22,19 +24,19 @@ def _option(help: str, *names: str, panel: str, **checks: Any) -> Any:
 _OPTIONS: dict[str, Any] = {
     "beam": Annotated[
         int | None,
-        typer.Option(min=1, max=256, help="Beam width; 1: greedy search."),
+        typer.Option(metavar="N", min=1, max=256, help="Beam width; 1: greedy search."),
     ],
     "n_best": Annotated[
         int | None,
         typer.Option(
+            metavar="N",
             min=1,
-            help="Number of translations per sentence, at most the beam width. Each is printed "
-            "with its sentence number, score (log-probability / length penalty) and raw "
-            "log-probability, separated by tabs.",
+            help="Translations per sentence, at most --beam. Columns: sentence number, score, "
+            "log-probability, text.",
         ),
     ],
     "alpha": Annotated[
-        float | None, _option("Exponent of the length penalty.", min=0, panel=_SEARCH)
+        float | None, _option("Exponent of the length penalty.", min=0, max=10, panel=_SEARCH)
     ],
     "max_length": Annotated[
         int | None, _option("Maximum number of tokens of a translation.", min=1, panel=_SEARCH)
@@ -53,15 +55,11 @@ _OPTIONS: dict[str, Any] = {
     ],
     "include": Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PHRASE", help="Word or phrase that translations must contain. Repeatable."
-        ),
+        typer.Option(metavar="PHRASE", help="Phrase that translations must contain. Repeatable."),
     ],
     "exclude": Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PHRASE", help="Word or phrase that translations must not contain. Repeatable."
-        ),
+        typer.Option(metavar="PHRASE", help="Phrase that they must not contain. Repeatable."),
     ],
     "no_repeat_ngram": Annotated[
         int | None,
@@ -133,7 +131,9 @@ def takes_search_options(verb: Callable[..., None]) -> Callable[..., None]:
 
 def search_config(values: dict[str, Any]) -> "SearchConfig":
     """The settings that were given; they are checked together with those of the model."""
-    from yakusu.search.config import SearchConfig  # loads pydantic
+    from pydantic import ValidationError
+
+    from yakusu.search.config import SamplingConfig, SearchConfig  # loads pydantic
 
     given = {
         name: value
@@ -142,16 +142,22 @@ def search_config(values: dict[str, Any]) -> "SearchConfig":
     }
     sampling = {name: given.pop(name) for name in _SAMPLING if name in given}
     if given.pop("sample", False) or sampling:
-        given["sampling"] = sampling
+        try:
+            given["sampling"] = SamplingConfig(**sampling)
+        except ValidationError as error:
+            first = error.errors()[0]
+            option = "--" + str(first["loc"][0]).replace("_", "-")
+            message = first["msg"][0].lower() + first["msg"][1:]
+            raise RecipeError(f"{option} {first['input']}: {message}") from error
     return SearchConfig.model_construct(**given)
 
 
-def _show_all(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _show_all(context: typer.Context, value: bool) -> None:
     """Print the help with all options."""
     if not value:
         return
     for each in context.command.params:
-        if isinstance(each, click.Option):
+        if isinstance(each, TyperOption):
             each.hidden = False
     typer.echo(context.get_help())
     context.exit()

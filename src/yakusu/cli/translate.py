@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
@@ -17,11 +17,11 @@ from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
 from yakusu.cli.search_options import takes_search_options
 from yakusu.data.text import ReadAhead, count_lines, decode_lines, raw_lines
-from yakusu.errors import DataError, ModelError
+from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
     from yakusu.search.config import SearchConfig
-    from yakusu.translator import Translation
+    from yakusu.translator import Translation, Translator
 
 
 Source = Annotated[
@@ -31,19 +31,16 @@ Format = Annotated[
     Literal["text", "json"],
     typer.Option(
         "--format",
-        help="json: an object per line, with tokens, their log-probabilities and alternatives, and "
-        "the word alignment.",
+        help="json: an object per line, with the log-probabilities of tokens.",
     ),
 ]
 Prefix = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="File with the text that each translation must begin with."),
+    typer.Option(metavar="FILE", help="File with the beginning of each translation."),
 ]
 Alignments = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE", help="Write word alignments to FILE, a line per translation, as in 0-0 1-2."
-    ),
+    typer.Option(metavar="FILE", help="File for the word alignments, as in 0-0 1-2."),
 ]
 Input = Annotated[
     Literal["text", "tsv", "json"],
@@ -89,9 +86,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 _MORE = (
-    "More options (maximum length, length penalty, limits on repetition, sampling, sentences with "
-    "phrases of their own, ensembles, batch size): `yakusu translate --help-all`. All are "
-    "described in docs/search.md. Search options default to the model's settings."
+    "All options (length, repetition, sampling, ensembles, ...): `yakusu translate --help-all`. "
+    "Search options default to the model's settings; see docs/search.md."
 )
 
 
@@ -117,10 +113,10 @@ def translate(
     """
     _refuse_sentence(source, model)
     from yakusu.pipeline.requests import read_requests  # these load torch
-    from yakusu.pipeline.translate import open_translator, sentences_for
+    from yakusu.pipeline.translate import sentences_for
 
     arriving, n_lines = source == "-", _count(source)
-    translator = open_translator(model, options, ensemble=ensemble or (), device=device)
+    translator = _open([model, *(ensemble or ())], options, device=device, aligns=bool(alignments))
     if arriving:
         lines: Iterable[str] = decode_lines(_stdin(), "standard input")
     elif input_format == "text":
@@ -143,6 +139,22 @@ def translate(
     with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
         show = _as_json if output == "json" else _as_text(translator.search.n_best)
         _print_all(found, n_lines, show=show, links=links)
+
+
+def _open(
+    models: Sequence[str], options: "SearchConfig", *, device: str, aligns: bool
+) -> "Translator":
+    """Open a model folder, or several as an ensemble; `aligns`: it must have cross-attention."""
+    from yakusu.alignment import attends
+    from yakusu.pipeline.translate import open_translator
+
+    try:
+        translator = open_translator(models[0], options, ensemble=models[1:], device=device)
+    except RecipeError as error:
+        raise RecipeError(f"{error} (--beam or --n-best)") from error
+    if aligns and not attends(translator.model):
+        raise ModelError("this model has no attention to the source: leave out --alignments")
+    return translator
 
 
 def _count(source: str) -> int | None:
@@ -199,11 +211,8 @@ def _object(translation: "Translation") -> dict[str, Any]:
 
 
 def _links(translation: "Translation") -> str:
-    if translation.details is None:  # an empty sentence
-        return ""
-    if translation.details.links is None:
-        raise ModelError("this model has no attention to the source: leave out --alignments")
-    return translation.details.pharaoh
+    """The word alignment; "" for an empty sentence."""
+    return translation.details.pharaoh if translation.details else ""
 
 
 def _number(value: float) -> float | None:

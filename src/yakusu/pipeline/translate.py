@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from yakusu.config import Config
 from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.data.text import Text
 from yakusu.device import keep_freed_memory
@@ -65,12 +67,20 @@ def open_translator(
     keep_freed_memory()
     translator = Translator.load(model, ensemble=ensemble, device=device)
     if options is not None:
-        given = {key: getattr(options, key) for key in options.model_fields_set}
+        given = _given(options)
+        if translator.search.sampling and options.sampling:
+            own = _given(options.sampling)
+            given["sampling"] = translator.search.sampling.model_copy(update=own)
         try:
             translator.search = SearchConfig.model_validate(dict(translator.search) | given)
         except ValidationError as error:
             raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
     return translator
+
+
+def _given(config: Config) -> dict[str, Any]:
+    """The settings that were given a value."""
+    return {key: getattr(config, key) for key in config.model_fields_set}
 
 
 def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
