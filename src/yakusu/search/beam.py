@@ -178,8 +178,15 @@ class _Search:
         logits[:, :, UNK] = -torch.inf
         left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
         logits[left == 1, :, EOS + 1 :] = -torch.inf
+        without_limits = logits.clone() if self.goal else None
         for constraint in self.constraints:
             constraint.restrict(logits, left)
+        if self.goal and without_limits is not None:
+            # Reaching the goal takes precedence over the limits on repetition.
+            stuck = logits.amax(dim=-1) == -torch.inf  # (B, K)
+            if stuck.any():
+                self.goal.restrict(without_limits, left)
+                logits[stuck] = without_limits[stuck]
         for (row, token), values in zip(forced, of_forced, strict=True):
             logits[row] = -torch.inf
             logits[row, :, token] = values

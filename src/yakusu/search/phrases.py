@@ -1,0 +1,347 @@
+"""Phrases that must, or must not, occur in a translation.
+
+B sentences, K hypotheses per sentence, V vocabulary.
+
+Phrases are found in the text of a hypothesis, whatever pieces spell it. A phrase matches whole
+words only: at each of its ends, a letter or digit must not be followed by another one, except in
+scripts that are written without spaces. Several spaces count as one.
+
+A token is allowed only if the hypothesis can still be completed after it: with all phrases to
+include, without the phrases to exclude, and within the maximum length.
+"""
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from yakusu.data.tokenizer import EOS, UNK, Tokenizer
+from yakusu.errors import DataError
+from yakusu.search.automaton import MAX_INCLUDE, Array, Automaton, PieceTable, is_joined, occurs
+
+_SPACE = "▁"  # in pieces
+_UNKNOWN = "⁇"
+
+
+class PhraseVocabulary:
+    """The text of the pieces of a target vocabulary.
+
+    Args:
+        tokenizer: The tokenizer of the model.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
+        self.texts = ["".join(" " if c.isspace() else c for c in _text(piece)) for piece in pieces]
+        self.texts[EOS], self.texts[UNK] = "", _UNKNOWN
+        self.ends_in_space = np.array([text.endswith(" ") for text in self.texts])  # (V - 1,)
+        self._ids = {text: i for i, text in reversed(list(enumerate(self.texts))) if i != UNK}
+        self._codes = {c: i for i, c in enumerate(sorted(set("".join(self.texts))))}
+        self._pieces = PieceTable.of(self.texts, range(len(pieces)), self._codes)
+        self.automaton = lru_cache(maxsize=256)(self._automaton)
+
+    def spell(self, phrase: str) -> list[int]:
+        """The ids of a phrase at the beginning of a word.
+
+        Raises:
+            DataError: The phrase is empty, or has characters that the vocabulary lacks.
+        """
+        ids = self._encode(phrase)
+        if not self._join(ids).strip():
+            raise DataError(f"the phrase '{phrase}' is empty: remove it")
+        if UNK in ids:
+            surfaces = self._tokenizer.target_surfaces(phrase)
+            unknown = "".join(s for s, i in zip(surfaces, ids, strict=False) if i == UNK)
+            characters = ", ".join(f"'{c}'" for c in dict.fromkeys(unknown))
+            noun = "characters" if ", " in characters else "character"
+            verb = "are" if ", " in characters else "is"
+            raise DataError(
+                f"the phrase '{phrase}' cannot be spelled with this vocabulary: the {noun} "
+                f"{characters} {verb} unknown"
+            )
+        return ids
+
+    def _encode(self, phrase: str) -> list[int]:
+        return self._tokenizer.encode_target([" ".join(phrase.split())])[0][:-1]
+
+    def _join(self, ids: Sequence[int]) -> str:
+        return "".join(self.texts[i] for i in ids)
+
+    def included(self, phrases: Sequence[str]) -> tuple[str, ...]:
+        """The normalised text of phrases to include, without duplicates."""
+        return tuple(dict.fromkeys(self._join(self.spell(p)).strip() for p in phrases))
+
+    def excluded(self, phrases: Sequence[str]) -> tuple[str, ...]:
+        """The normalised text of phrases to exclude; a phrase that cannot occur is left out."""
+        texts = []
+        for phrase in phrases:
+            ids = self._encode(phrase)
+            if UNK not in ids:
+                texts.append(self._join(self.spell(phrase)).strip())
+        return tuple(dict.fromkeys(texts))
+
+    def _automaton(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> Automaton:
+        for text in include:
+            for phrase in exclude:
+                if occurs(phrase, text):
+                    raise DataError(
+                        f"the phrase '{text}' must occur and the phrase '{phrase}' must not: remove"
+                        " one of them"
+                    )
+        if len(include) > MAX_INCLUDE:
+            raise DataError(
+                f"{len(include)} phrases must occur in a sentence, more than {MAX_INCLUDE}: remove "
+                "some"
+            )
+        tables = self.texts, self._pieces, self._codes
+        return Automaton(*tables, include=include, exclude=exclude)
+
+    def spelling(self, text: str) -> "_Spelling":
+        """How to spell a normalised phrase from any of its characters."""
+        return _Spelling(text, self._encode(text), self.texts, self._ids)
+
+    def tokens_needed(
+        self, include: Sequence[str], exclude: Sequence[str], *, prefix: Sequence[int] = ()
+    ) -> int:
+        """How many tokens must at least follow a prefix so that all phrases occur, without eos.
+
+        Args:
+            include: Phrases that must occur.
+            exclude: Phrases that must not occur.
+            prefix: The ids that the translation begins with.
+
+        Raises:
+            DataError: A phrase is empty or cannot be spelled, or the phrases contradict each other.
+        """
+        automaton = self.automaton(self.included(include), self.excluded(exclude))
+        node, unmet = automaton.start, automaton.all_met
+        for token in prefix:
+            node, events = automaton.step(node, token)
+            unmet &= ~events
+        need = automaton.need(unmet)[node]
+        if np.isinf(need):
+            phrases = ", ".join(f"'{phrase}'" for phrase in include)
+            raise DataError(
+                f"no translation has the phrases {phrases} without those to exclude: exclude fewer"
+            )
+        return int(need) - 1
+
+
+def _text(piece: str) -> str:
+    return piece.replace(_SPACE, " ")
+
+
+class _Spelling:
+    """How to continue a phrase from any place in its text, which begins with a space.
+
+    Args:
+        phrase: The normalised text.
+        ids: The ids that the tokenizer spells it with.
+        texts: The text of each id.
+        by_text: The id of each text.
+
+    Attributes:
+        tokens: The next token at each place.
+        left: The number of tokens from each place to the end.
+    """
+
+    def __init__(
+        self, phrase: str, ids: Sequence[int], texts: Sequence[str], by_text: dict[str, int]
+    ) -> None:
+        text = " " + phrase
+        self.begins_anywhere = not is_joined(phrase[0])
+        preferred, place = {}, len(text) - sum(len(texts[i]) for i in ids)
+        for token in ids:
+            preferred[place] = token
+            place += len(texts[token])
+        self.left = np.full(len(text) + 1, np.inf)
+        self.left[-1] = 0
+        self.tokens = np.full(len(text), -1)
+        for place in reversed(range(len(text))):
+            ends = range(len(text), place, -1)
+            pieces = {end: by_text[text[place:end]] for end in ends if text[place:end] in by_text}
+            if place in preferred:
+                pieces = {place + len(texts[preferred[place]]): preferred[place]}
+            if pieces:
+                end = min(pieces, key=lambda end: self.left[end])
+                self.tokens[place], self.left[place] = pieces[end], 1 + self.left[end]
+
+
+def phrase_constraint(
+    vocabulary: PhraseVocabulary,
+    include: Sequence[Sequence[str]],
+    exclude: Sequence[Sequence[str]],
+    *,
+    n_beams: int,
+    device: torch.device,
+) -> "PhraseConstraint":
+    """The constraint for a batch of sentences; a `Goal` if a phrase must occur in any of them.
+
+    Args:
+        vocabulary: The target vocabulary.
+        include: For each sentence, the phrases that must occur.
+        exclude: For each sentence, the phrases that must not occur.
+        n_beams: K.
+        device: Device of the search.
+
+    Raises:
+        DataError: A phrase is empty or cannot be spelled, or the phrases of a sentence contradict
+            each other.
+    """
+    kind = PhraseGoal if any(include) else PhraseConstraint
+    return kind(vocabulary, include, exclude, n_beams=n_beams, device=device)
+
+
+class PhraseConstraint:
+    """Excludes tokens after which the phrases of a sentence could no longer be respected.
+
+    The arguments are those of `phrase_constraint`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: PhraseVocabulary,
+        include: Sequence[Sequence[str]],
+        exclude: Sequence[Sequence[str]],
+        *,
+        n_beams: int,
+        device: torch.device,
+    ) -> None:
+        self.vocabulary, self.device = vocabulary, device
+        self.rules = [
+            _Rules(vocabulary, vocabulary.included(required), vocabulary.excluded(forbidden))
+            for required, forbidden in zip(include, exclude, strict=True)
+        ]
+        starts = np.array([rules.automaton.start for rules in self.rules], dtype=np.int64)
+        self.nodes = starts[:, None].repeat(n_beams, axis=1)  # (B, K)
+        self.met = np.zeros_like(self.nodes)  # (B, K), phrases that have occurred, as events
+        self.after_space = np.zeros(self.nodes.shape, dtype=bool)  # (B, K)
+
+    def restrict(self, logits: Tensor, left: Tensor) -> None:
+        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
+        found = [
+            rules.excluded(node, met, tokens_left)
+            for rules, nodes, of_row, tokens_left in zip(
+                self.rules, self.nodes.tolist(), self.met.tolist(), left.tolist(), strict=True
+            )
+            for node, met in zip(nodes, of_row, strict=True)
+        ]
+        hypotheses = np.arange(len(found)).repeat([len(ids) for ids in found])
+        beams = torch.from_numpy(hypotheses).to(self.device)
+        ids = torch.from_numpy(np.concatenate(found)).to(self.device)
+        n_beams = logits.shape[1]
+        logits[beams // n_beams, beams % n_beams, ids] = -torch.inf
+
+    def follow(self, beams: Tensor, ids: Tensor) -> None:
+        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
+        order, tokens = beams.cpu().numpy(), ids.cpu().numpy()
+        nodes = np.take_along_axis(self.nodes, order, axis=1)
+        self.met = np.take_along_axis(self.met, order, axis=1)
+        for row, k in np.ndindex(nodes.shape):
+            step = self.rules[row].automaton.step
+            nodes[row, k], events = step(int(nodes[row, k]), int(tokens[row, k]))
+            self.met[row, k] |= events
+        self.nodes, self.after_space = nodes, self.vocabulary.ends_in_space[tokens]
+
+    def keep(self, sentences: Tensor) -> Self:
+        """The constraint of these sentences."""
+        other, rows = copy.copy(self), sentences.tolist()
+        other.rules = [self.rules[row] for row in rows]
+        other.nodes, other.met = self.nodes[rows], self.met[rows]
+        other.after_space = self.after_space[rows]
+        return other
+
+
+class PhraseGoal(PhraseConstraint):
+    """A `PhraseConstraint` that proposes the tokens of missing phrases."""
+
+    def proposals(self) -> Tensor:
+        """Tokens that begin or continue a missing phrase: (B, K, n), -1 for none."""
+        found = [
+            [
+                rules.proposals(node, met, after_space)
+                for node, met, after_space in zip(*states, strict=True)
+            ]
+            for rules, *states in zip(
+                self.rules,
+                self.nodes.tolist(),
+                self.met.tolist(),
+                self.after_space.tolist(),
+                strict=True,
+            )
+        ]
+        n = max(len(tokens) for row in found for tokens in row)
+        rows = [[[*tokens, *[-1] * (n - len(tokens))] for tokens in row] for row in found]
+        return torch.tensor(rows, dtype=torch.long, device=self.device)
+
+    def progress(self, ids: Tensor) -> Tensor:
+        """The number of tokens of phrases that have occurred, or are in progress: (B, K, n)."""
+        tokens = ids.cpu().numpy()
+        stages = np.zeros_like(tokens)
+        for row, k in np.ndindex(self.nodes.shape):
+            node, met = int(self.nodes[row, k]), int(self.met[row, k])
+            rules = self.rules[row]
+            stages[row, k] = [
+                rules.stage_after(node, met, token) for token in tokens[row, k].tolist()
+            ]
+        return torch.from_numpy(stages).to(self.device)
+
+
+class _Rules:
+    """What the phrases of a sentence mean for a hypothesis; recent results are kept.
+
+    A hypothesis is described by its node in the automaton and the events that have occurred.
+
+    Args:
+        vocabulary: The target vocabulary.
+        include: Normalised phrases that must occur.
+        exclude: Normalised phrases that must not occur.
+    """
+
+    def __init__(
+        self, vocabulary: PhraseVocabulary, include: tuple[str, ...], exclude: tuple[str, ...]
+    ) -> None:
+        self.automaton = vocabulary.automaton(include, exclude)
+        self.spellings = [vocabulary.spelling(phrase) for phrase in include]
+        self._most_needed = lru_cache(maxsize=64)(self.automaton.most_needed)
+        self._excluded = lru_cache(maxsize=64)(self.automaton.excluded)
+        self._stage = lru_cache(maxsize=1024)(self._stage_of)
+
+    def excluded(self, node: int, met: int, left: int) -> Array:
+        """The ids that may not follow if `left` tokens may follow."""
+        return self._excluded(node, met, min(left, self._most_needed(met)))
+
+    def proposals(self, node: int, met: int, after_space: bool) -> list[int]:
+        """The tokens that begin or continue a missing phrase."""
+        tokens: list[int] = []
+        for number, spelling in enumerate(self.spellings):
+            if met >> number + 1 & 1:
+                continue
+            begun = [read + 1 for i, read in self.automaton.places[node] if i == number]
+            tokens += [int(spelling.tokens[i]) for i in begun if i < len(spelling.tokens)]
+            if not after_space:
+                tokens.append(int(spelling.tokens[0]))
+            if after_space or spelling.begins_anywhere or self.automaton.at_boundary[node]:
+                tokens.append(int(spelling.tokens[1]))
+        return [token for token in dict.fromkeys(tokens) if token >= 0]
+
+    def stage_after(self, node: int, met: int, token: int) -> int:
+        """The tokens of phrases that have occurred, or are in progress, after a token."""
+        node, events = self.automaton.step(node, token)
+        return self._stage(node, met | events)
+
+    def _stage_of(self, node: int, met: int) -> int:
+        done, in_progress = 0.0, 0.0
+        for number, spelling in enumerate(self.spellings):
+            if met >> number + 1 & 1:
+                done += spelling.left[0]
+            else:
+                reads = [read + 1 for i, read in self.automaton.places[node] if i == number]
+                left = min((spelling.left[i] for i in reads), default=np.inf)
+                in_progress = max(in_progress, spelling.left[0] - left)
+        return int(done + in_progress)
