@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -196,10 +197,106 @@ def test_a_beam_wide_enough_finds_every_output_with_the_phrases_and_no_other(
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
     """German sentences."""
-    return [pair.target for pair in phrasebook("de", n_pairs=1000).train]
+    return [german for _, german in phrasebook("de", n_pairs=1000).train]
 
 
 @pytest.fixture(scope="module")
 def tokenizer(lines: list[str]) -> Tokenizer:
     """A SentencePiece vocabulary of 300 pieces."""
     return Tokenizer.train(lines, [], TokenizerConfig(vocab_size=300), seed=1)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tokenizer: Tokenizer) -> PhraseVocabulary:
+    return PhraseVocabulary(tokenizer)
+
+
+def random_model(tiny: Tiny, tokenizer: Tokenizer, seed: int) -> Seq2Seq:
+    size = tokenizer.tgt_vocab_size
+    return sharpened(tiny(vocab_size=20, tgt_vocab_size=size, tied="none", seed=seed), 4.0)
+
+
+def words_of(lines: Sequence[str]) -> list[str]:
+    """The words of sentences, without punctuation."""
+    return sorted({word for line in lines for word in re.findall(r"\w+", line)})
+
+
+def random_phrases(lines: Sequence[str], texts: Sequence[str], seed: int) -> Asked:
+    """Phrases to include and to exclude for each sentence, without contradiction.
+
+    Args:
+        lines: Where words are drawn from.
+        texts: A translation of each sentence; some of its words are excluded.
+        seed: Seed.
+    """
+    random, words = Random(seed), words_of(lines[:50])
+    include, exclude = [], []
+    for text in texts:
+        chosen = random.sample([*words, ".", ",", "25", "7"], random.randint(0, 3))
+        pairs = [" ".join(random.sample(words, 2))] * random.randint(0, 1)
+        include.append([*chosen, *pairs])
+        own = re.findall(r"\w+", text)
+        candidates = [*random.sample(own, min(len(own), 3)), *random.sample(words, 9), "e", "Uhr ."]
+        exclude.append([w for w in candidates if not any(has(w, p) for p in include[-1])])
+    return Asked(include, exclude)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SearchConfig(beam=1, max_extra=25),
+        SearchConfig(beam=2, max_extra=26),
+        SearchConfig(beam=4, max_extra=24, no_repeat_ngram=2),
+        SearchConfig(beam=4, max_extra=30, no_repeat_ngram=1, n_best=4),
+        SearchConfig(beam=2, max_extra=26, max_repeats=1),
+        SearchConfig(n_best=3, max_extra=24, sampling=SamplingConfig(temperature=1.5)),
+        SearchConfig(n_best=2, max_extra=30, sampling=SamplingConfig(top_k=1)),
+    ],
+    ids=["greedy", "beam 2", "bigrams", "unigrams", "repeats", "sampling", "top 1"],
+)
+def test_phrases_to_include_occur_and_phrases_to_exclude_do_not(
+    tiny: Tiny,
+    sequences: Sequences,
+    lines: list[str],
+    tokenizer: Tokenizer,
+    vocabulary: PhraseVocabulary,
+    config: SearchConfig,
+) -> None:
+    n_missing = n_unwanted = 0
+    for seed in range(3):
+        model = random_model(tiny, tokenizer, seed)
+        ids = sequences(6, seed=seed, vocab_size=20)
+        free = beam_search(model, padded(model, ids), config)
+        texts = [text_of(tokenizer, best[0].tokens) for best in free]
+        asked = random_phrases(lines, texts, seed)
+        found = search(model, ids, config, vocabulary=vocabulary, asked=asked)
+        for row, hypotheses in enumerate(found):
+            limit = len(ids[row]) - 1 + config.max_extra
+            needed = vocabulary.tokens_needed(asked.include[row], asked.exclude[row])
+            assert needed <= limit
+            for h in hypotheses:
+                text = text_of(tokenizer, h.tokens)
+                assert h.log_prob > -math.inf
+                assert len(h.tokens) <= limit
+                assert all(has(phrase, text) for phrase in asked.include[row]), text
+                assert not any(has(phrase, text) for phrase in asked.exclude[row]), text
+            n_missing += not all(has(phrase, texts[row]) for phrase in asked.include[row])
+            n_unwanted += any(has(phrase, texts[row]) for phrase in asked.exclude[row])
+    assert min(n_missing, n_unwanted) >= 10  # of 18 sentences, without the constraint
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_phrases_occur_within_the_smallest_length_that_is_possible(
+    tiny: Tiny, lines: list[str], tokenizer: Tokenizer, vocabulary: PhraseVocabulary, beam: int
+) -> None:
+    for seed in range(12):
+        asked = random_phrases(lines, [""], seed)
+        model = random_model(tiny, tokenizer, seed)
+        needed = vocabulary.tokens_needed(asked.include[0], asked.exclude[0])
+        if not needed:
+            continue
+        config = SearchConfig(beam=beam, max_length=needed)
+        found = search(model, [[3, 4, EOS]], config, vocabulary=vocabulary, asked=asked)[0]
+        text = text_of(tokenizer, found[0].tokens)
+        assert all(has(phrase, text) for phrase in asked.include[0])
+        assert len(found[0].tokens) == needed
