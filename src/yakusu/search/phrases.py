@@ -19,157 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yakusu.data.tokenizer import EOS, UNK, Tokenizer
-from yakusu.errors import DataError
-from yakusu.search.automaton import MAX_INCLUDE, Array, Automaton, PieceTable, is_joined, occurs
-
-_SPACE = "▁"  # in pieces
-_UNKNOWN = "⁇"
-
-
-class PhraseVocabulary:
-    """The text of the pieces of a target vocabulary.
-
-    Args:
-        tokenizer: The tokenizer of the model.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
-        self.texts = ["".join(" " if c.isspace() else c for c in _text(piece)) for piece in pieces]
-        self.texts[EOS], self.texts[UNK] = "", _UNKNOWN
-        self.ends_in_space = np.array([text.endswith(" ") for text in self.texts])  # (V - 1,)
-        self._ids = {text: i for i, text in reversed(list(enumerate(self.texts))) if i != UNK}
-        self._codes = {c: i for i, c in enumerate(sorted(set("".join(self.texts))))}
-        self._pieces = PieceTable.of(self.texts, range(len(pieces)), self._codes)
-        self.automaton = lru_cache(maxsize=256)(self._automaton)
-
-    def spell(self, phrase: str) -> list[int]:
-        """The ids of a phrase at the beginning of a word.
-
-        Raises:
-            DataError: The phrase is empty, or has characters that the vocabulary lacks.
-        """
-        ids = self._encode(phrase)
-        if not self._join(ids).strip():
-            raise DataError(f"the phrase '{phrase}' is empty: remove it")
-        if UNK in ids:
-            surfaces = self._tokenizer.target_surfaces(phrase)
-            unknown = "".join(s for s, i in zip(surfaces, ids, strict=False) if i == UNK)
-            characters = ", ".join(f"'{c}'" for c in dict.fromkeys(unknown))
-            noun = "characters" if ", " in characters else "character"
-            verb = "are" if ", " in characters else "is"
-            raise DataError(
-                f"the phrase '{phrase}' cannot be spelled with this vocabulary: the {noun} "
-                f"{characters} {verb} unknown"
-            )
-        return ids
-
-    def _encode(self, phrase: str) -> list[int]:
-        return self._tokenizer.encode_target([" ".join(phrase.split())])[0][:-1]
-
-    def _join(self, ids: Sequence[int]) -> str:
-        return "".join(self.texts[i] for i in ids)
-
-    def included(self, phrases: Sequence[str]) -> tuple[str, ...]:
-        """The normalised text of phrases to include, without duplicates."""
-        return tuple(dict.fromkeys(self._join(self.spell(p)).strip() for p in phrases))
-
-    def excluded(self, phrases: Sequence[str]) -> tuple[str, ...]:
-        """The normalised text of phrases to exclude; a phrase that cannot occur is left out."""
-        texts = []
-        for phrase in phrases:
-            ids = self._encode(phrase)
-            if UNK not in ids:
-                texts.append(self._join(self.spell(phrase)).strip())
-        return tuple(dict.fromkeys(texts))
-
-    def _automaton(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> Automaton:
-        for text in include:
-            for phrase in exclude:
-                if occurs(phrase, text):
-                    raise DataError(
-                        f"the phrase '{text}' must occur and the phrase '{phrase}' must not: remove"
-                        " one of them"
-                    )
-        if len(include) > MAX_INCLUDE:
-            raise DataError(
-                f"{len(include)} phrases must occur in a sentence, more than {MAX_INCLUDE}: remove "
-                "some"
-            )
-        tables = self.texts, self._pieces, self._codes
-        return Automaton(*tables, include=include, exclude=exclude)
-
-    def spelling(self, text: str) -> "_Spelling":
-        """How to spell a normalised phrase from any of its characters."""
-        return _Spelling(text, self._encode(text), self.texts, self._ids)
-
-    def tokens_needed(
-        self, include: Sequence[str], exclude: Sequence[str], *, prefix: Sequence[int] = ()
-    ) -> int:
-        """How many tokens must at least follow a prefix so that all phrases occur, without eos.
-
-        Args:
-            include: Phrases that must occur.
-            exclude: Phrases that must not occur.
-            prefix: The ids that the translation begins with.
-
-        Raises:
-            DataError: A phrase is empty or cannot be spelled, or the phrases contradict each other.
-        """
-        automaton = self.automaton(self.included(include), self.excluded(exclude))
-        node, unmet = automaton.start, automaton.all_met
-        for token in prefix:
-            node, events = automaton.step(node, token)
-            unmet &= ~events
-        need = automaton.need(unmet)[node]
-        if np.isinf(need):
-            phrases = ", ".join(f"'{phrase}'" for phrase in include)
-            raise DataError(
-                f"no translation has the phrases {phrases} without those to exclude: exclude fewer"
-            )
-        return int(need) - 1
-
-
-def _text(piece: str) -> str:
-    return piece.replace(_SPACE, " ")
-
-
-class _Spelling:
-    """How to continue a phrase from any place in its text, which begins with a space.
-
-    Args:
-        phrase: The normalised text.
-        ids: The ids that the tokenizer spells it with.
-        texts: The text of each id.
-        by_text: The id of each text.
-
-    Attributes:
-        tokens: The next token at each place.
-        left: The number of tokens from each place to the end.
-    """
-
-    def __init__(
-        self, phrase: str, ids: Sequence[int], texts: Sequence[str], by_text: dict[str, int]
-    ) -> None:
-        text = " " + phrase
-        self.begins_anywhere = not is_joined(phrase[0])
-        preferred, place = {}, len(text) - sum(len(texts[i]) for i in ids)
-        for token in ids:
-            preferred[place] = token
-            place += len(texts[token])
-        self.left = np.full(len(text) + 1, np.inf)
-        self.left[-1] = 0
-        self.tokens = np.full(len(text), -1)
-        for place in reversed(range(len(text))):
-            ends = range(len(text), place, -1)
-            pieces = {end: by_text[text[place:end]] for end in ends if text[place:end] in by_text}
-            if place in preferred:
-                pieces = {place + len(texts[preferred[place]]): preferred[place]}
-            if pieces:
-                end = min(pieces, key=lambda end: self.left[end])
-                self.tokens[place], self.left[place] = pieces[end], 1 + self.left[end]
+from yakusu.search.spelling import PhraseVocabulary
+from yakusu.search.trie import Array
 
 
 def phrase_constraint(
@@ -309,7 +160,7 @@ class _Rules:
         self.automaton = vocabulary.automaton(include, exclude)
         self.spellings = [vocabulary.spelling(phrase) for phrase in include]
         self._most_needed = lru_cache(maxsize=64)(self.automaton.most_needed)
-        self._excluded = lru_cache(maxsize=64)(self.automaton.excluded)
+        self._excluded = lru_cache(maxsize=32)(self.automaton.excluded)
         self._stage = lru_cache(maxsize=1024)(self._stage_of)
 
     def excluded(self, node: int, met: int, left: int) -> Array:
