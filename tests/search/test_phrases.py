@@ -557,3 +557,55 @@ def test_proposals_continue_and_begin_phrases() -> None:
     assert proposed() == ["▁", "▁ab", "▁東京", "東京", "-"]
     follow("▁")
     assert proposed() == ["c", "ab", "東京", "-"]
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_repeats": 1}, {"no_repeat_ngram": 1}], ids=["repeats", "unigrams"]
+)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_phrases_to_include_take_precedence_over_limits_on_repetition(
+    tiny: Tiny, limits: dict[str, int], beam: int
+) -> None:
+    toy = ToyTokenizer(["▁", *"abc", "▁a", "ab", "."])
+    model = tiny(vocab_size=6, tgt_vocab_size=toy.tgt_vocab_size, tied="none")
+    config = SearchConfig(beam=beam, max_extra=10, **limits)
+    asked = Asked([["a a a a a a"]])
+    found = search(model, [[2, EOS]], config, vocabulary=PhraseVocabulary(toy), asked=asked)[0]
+    assert has("a a a a a a", text_of(toy, found[0].tokens))
+
+
+def test_phrases_longer_than_the_limit_leave_no_hypothesis(tiny: Tiny) -> None:
+    toy = ToyTokenizer(PIECES)
+    model = tiny(vocab_size=6, tgt_vocab_size=toy.tgt_vocab_size, tied="none")
+    vocabulary = PhraseVocabulary(toy)
+    config = SearchConfig(max_length=5)
+    for phrase, possible in (("c b a", True), ("c b c b", False), ("東京都タワー", True)):
+        assert (vocabulary.tokens_needed([phrase], []) <= 5) == possible
+        found = search(model, [[2, EOS]], config, vocabulary=vocabulary, asked=Asked([[phrase]]))[0]
+        assert (found[0].log_prob > -math.inf) == possible
+        assert (phrase in text_of(toy, found[0].tokens)) == possible
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_japanese_phrases_occur_anywhere_in_the_text(tiny: Tiny, beam: int) -> None:
+    toy = ToyTokenizer(PIECES)
+    vocabulary = PhraseVocabulary(toy)
+    include, exclude = ["東京", "タワー", "行く", "."], ["京都", "都", "a"]
+    for seed in range(8):
+        model = tiny(vocab_size=6, tgt_vocab_size=toy.tgt_vocab_size, tied="none", seed=seed)
+        model = sharpened(model, 4.0)
+        config = SearchConfig(beam=beam, max_extra=12)
+        asked = Asked([include], [exclude])
+        found = search(model, [[2, 3, EOS]], config, vocabulary=vocabulary, asked=asked)[0]
+        text = text_of(toy, found[0].tokens)
+        assert all(phrase in text for phrase in include)
+        assert "都" not in text
+        assert not re.search(r"(?<![a-zA-Z0-9])a(?![a-zA-Z0-9])", text)
+
+
+def test_lower_casing_vocabularies_match_lower_case(lines: list[str]) -> None:
+    config = TokenizerConfig(vocab_size=300, normalization="nmt_nfkc_cf")
+    vocabulary = PhraseVocabulary(Tokenizer.train(lines, [], config, seed=1))
+    assert vocabulary.included(["Der  ZUG", "der Zug", "Uhr"]) == ("der zug", "uhr")
+    with pytest.raises(DataError, match="the phrase 'zug' must occur and the phrase 'zug' must"):
+        vocabulary.tokens_needed(["Zug"], ["ZUG"])

@@ -57,7 +57,7 @@ class Pieces:
         self.texts = texts
         self.ids = {text: i for i, text in reversed(list(enumerate(texts))) if i != UNK}
         self.codes = {c: i for i, c in enumerate(sorted(set("".join(texts))))}
-        self.classes = np.array([LETTER if is_joined(c) else OTHER for c in self.codes])
+        self.classes = np.array([LETTER if is_joined(c) else OTHER for c in self.codes], np.int32)
         self.table = PieceTable.of(texts, range(len(texts)), self.codes)
         usable = [i for i, text in enumerate(texts) if text and i != UNK]
         to_continue = [i for i in usable if is_joined(texts[i][0])]  # a word
@@ -90,6 +90,7 @@ class Automaton:
         self.at_boundary = np.append(trie.at_boundary(), False)  # (N + 1,)
         self.places = [*trie.all_places(), []]
         self._next, self._events, self._end_events = trie.transitions()  # (N, C), (N, C), (N,)
+        self._n_classes = self._next.shape[1]
         self._classes = pieces.classes.copy()
         for character in trie.alphabet.keys() & pieces.codes.keys():
             self._classes[pieces.codes[character]] = trie.alphabet[character]
@@ -113,7 +114,7 @@ class Automaton:
         return node, events
 
     def excluded(self, node: int, met: int, left: float) -> Array:
-        """The ids that may not follow.
+        """Whether each id may not follow (V - 1,).
 
         Args:
             node: The node of a hypothesis.
@@ -121,8 +122,8 @@ class Automaton:
             left: Number of tokens that may follow, including eos.
         """
         if node == self.end:
-            return np.empty(0, dtype=np.int32)
-        nodes = np.full(len(self.pieces.texts), node)
+            return np.zeros(len(self.pieces.texts), dtype=bool)
+        nodes = np.full(len(self.pieces.texts), node, dtype=np.int32)
         events = self._read(nodes, self._columns)  # both in the order of the table
         nodes[-1], events[-1] = self.end, self._end_events[node]  # eos
         unmet = self.all_met & ~met
@@ -130,7 +131,8 @@ class Automaton:
         after = unmet & ~events
         for fewer in np.unique(after[after != unmet]).tolist():
             need = np.where(after == fewer, self.need(fewer)[nodes], need)
-        found: Array = self.pieces.table.ids[(need > left - 1) | (events & EXCLUDED != 0)]
+        found = np.empty(len(nodes), dtype=bool)
+        found[self.pieces.table.ids] = (need > left - 1) | (events & EXCLUDED != 0)
         return found
 
     def most_needed(self, met: int) -> float:
@@ -141,15 +143,18 @@ class Automaton:
         """Read pieces from nodes (..., M), which are overwritten; return the events (..., M)."""
         events = np.zeros(nodes.shape, dtype=np.int64)
         for column in columns:
-            here = nodes[..., : len(column)]
-            events[..., : len(column)] |= self._events[here, column]
-            here[...] = self._next[here, column]
+            n = len(column)
+            keys = nodes[..., :n] * self._n_classes + column
+            nodes[..., :n] = self._next.ravel().take(keys)
+            found = self._events.ravel().take(keys)
+            if found.any():
+                events[..., :n] |= found
         return events
 
     def _moves(self, ids: Sequence[int]) -> tuple[Array, Array]:
         """The nodes that some tokens lead to from every node, and the events: (N, M) each."""
         table = PieceTable.of(self.pieces.texts, ids, self.pieces.codes)
-        nodes = np.arange(self.end)[:, None].repeat(len(ids), axis=1)
+        nodes = np.arange(self.end, dtype=np.int32)[:, None].repeat(len(ids), axis=1)
         events = self._read(nodes, [self._classes[column] for column in table.columns])
         nodes[:, table.ids == EOS] = self.end
         events[:, table.ids == EOS] = self._end_events[:, None]

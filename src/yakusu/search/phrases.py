@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from yakusu.search.spelling import PhraseVocabulary
-from yakusu.search.trie import Array
 
 
 def phrase_constraint(
@@ -65,7 +64,7 @@ class PhraseConstraint:
     ) -> None:
         self.vocabulary, self.device = vocabulary, device
         self.rules = [
-            _Rules(vocabulary, vocabulary.included(required), vocabulary.excluded(forbidden))
+            _Rules(vocabulary, required, forbidden, device=device)
             for required, forbidden in zip(include, exclude, strict=True)
         ]
         starts = np.array([rules.automaton.start for rules in self.rules], dtype=np.int64)
@@ -75,18 +74,11 @@ class PhraseConstraint:
 
     def restrict(self, logits: Tensor, left: Tensor) -> None:
         """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
-        found = [
-            rules.excluded(node, met, tokens_left)
-            for rules, nodes, of_row, tokens_left in zip(
-                self.rules, self.nodes.tolist(), self.met.tolist(), left.tolist(), strict=True
-            )
-            for node, met in zip(nodes, of_row, strict=True)
-        ]
-        hypotheses = np.arange(len(found)).repeat([len(ids) for ids in found])
-        beams = torch.from_numpy(hypotheses).to(self.device)
-        ids = torch.from_numpy(np.concatenate(found)).to(self.device)
-        n_beams = logits.shape[1]
-        logits[beams // n_beams, beams % n_beams, ids] = -torch.inf
+        for row, tokens_left in enumerate(left.tolist()):
+            states = zip(self.nodes[row].tolist(), self.met[row].tolist(), strict=True)
+            for k, (node, met) in enumerate(states):
+                excluded = self.rules[row].excluded(node, met, tokens_left)
+                logits[row, k].masked_fill_(excluded, -torch.inf)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
         """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
@@ -150,22 +142,32 @@ class _Rules:
 
     Args:
         vocabulary: The target vocabulary.
-        include: Normalised phrases that must occur.
-        exclude: Normalised phrases that must not occur.
+        include: Phrases that must occur.
+        exclude: Phrases that must not occur.
+        device: Device of the search.
     """
 
     def __init__(
-        self, vocabulary: PhraseVocabulary, include: tuple[str, ...], exclude: tuple[str, ...]
+        self,
+        vocabulary: PhraseVocabulary,
+        include: Sequence[str],
+        exclude: Sequence[str],
+        *,
+        device: torch.device,
     ) -> None:
+        self.device = device
         self.automaton = vocabulary.automaton(include, exclude)
-        self.spellings = [vocabulary.spelling(phrase) for phrase in include]
+        self.spellings = [vocabulary.spelling(phrase) for phrase in vocabulary.included(include)]
         self._most_needed = lru_cache(maxsize=64)(self.automaton.most_needed)
-        self._excluded = lru_cache(maxsize=32)(self.automaton.excluded)
+        self._excluded = lru_cache(maxsize=32)(self._excluded_mask)
         self._stage = lru_cache(maxsize=1024)(self._stage_of)
 
-    def excluded(self, node: int, met: int, left: int) -> Array:
-        """The ids that may not follow if `left` tokens may follow."""
+    def excluded(self, node: int, met: int, left: int) -> Tensor:
+        """Whether each id may not follow if `left` tokens may follow: (V - 1,)."""
         return self._excluded(node, met, min(left, self._most_needed(met)))
+
+    def _excluded_mask(self, node: int, met: int, left: float) -> Tensor:
+        return torch.from_numpy(self.automaton.excluded(node, met, left)).to(self.device)
 
     def proposals(self, node: int, met: int, after_space: bool) -> list[int]:
         """The tokens that begin or continue a missing phrase."""

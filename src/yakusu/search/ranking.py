@@ -6,7 +6,7 @@ B sentences, K hypotheses per sentence, V vocabulary.
 import torch
 from torch import Tensor
 
-BONUS = 4.0  # of `alternate`, in nats
+BONUS = 6.0  # of `alternate`, in nats
 
 
 def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:

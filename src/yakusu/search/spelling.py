@@ -6,7 +6,7 @@ V vocabulary.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class PhraseVocabulary:
         texts[EOS], texts[UNK] = "", _UNKNOWN
         self.pieces = Pieces(texts)
         self.ends_in_space = np.array([text.endswith(" ") for text in texts])  # (V - 1,)
-        self.automaton = lru_cache(maxsize=128)(self._automaton)
+        self._automaton = lru_cache(maxsize=128)(self._new_automaton)
 
     def spell(self, phrase: str) -> list[int]:
         """The ids of a phrase at the beginning of a word.
@@ -75,20 +75,28 @@ class PhraseVocabulary:
                 texts.append(self._text(self.spell(phrase)))
         return tuple(dict.fromkeys(texts))
 
-    def _automaton(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> Automaton:
-        for text in include:
-            for phrase in exclude:
-                if occurs(phrase, text):
-                    raise DataError(
-                        f"the phrase '{text}' must occur and the phrase '{phrase}' must not: remove"
-                        " one of them"
-                    )
-        if len(include) > MAX_INCLUDE:
+    def automaton(self, include: Sequence[str], exclude: Sequence[str]) -> Automaton:
+        """The automaton of the phrases to include and to exclude; recent ones are kept.
+
+        Raises:
+            DataError: A phrase is empty or cannot be spelled, or the phrases contradict each other.
+        """
+        return self._automaton(tuple(include), tuple(exclude))
+
+    def _new_automaton(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> Automaton:
+        required, forbidden = self.included(include), self.excluded(exclude)
+        for text, phrase in product(required, forbidden):
+            if occurs(phrase, text):
+                raise DataError(
+                    f"the phrase '{text}' must occur and the phrase '{phrase}' must not: remove "
+                    "one of them"
+                )
+        if len(required) > MAX_INCLUDE:
             raise DataError(
-                f"{len(include)} phrases must occur in a sentence, more than {MAX_INCLUDE}: remove "
-                "some"
+                f"{len(required)} phrases must occur in a sentence, more than {MAX_INCLUDE}: "
+                "remove some"
             )
-        return Automaton(self.pieces, include, exclude)
+        return Automaton(self.pieces, required, forbidden)
 
     def spelling(self, text: str) -> "Spelling":
         """How to spell a normalised phrase from any of its characters."""
@@ -107,7 +115,7 @@ class PhraseVocabulary:
         Raises:
             DataError: A phrase is empty or cannot be spelled, or the phrases contradict each other.
         """
-        automaton = self.automaton(self.included(include), self.excluded(exclude))
+        automaton = self.automaton(include, exclude)
         node, unmet = automaton.start, automaton.all_met
         for token in prefix:
             node, events = automaton.step(node, token)
