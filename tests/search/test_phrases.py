@@ -346,7 +346,7 @@ def test_the_result_for_a_sentence_does_not_depend_on_its_batch(
     tiny: Tiny, sequences: Sequences, lines: list[str], tokenizer: Tokenizer, config: SearchConfig
 ) -> None:
     vocabulary = PhraseVocabulary(tokenizer)
-    ids = sequences(12, seed=5, vocab_size=20, longest=20)
+    ids = sequences(7, seed=5, vocab_size=20, longest=20)
     model = random_model(tiny, tokenizer, 1)
     asked = random_phrases(lines, [""] * len(ids), 1)
     asked = Asked([row or ["Uhr"] for row in asked.include], asked.exclude)
@@ -574,6 +574,16 @@ def test_phrases_to_include_take_precedence_over_limits_on_repetition(
     assert has("a a a a a a", text_of(toy, found[0].tokens))
 
 
+def test_a_phrase_can_be_included_where_no_piece_begins_with_a_space(tiny: Tiny) -> None:
+    toy = ToyTokenizer(["a", "b", "."])
+    toy.target_surfaces = lambda sentence: [*sentence, "</s>"]  # type: ignore[method-assign]
+    model = tiny(vocab_size=6, tgt_vocab_size=toy.tgt_vocab_size, tied="none")
+    config, vocabulary = SearchConfig(beam=2, max_extra=8), PhraseVocabulary(toy)
+    asked = Asked([["ab", "b.b"]])
+    found = search(model, [[2, EOS]], config, vocabulary=vocabulary, asked=asked)[0]
+    assert all(has(phrase, text_of(toy, found[0].tokens)) for phrase in asked.include[0])
+
+
 def test_phrases_longer_than_the_limit_leave_no_hypothesis(tiny: Tiny) -> None:
     toy = ToyTokenizer(PIECES)
     model = tiny(vocab_size=6, tgt_vocab_size=toy.tgt_vocab_size, tied="none")
@@ -609,3 +619,39 @@ def test_lower_casing_vocabularies_match_lower_case(lines: list[str]) -> None:
     assert vocabulary.included(["Der  ZUG", "der Zug", "Uhr"]) == ("der zug", "uhr")
     with pytest.raises(DataError, match="the phrase 'zug' must occur and the phrase 'zug' must"):
         vocabulary.tokens_needed(["Zug"], ["ZUG"])
+
+
+@pytest.mark.parametrize("n_include", [0, 1, 3, 8])
+def test_every_walk_along_allowed_tokens_ends_with_the_phrases(n_include: int) -> None:
+    random, n_walks, n_tight = Random(n_include), 0, 0
+    for _ in range(150):
+        made = {"".join(random.choices("▁ab.", k=random.randint(2, 3))) for _ in range(5)}
+        toy = ToyTokenizer(["▁", "a", "b", ".", *sorted(made)])
+        vocabulary = PhraseVocabulary(toy)
+
+        def phrase() -> str:
+            return " ".join("".join(random.choices("aab ab.", k=random.randint(1, 5))).split())
+
+        include = list(filter(None, (phrase() for _ in range(n_include))))
+        exclude = list(filter(None, (phrase() for _ in range(random.randint(0, 3)))))
+        exclude = [e for e in exclude if not any(has(e, i) for i in include)]
+        try:
+            left = vocabulary.tokens_needed(include, exclude) + 1 + random.choice([0, 1, 2, 20])
+        except DataError:
+            continue
+        automaton, tokens = vocabulary.automaton(include, exclude), [UNK]
+        node, met = automaton.start, 0
+        while tokens[-1] != EOS:
+            excluded = automaton.excluded(node, met, left)
+            excluded[UNK] = True
+            n_tight += excluded.mean() > 0.8
+            tokens.append(random.choice([i for i, no in enumerate(excluded) if not no]))
+            node, events = automaton.step(node, tokens[-1])
+            met, left = met | events, left - 1
+        text = text_of(toy, tokens[1:-1])
+        assert left >= 0
+        assert all(has(p, text) for p in include)
+        assert not any(has(p, text) for p in exclude)
+        n_walks += 1
+    assert n_walks > 80
+    assert n_tight > 80 or not n_include

@@ -12,8 +12,8 @@ import numpy as np
 from yakusu.data.tokenizer import EOS, UNK
 from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie, is_joined
 
-_N_DETOURS = 32
-_N_EXACT = 6
+_N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
+_N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each
 MAX_INCLUDE = 62
 
 

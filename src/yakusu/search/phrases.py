@@ -189,12 +189,12 @@ class _Rules:
         return self._stage(node, met | events)
 
     def _stage_of(self, node: int, met: int) -> int:
-        done, in_progress = 0.0, 0.0
+        done, in_progress = 0, 0.0
         for number, spelling in enumerate(self.spellings):
             if met >> number + 1 & 1:
-                done += spelling.left[0]
+                done += spelling.n_tokens
             else:
                 reads = [read + 1 for i, read in self.automaton.places[node] if i == number]
                 left = min((spelling.left[i] for i in reads), default=np.inf)
-                in_progress = max(in_progress, spelling.left[0] - left)
-        return int(done + in_progress)
+                in_progress = max(in_progress, spelling.n_tokens - left)
+        return done + int(in_progress)

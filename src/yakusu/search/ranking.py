@@ -37,8 +37,8 @@ def alternate(log_probs: Tensor, progress: Tensor) -> Tensor:
     """The order of candidates that gives each stage of progress the same number of places.
 
     First the best candidate of each stage, then the second best of each, and so on. Within a round,
-    candidates are sorted by log-probability plus BONUS for each unit of progress: what a hypothesis
-    has not yet generated will lower its log-probability later.
+    candidates are sorted by log-probability plus BONUS for each token of progress, because tokens
+    that are still missing will lower the log-probability later.
 
     Args:
         log_probs: (B, N).

@@ -107,6 +107,8 @@ class PhraseVocabulary:
     ) -> int:
         """How many tokens must at least follow a prefix so that all phrases occur, without eos.
 
+        With more than six missing phrases, this is an upper bound.
+
         Args:
             include: Phrases that must occur.
             exclude: Phrases that must not occur.
@@ -138,12 +140,15 @@ class Spelling:
         pieces: The vocabulary.
 
     Attributes:
-        tokens: The next token at each place.
-        left: The number of tokens from each place to the end.
+        tokens: The next token at each place; -1: none.
+        left: The number of tokens from each place to the end; inf: it cannot be spelled from there.
+        n_tokens: The number of tokens of the phrase.
+        begins_anywhere: Whether it needs no word boundary before it.
     """
 
     def __init__(self, phrase: str, ids: Sequence[int], pieces: Pieces) -> None:
         text, lengths = " " + phrase, [len(pieces.texts[i]) for i in ids]
+        self.n_tokens = len(ids)
         self.begins_anywhere = not is_joined(phrase[0])
         starts = accumulate(lengths, initial=len(text) - sum(lengths))
         preferred = dict(zip(starts, ids, strict=False))
