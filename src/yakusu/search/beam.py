@@ -72,7 +72,7 @@ def beam_search(
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
         constraint: Restricts the tokens. It excludes tokens without changing the probabilities of
-            the others.
+            the others. A `Goal` takes precedence over the limits on repetition.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
@@ -178,8 +178,16 @@ class _Search:
         logits[:, :, UNK] = -torch.inf
         left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
         logits[left == 1, :, EOS + 1 :] = -torch.inf
+        limited = self.goal is not None and len(self.constraints) > 1
+        without_limits = logits.clone() if limited else None
         for constraint in self.constraints:
             constraint.restrict(logits, left)
+        if self.goal and without_limits is not None:
+            # Reaching the goal takes precedence over the limits on repetition.
+            stuck = logits.amax(dim=-1) == -torch.inf  # (B, K)
+            if stuck.any():
+                self.goal.restrict(without_limits, left)
+                logits[stuck] = without_limits[stuck]
         for (row, token), values in zip(forced, of_forced, strict=True):
             logits[row] = -torch.inf
             logits[row, :, token] = values

@@ -49,5 +49,5 @@ class Goal(Constraint, Protocol):
             ids: Tokens that may follow each hypothesis (B, K, n).
 
         Returns:
-            Whole numbers (B, K, n), larger for hypotheses closer to the goal.
+            Whole numbers (B, K, n): how many tokens of what the goal asks for have been generated.
         """
