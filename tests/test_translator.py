@@ -16,9 +16,10 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.model_folder import save_translator
+from yakusu.request import Job
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
-from yakusu.translator import Job, Translator
+from yakusu.translator import Translator
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:6], n)]

@@ -27,10 +27,11 @@ from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
+from yakusu.request import Job, Request, batches
 from yakusu.search.beam import Hypothesis, _Candidates, _Search
 from yakusu.search.config import SearchConfig
 from yakusu.search.ranking import top_k
-from yakusu.translator import Job, Request, Translator, _batches
+from yakusu.translator import Translator
 
 ROUNDING = 1e-4  # nats
 
@@ -115,7 +116,7 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
     config = translator.search.model_copy(update=setting.changes)
     start = time.perf_counter()
     with torch.inference_mode():
-        for rows in _batches(jobs, 64):
+        for rows in batches(jobs, 64):
             src = pad([jobs[row].ids for row in rows], translator.model.src_pad, multiple=16)
             search = setting.search(translator.model, src, config, None, [[]] * len(rows))
             while any(sentence >= 0 for sentence in search.sentences):

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
+    from yakusu.request import Request
     from yakusu.search.config import SamplingConfig, SearchConfig
-    from yakusu.translator import Request, Translation, Translator
+    from yakusu.translator import Translation, Translator
 
 __version__ = "0.1.0"
 _MODULES = {  # public name -> the module that defines it
@@ -36,7 +37,8 @@ _MODULES = {  # public name -> the module that defines it
     ),
     **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
-    **dict.fromkeys(("Request", "Translation", "Translator"), "translator"),
+    "Request": "request",
+    **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",

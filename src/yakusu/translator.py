@@ -5,12 +5,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby, islice, starmap
+from functools import cached_property, partial
+from itertools import islice, starmap
 from pathlib import Path
 
 import torch
-from pydantic import ConfigDict, with_config
 
 from yakusu.data.batches import pad
 from yakusu.data.corpus import aligned
@@ -21,34 +20,18 @@ from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.model_folder import AnyTablePlan, TranslatorConfig, open_model
+from yakusu.request import Job, Request, batches
 from yakusu.scoring import Scored, Scorer
-from yakusu.search.beam import Hypothesis, beam_search, length_penalty
+from yakusu.search.beam import Hypothesis, beam_search, length_penalty, limit
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Constraint
+from yakusu.search.phrases import phrase_constraint
+from yakusu.search.spelling import PhraseVocabulary
 from yakusu.tasks.task import tasks
 
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
-
-
-@with_config(ConfigDict(extra="forbid"))  # of objects in JSON
-@dataclass(frozen=True)
-class Request:
-    """A sentence to translate, with settings of its own.
-
-    Attributes:
-        text: The source sentence.
-        prefix: Text that the translation must begin with.
-        include: Words or phrases that the translation must contain, besides those of the settings.
-        exclude: Words or phrases that it must not contain, besides those of the settings.
-    """
-
-    text: str
-    prefix: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,17 +43,6 @@ class Translation:
     log_prob: float  # in nats, including eos
     n_tokens: int  # including eos
     details: Details | None = None  # if they were asked for, and a model produced the translation
-
-
-@dataclass(frozen=True)
-class Job:
-    """What the search gets for a sentence."""
-
-    text: str
-    ids: list[int]  # of the source, ending with eos
-    prefix: list[int]  # of the target
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
 
 
 class Translator:
@@ -200,7 +172,7 @@ class Translator:
             jobs = list(self._read(items, n_read + 1))
             n_read += len(items)
             results = [[self._without_model(job.text)] for job in jobs]
-            for rows in _batches(jobs, batch):
+            for rows in batches(jobs, batch):
                 found = self._batch([jobs[i] for i in rows], details=details)
                 for row, best in zip(rows, found, strict=True):
                     results[row] = best
@@ -234,7 +206,30 @@ class Translator:
             raise DataError(
                 f"a {self.task.model_noun} takes no prefix and no phrases to include or exclude"
             )
-        return Job(request.text, ids, self._prefix(request.prefix), include, exclude)
+        job = Job(request.text, ids, self._prefix(request.prefix), include, exclude)
+        self._check_phrases(job)
+        return job
+
+    @cached_property
+    def _phrases(self) -> PhraseVocabulary:
+        return PhraseVocabulary(self.tokenizer)
+
+    def _check_phrases(self, job: Job) -> None:
+        """Refuse phrases that contradict each other, or do not fit into a translation."""
+        if not (job.include or job.exclude):
+            return
+        needed = self._phrases.tokens_needed(job.include, job.exclude, prefix=job.prefix)
+        left = limit(
+            self.search,
+            n_source=len(job.ids) - 1,
+            n_prefix=len(job.prefix),
+            max_length=self.model.max_length,
+        ) - len(job.prefix)
+        if job.include and needed > left:
+            raise DataError(
+                f"the phrases to include need {needed} tokens, more than the {left} that a "
+                "translation may have: increase max_length or max_extra, or remove phrases"
+            )
 
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
@@ -284,7 +279,15 @@ class Translator:
             return self.task.constraint(
                 self.tokenizer, lines, n_beams=self.search.n_slots, device=self.device
             )
-        return None
+        if not any(job.include or job.exclude for job in jobs):
+            return None
+        return phrase_constraint(
+            self._phrases,
+            [job.include for job in jobs],
+            [job.exclude for job in jobs],
+            n_beams=self.search.n_slots,
+            device=self.device,
+        )
 
     def _batch(self, jobs: Sequence[Job], *, details: bool) -> list[list[Translation]]:
         found = self.hypotheses(jobs)
@@ -362,20 +365,3 @@ def _naming(number: int) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(f"sentence {number}: {error}") from error
-
-
-def _batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
-    """The rows of each batch: sentences of the same padded length, shortest first.
-
-    Sentences with phrases to include are searched in another way, so they have their own batches.
-    """
-
-    def length(row: int) -> tuple[bool, int]:
-        return bool(jobs[row].include), len(jobs[row].ids)
-
-    def kind(row: int) -> tuple[bool, int]:
-        return bool(jobs[row].include), -(-len(jobs[row].ids) // SOURCE_MULTIPLE)
-
-    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
-    for _, same in groupby(rows, key=kind):
-        yield from windows(same, batch)

@@ -18,8 +18,9 @@ import torch
 import yakusu
 from yakusu.model.architectures import models
 from yakusu.model_folder import save_translator
+from yakusu.request import Request
 from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu.translator import Request, Translator
+from yakusu.translator import Translator
 
 TrainOptions = Callable[..., list[str]]
 Yakusu = Callable[..., Any]

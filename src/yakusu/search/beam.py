@@ -125,7 +125,11 @@ class _Search:
         rows = torch.tensor([*range(n_sentences), *[0] * n_spare], device=src.device)
         src = src[rows]
         self.prefixes = [prefixes[row] for row in rows.tolist()]
-        self.limits = _limits(model, src, config, self.prefixes)
+        lengths = (src != model.src_pad).sum(dim=1).tolist()
+        self.limits = [  # including eos
+            limit(config, n_source=n - 1, n_prefix=len(p), max_length=model.max_length) + 1
+            for n, p in zip(lengths, self.prefixes, strict=True)
+        ]
         self.constraints = _constraints(model, src, config)
         if constraint:
             self.constraints.append(constraint.keep(rows))
@@ -285,17 +289,19 @@ class _Search:
         self.limits = [self.limits[row] for row in rows]
 
 
-def _limits(
-    model: SearchModel, src: Tensor, config: SearchConfig, prefixes: list[list[int]]
-) -> list[int]:
-    """The maximum number of tokens of each translation, including eos."""
-    limits = []
-    for n_source, prefix in zip((src != model.src_pad).sum(dim=1).tolist(), prefixes, strict=True):
-        limit = max(n_source - 1, len(prefix)) + config.max_extra
-        if config.max_length is not None:
-            limit = min(limit, max(config.max_length, len(prefix)))
-        limits.append(min(limit, model.max_length - 1) + 1)
-    return limits
+def limit(config: SearchConfig, *, n_source: int, n_prefix: int, max_length: int) -> int:
+    """The maximum number of tokens of a translation, without eos.
+
+    Args:
+        config: Settings of the search.
+        n_source: Number of source tokens, without eos.
+        n_prefix: Number of tokens of the prefix.
+        max_length: Maximum number of tokens that the model can process, including eos.
+    """
+    most = max(n_source, n_prefix) + config.max_extra
+    if config.max_length is not None:
+        most = min(most, max(config.max_length, n_prefix))
+    return min(most, max_length - 1)
 
 
 def _constraints(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:

@@ -1,0 +1,56 @@
+"""What is asked of a translator: sentences with settings of their own, and their batches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pydantic import ConfigDict, with_config
+
+from yakusu.data.text import windows
+from yakusu.model.linear import SOURCE_MULTIPLE
+
+
+@with_config(ConfigDict(extra="forbid"))  # of objects in JSON
+@dataclass(frozen=True)
+class Request:
+    """A sentence to translate, with settings of its own.
+
+    Attributes:
+        text: The source sentence.
+        prefix: Text that the translation must begin with.
+        include: Words or phrases that the translation must contain, besides those of the settings.
+        exclude: Words or phrases that it must not contain, besides those of the settings.
+    """
+
+    text: str
+    prefix: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the search gets for a sentence."""
+
+    text: str
+    ids: list[int]  # of the source, ending with eos
+    prefix: list[int]  # of the target
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+
+def batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
+    """The rows of each batch: sentences of the same padded length, shortest first.
+
+    Sentences with phrases to include are searched in another way, so they have their own batches.
+    """
+
+    def length(row: int) -> tuple[bool, int]:
+        return bool(jobs[row].include), len(jobs[row].ids)
+
+    def kind(row: int) -> tuple[bool, int]:
+        return bool(jobs[row].include), -(-len(jobs[row].ids) // SOURCE_MULTIPLE)
+
+    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
+    for _, same in groupby(rows, key=kind):
+        yield from windows(same, batch)
