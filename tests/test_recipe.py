@@ -42,7 +42,7 @@ def documented() -> set[str]:
     lines = set()
     for section in (recipe, *recipe.values(), recipe["data"]["extra"], *architectures):
         for key, value in section.items() if isinstance(section, dict) else ():
-            if not isinstance(value, dict) and (key, value) not in OTHERWISE:
+            if not (isinstance(value, dict) or value is None or (key, value) in OTHERWISE):
                 lines.add(f"| `{key}` | `{json.dumps(value)}` |")
     return lines
 

@@ -19,7 +19,7 @@ from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import EOS
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.scoring import score_targets
-from yakusu.search import Hypothesis, beam_search, length_penalty
+from yakusu.search.beam import Hypothesis, beam_search, length_penalty
 from yakusu.translator import Translator
 
 benchmark = Benchmark(

@@ -160,7 +160,7 @@ def test_a_beam_wide_enough_finds_every_output_with_the_phrases_and_no_other(
     tokenizer = ToyTokenizer(TOYS[longest])
     model = tiny(vocab_size=6, tgt_vocab_size=tokenizer.tgt_vocab_size, tied="none", seed=longest)
     model, vocabulary = sharpened(model, 3.0), PhraseVocabulary(tokenizer)
-    config = SearchConfig(beam=256, n_best=256, alpha=0, max_extra=longest - 1, max_repeats=None)
+    config = SearchConfig(beam=256, n_best=256, alpha=0, max_extra=longest - 1, max_repeats=0)
     ids, n_checked = [2, EOS], 0
     with torch.inference_mode():
         outputs = all_outputs(model, torch.tensor([ids]), longest)

@@ -13,6 +13,7 @@ from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
+from yakusu.request import Request
 from yakusu.search.beam import Hypothesis
 from yakusu.translator import Translator
 from yakusu.view import AttentionMaps, Token, attention_maps
@@ -75,7 +76,8 @@ def test_cross_rows_are_predicted_tokens_and_columns_are_source_tokens(maps: Att
 def test_the_default_target_is_the_models_translation(translator: Translator) -> None:
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
-    found = translator.hypotheses([SRC], translator.tokenizer.encode_source([SRC]))[0][0].tokens
+    job = translator.job(Request(SRC), translator.tokenizer.encode_source([SRC])[0])
+    found = translator.hypotheses([job])[0][0].tokens
     assert len(maps.target) == len(found) + 1  # and eos
 
 
@@ -164,7 +166,7 @@ def test_the_error_for_an_empty_translation_says_that_the_model_made_it(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = [[Hypothesis((), -math.inf, -math.inf)]]
-    monkeypatch.setattr(translator, "hypotheses", lambda lines, ids: empty)
+    monkeypatch.setattr(translator, "hypotheses", lambda jobs: empty)
     with pytest.raises(DataError, match="the model's own translation is empty"):
         attention_maps(translator, SRC)
 
