@@ -283,3 +283,20 @@ def test_translating_does_not_change_the_model(ours: Translator) -> None:
 def test_a_string_instead_of_a_list_is_refused(ours: Translator) -> None:
     with pytest.raises(TypeError, match="expected several sentences"):
         ours.translate("the red boat")
+
+
+# ---- details -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "encoded"),
+    [
+        ("parser", "the ( boat", "the -LRB- boat"),
+        ("transformer", " the\u3000red  boat", "the red boat"),
+    ],
+)
+def test_the_alignment_is_that_of_the_encoded_source(name: str, written: str, encoded: str) -> None:
+    one = Translator.load(Path(__file__).parent / "fixtures" / "format-1" / name)
+    pair = [best[0].details for best in one.stream([written, encoded], details=True)]
+    assert pair[0] == pair[1]
+    assert pair[0] and pair[0].links

@@ -30,7 +30,7 @@ def test_beam_search_finds_what_the_naive_search_finds(
     clear: Clear, search: Search, sequences: Sequences, beam: int, alpha: float
 ) -> None:
     numbers, lengths = random.Random(10 * beam), set[int]()
-    for seed, margin in product(range(3), (None, 0.5, 2.0)):
+    for seed, margin in product(range(2), (None, 0.5, 2.0)):
         model = clear(vocab_size=9, seed=seed, factor=numbers.choice((1.0, 2.0, 4.0)))
         config = SearchConfig(
             beam=beam,

@@ -184,7 +184,7 @@ def test_samples_do_not_depend_on_the_batch_or_the_number_of_threads(
     config = sampled(n_best, temperature=1.5)
     alone = [search(model, [source], config)[0] for source in ids]
     numbers = random.Random(1)
-    for _ in range(8):
+    for _ in range(5):
         rows = numbers.choices(range(len(ids)), k=numbers.randint(2, 20))
         threads(numbers.choice((1, 2, 3)))
         together = search(model, [ids[row] for row in rows], config)
