@@ -20,7 +20,7 @@ def rows_of(page: str, heading: str) -> list[list[str]]:
 
 
 def shown(value: Any) -> str:
-    return "none" if value in (None, []) else str(value)
+    return "none" if value in (None, ()) else str(value)
 
 
 def test_the_table_of_options_lists_every_option_of_translate() -> None:

@@ -71,8 +71,8 @@ def beam_search(
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
-        constraint: Excludes tokens, without changing the probabilities of the others. A `Goal` takes
-            precedence over the limits on repetition.
+        constraint: Excludes tokens, without changing the probabilities of the others. A `Goal`
+            takes precedence over the limits on repetition.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
