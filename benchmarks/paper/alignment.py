@@ -1,9 +1,9 @@
 """Alignment error rate of cross-attention on hand-aligned sentences, compared with eflomal.
 
-The weights of each layer and head are tried, both at the position that predicts a target token and
-at the next one, which reads it ("shifted": Chen et al. 2020, arXiv:2004.14837). eflomal learns from
-the training pairs and the test pairs; each word is passed to it in lower case and without the
-punctuation around it.
+The weights of each layer and head are evaluated, both at the position that predicts a target token
+and at the next position, which reads it ("shifted": Chen et al. 2020, arXiv:2004.14837). eflomal
+learns from the training pairs and the test pairs; its input is in lower case, without the
+punctuation around words.
 """
 
 import argparse
@@ -111,7 +111,7 @@ class Aligned:
 
 
 def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:
-    """Yield the name, the layers and the heads of each mean over weights that is tried."""
+    """Yield the name, the layers and the heads of each mean over weights that is evaluated."""
     for n in range(n_layers):
         layer = slice(n, n + 1)
         yield f"layer {n + 1}, all heads", layer, slice(None)
@@ -121,7 +121,7 @@ def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:
         yield f"layers {n + 1} to {n_layers}, all heads", slice(n, None), slice(None)
 
 
-# ---- other ways from weights to links ------------------------------------------------------------
+# ---- other methods that derive links from weights ------------------------------------------------
 
 
 def by_piece(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:

@@ -1,12 +1,13 @@
 """The search of the paper's implementation compared with the previous one, and its settings.
 
 The previous search takes the K best extensions per step, and a hypothesis that ends keeps its place
-in the beam, so the beam shrinks. The current one takes 2K and keeps K hypotheses open. Both stop as
-soon as no open hypothesis can enter the n best.
+in the beam, so the beam shrinks. The current search takes the 2K best extensions and keeps K
+hypotheses open. Both stop as soon as no open hypothesis can still enter the n best.
 
-Each dev set is translated with every setting, in turn for several rounds. "Better" and "worse"
-count the translations whose score is higher or lower than that of the previous search, by more than
-rounding errors. "Rows" is the number of hypotheses that were open per generated token.
+The dev set is translated with every setting, one after the other, in several rounds. "Better" and
+"worse" count the translations whose score is higher or lower than that of the base search, by more
+than rounding errors: the previous search, or the current one for margins and limits on repetition.
+"Rows" is the number of open hypotheses per generated token.
 """
 
 import argparse
@@ -69,7 +70,7 @@ class ShrinkingBeam(_Search):
 
 @dataclass(frozen=True)
 class Setting:
-    """A search: its name, its class, its settings, and the place of what it is compared with."""
+    """A search: its name, class and settings, and the index of the setting it is compared with."""
 
     name: str
     search: type[_Search]
@@ -95,7 +96,7 @@ SETTINGS = [
 
 @dataclass
 class Outcome:
-    """The hypotheses of a setting, and what finding them took."""
+    """The hypotheses of a setting, and the time and rows that the search needed."""
 
     hypotheses: list[Hypothesis]  # the best of each sentence
     scores: list[float]  # of all n best
@@ -109,7 +110,7 @@ class Outcome:
 
 
 def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outcome:
-    """Search the best translation of each sentence."""
+    """Search for the best translations of each sentence."""
     found: list[Hypothesis] = [Hypothesis((), 0.0, 0.0)] * len(jobs)
     scores: list[float] = []
     n_rows = 0
@@ -173,7 +174,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dict[str, int]:
-    """The numbers of translations of untrained models that score higher and lower than before."""
+    """Count the translations of untrained models whose score is higher or lower than before."""
     numbers, gains = random.Random(1), list[float]()
     config = SearchConfig(beam=beam, max_extra=6, max_repeats=0)
     sizes = TransformerConfig(n_layers=2, d_model=64, d_ff=128, n_heads=4, tied="none")

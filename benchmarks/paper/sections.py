@@ -141,7 +141,7 @@ def translators(records: list[Record]) -> Iterable[Table]:
 
 
 def alignments(records: list[Record]) -> Iterable[Table]:
-    """Alignment error rates: ways from weights to links, other aligners, and all weights."""
+    """Alignment error rates of methods, of other aligners, and of each layer and head."""
     for record in records:
         bleu = fixed(scores(record["score"])["BLEU"])
         trained = f"{record['name']}, {record['steps']:,} steps, dev BLEU {bleu}"
@@ -157,7 +157,7 @@ def alignments(records: list[Record]) -> Iterable[Table]:
 
 
 def searches(records: list[Record]) -> Iterable[Table]:
-    """The search and its settings, a table for each dev set."""
+    """The search and its settings, one table per dev set."""
     head = ["Search", "BLEU", "Mean score", "Better", "Worse", "Identical", "Rows per token"]
     head += ["Speed"]
     for record in records:
@@ -268,21 +268,22 @@ SECTIONS = (
     Section(
         "alignment",
         "Word alignments from cross-attention",
-        "A Transformer that is still being trained (36.96 dev BLEU) aligns words with an error "
-        "rate of 21.8%, compared with 12.9% for eflomal, which aligns but does not translate. Its "
-        "upper layers align where they predict a token, and its first layer where it reads one: "
+        "A partly trained Transformer (36.96 dev BLEU) aligns words with an error rate of 21.8%, "
+        "compared with 12.9% for eflomal, a dedicated word aligner. The upper layers align best at "
+        "the position that predicts a token, the first layer at the position that reads it: there, "
         "one head reaches 16.8%.",
         "python -m benchmarks.paper.alignment --model runs/multi30k/model",
         alignments,
         "Alignment error rate (AER, lower is better) on 50 sentence pairs written and aligned by "
         "hand ([fixtures](../../tests/fixtures/alignment/README.md)); 23 of their 464 English and "
         "49 of their 429 German words are not in the training text. Attention is computed for the "
-        'given target sentence. All weights are evaluated by "largest share", at the position that '
-        "predicts a target token and at the next one, which reads it; the default combines both. "
-        "It was chosen on these sentences, so other text may give a higher rate. eflomal 2.0.0 "
-        "learns from the 29,000 training pairs and the 50 pairs; its numbers are means of three "
-        "runs. The diagonal links words at the same relative position. The convolutional model and "
-        "the LSTM were trained for a few hundred steps only.",
+        "given target sentence. The second table of each model evaluates single layers and heads "
+        'with the method "largest share", at the position that predicts a target token and at the '
+        "next position, which reads it; the default combines both. The default was chosen on these "
+        "sentences, so its error rate may be higher on other text. eflomal 2.0.0 learns from the "
+        "29,000 training pairs and the 50 test pairs; its numbers are means of three runs. "
+        '"diagonal" links words at the same relative position. The convolutional model and the '
+        "LSTM were trained for a few hundred steps only.",
     ),
     Section(
         "search",
@@ -291,10 +292,11 @@ SECTIONS = (
         "python -m benchmarks.paper.search --model runs/enja-en-ja/model --src enja/dev.en --ref "
         "enja/dev.ja --tokenize none",
         searches,
-        "Dev sets. The first search takes K candidates per step, and hypotheses that end leave the "
-        'beam; all others take 2K and keep K open. "Better" and "worse" count translations with a '
-        "higher or lower score than those of the first search; for a margin or a limit on "
-        "repetition they, and the share of identical translations, refer to the second search. "
-        "Rows are open hypotheses. Speed is relative to the first search.",
+        "The searches named K candidates are the previous one: a hypothesis that ends keeps its "
+        "place in the beam, so the beam shrinks. All others take 2K candidates per step and keep K "
+        'hypotheses open. "Better", "worse" and "identical" compare the best translation of each '
+        "sentence, by its score, with that of the first search; for margins and limits on "
+        "repetition, with that of the second search. Rows are open hypotheses. Speed is relative "
+        "to the first search.",
     ),
 )

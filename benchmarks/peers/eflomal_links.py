@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 
 def links(src: Sequence[str], tgt: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Align sentences with the default settings; the result differs a little from run to run.
+    """Align sentences with the default settings; the result differs slightly between runs.
 
     Returns:
         The links of each sentence in the Pharaoh format: one source word for each target word, and

@@ -1,10 +1,11 @@
 """Whether a translation depends on its batch, and what the independence costs.
 
-Models of every architecture translate sentences of 1 to 1,024 tokens alone, in pairs, and in one
-batch in two orders. A sentence whose hypotheses or scores differ in any bit counts as different.
+Models of every architecture translate sentences of 1 to 1,024 tokens: alone, together with one
+other sentence, and all in one batch, in two orders. A sentence whose hypotheses or scores differ in
+any bit counts as different.
 
-With --model, sentences of a file are translated in batches of 64 and of 1. --baseline adds the same
-measurement with another version of yakusu, in turn with this one.
+With --speed-of, the sentences of a file are translated in batches of 64 and of 1. --baseline adds
+the same measurement with another version of yakusu, alternating with this one.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Score the output of the search and compare with the probabilities that the search computed.
+"""Score the output of the search and compare with the log-probabilities that the search computed.
 
 The search computes log P(Y | X) one position after the other for all hypotheses of a beam; scoring
-computes all positions of one translation at once. Both must agree up to rounding. As text, a
-translation may be split into other tokens than those that the search chose; such translations are
-counted, but not compared.
+computes all positions of one translation at once. Both must agree up to rounding. The tokens that
+the search chose are scored. Translations whose text the tokenizer splits into other tokens are
+counted.
 """
 
 import argparse

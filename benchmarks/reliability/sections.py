@@ -9,8 +9,9 @@ from benchmarks.records import Record
 TITLE = "Reliability"
 INTRODUCTION = """\
 [Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
-promise. These benchmarks check two promises more thoroughly than the tests do: about killed runs,
-and about the probabilities that [scoring](../../docs/score.md) and search compute."""
+promise. These benchmarks check more thoroughly than the tests that killed runs can be resumed, that
+[scoring](../../docs/score.md) and search compute the same probabilities, and that translations do
+not depend on their batch."""
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
@@ -42,7 +43,7 @@ def kills(records: list[Record]) -> Iterable[Table]:
 
 
 def scoring(records: list[Record]) -> Iterable[Table]:
-    """Differences between the probabilities of scoring and of search."""
+    """Differences between the log-probabilities of scoring and those of search."""
     if not records:
         return
     rows = [
@@ -64,7 +65,7 @@ def scoring(records: list[Record]) -> Iterable[Table]:
 
 
 def batches(records: list[Record]) -> Iterable[Table]:
-    """Differences by architecture, and the speed."""
+    """The differences of each architecture, and the speed."""
     record = records[-1]
     rows = [
         [row["name"], str(row["lengths"]), ", ".join(map(str, row["different"])) or "none"]
@@ -95,13 +96,13 @@ SECTIONS = (
     Section(
         "scoring",
         "Scores of the search's own translations",
-        "Scoring gives the log-probability that the search computed; a difference above 0.0001 "
-        "would be an error.",
+        "Scoring gives the log-probabilities that the search computed; a difference above 0.0001 "
+        "would be an error, not rounding.",
         "python -m benchmarks.reliability.scoring --model runs/multi30k/model",
         scoring,
-        "The best translations with beam 4 are scored as the tokens that the search chose; a "
-        'difference above 0.0001 is not rounding. "Split into other tokens": as text, the '
-        "tokenizer splits so many of them into other tokens than the search chose.",
+        "The best translations with beam 4 are scored with the tokens that the search chose. "
+        '"Split into other tokens" counts the translations whose text the tokenizer splits into '
+        "other tokens than the search chose.",
     ),
     Section(
         "batches",
@@ -110,7 +111,7 @@ SECTIONS = (
         "python -m benchmarks.reliability.batches --speed-of runs/multi30k/model --src "
         "multi30k/val.en --baseline PREVIOUS/src",
         batches,
-        "Hypotheses and scores with beam 4 of sentences alone, in pairs, and in one batch in two "
-        "orders are compared bit by bit.",
+        "Sentences are translated with beam 4: alone, together with one other sentence, and all in "
+        "one batch, in two orders. Their hypotheses and scores are compared bit by bit.",
     ),
 )

@@ -184,13 +184,13 @@ SECTIONS = (
     Section(
         "startup",
         "Start of the command line",
-        "The help is printed within 0.30 seconds; without the import of torch, `yakusu translate` "
-        "of one sentence ends within 0.50 seconds.",
+        "The help is printed within 0.30 seconds; `yakusu translate` of one sentence takes less "
+        "than 0.50 seconds in addition to the import of torch.",
         "python -m benchmarks.speed.startup",
         startup,
-        "Medians over fresh processes, each with cached files. The model has one layer of width "
-        '16. "Without import torch" is the difference within a round: other imports, loading the '
-        'model, translating one sentence, and the end of the process. "Goal" is the maximum that '
-        "the project aims at.",
+        "Medians over fresh processes, whose files are already cached. The model has one layer of "
+        'width 16. "Without import torch" is the difference within a round: other imports, loading '
+        'the model, translating one sentence, and the end of the process. "Goal" is the time that '
+        "the project aims not to exceed.",
     ),
 )

@@ -1,7 +1,7 @@
 """Time that the command line takes to start: its help, and `yakusu translate` for one sentence.
 
-Every measurement is a fresh process. A round runs each command once, so that all commands meet the
-same machine; an unmeasured round comes first and fills the caches. Besides the elapsed time, the
+Every measurement is a fresh process. A round runs each command once, so that all commands run under
+the same load. The first round is not measured; it fills the caches. Besides the elapsed time, the
 CPU time of each process is measured, which depends less on other processes.
 
 The time of `translate` without `import torch` is the difference within a round: all other imports,

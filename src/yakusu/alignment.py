@@ -1,25 +1,25 @@
 """Word alignments from cross-attention, in the Pharaoh format.
 
-A (T, S) says how much a target piece attends to each source piece. With w for the attention weights
-of a head, squared so that heads with sharp attention count more:
+A (T, S) is the weight that each target token gives to each source token. It is computed from the
+attention weights w of each head, which are squared so that heads with sharp attention count more:
 
-    A[t] = mean of w^2 over the heads of layers 2 to N, at the position that predicts piece t
-         + mean of w^2 over the heads of layer 1, at the next position, which reads piece t
+    A[t] = mean of w^2 over the heads of layers 2 to N, at the position that predicts token t
+         + mean of w^2 over the heads of layer 1, at the next position, which reads token t
 
-The first layer of a Transformer's decoder still represents the piece that it reads, the others the
-piece that it predicts. Chen et al. (2020, "Accurate Word Alignment Induction from Neural Machine
-Translation", arXiv:2004.14837) take the weights of one layer from the position that reads;
-benchmarks/paper/alignment.py measures both positions for each layer. If there is only one layer,
-the second term is left out and the first is that layer's.
+In the decoder of a Transformer, the first layer still represents the token that it reads, and the
+other layers represent the token that they predict. Chen et al. (2020, "Accurate Word Alignment
+Induction from Neural Machine Translation", arXiv:2004.14837) take the weights of one layer from the
+position that reads; benchmarks/paper/alignment.py measures both positions for each layer. If a
+model has only one layer, A[t] is the first term, computed from that layer.
 
-The weight that target word j gives to source word i, and the source word that it links to:
+The weight that target word j gives to source word i, and the source word that j is linked to:
 
-    W[j, i] = mean over pieces t of j, sum over pieces s of i, of A[t, s]
+    W[j, i] = mean over tokens t of j, sum over tokens s of i, of A[t, s]
     link(j) = argmax over i of W[j, i] / sum over j' of W[j', i]
 
-Words are separated by white space; punctuation counts only in words that have nothing else. Without
-the division, many target words would link to the few source words that receive weight from every
-position.
+Words are separated by white space. Punctuation is ignored, except in words that consist of nothing
+else. Without the division, many target words would be linked to the few source words that receive
+weight from every position.
 
 Alignment error rate of links L, sure links U and possible links P, where P includes U (Och & Ney
 2003, "A Systematic Comparison of Various Statistical Alignment Models"):
@@ -46,19 +46,19 @@ Link = tuple[int, int]  # source word, target word; counted from 0
 
 @torch.inference_mode()
 def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
-    """A: the scores from which links are taken; the rows do not sum to one.
+    """A: the weights from which links are derived; the rows do not sum to one.
 
-    Padding and the rest of the batch change the scores of a sentence by rounding errors only. To
+    Padding and the rest of the batch change the weights of a sentence by rounding errors only. To
     get the same bits in every batch, pad both sides to a multiple of `SOURCE_MULTIPLE`
     (docs/decisions/0027).
 
     Args:
-        model: A model, or an ensemble, whose members' scores are averaged; in evaluation mode.
+        model: A model, or an ensemble, whose members' weights are averaged; in evaluation mode.
         src: Source ids (B, S), ending with eos, padded.
         tgt: Target ids (B, T), ending with eos, padded.
 
     Returns:
-        (B, T, S); row t belongs to target token t. Rows of padding have no meaning.
+        (B, T, S); row t belongs to target token t. Rows of padding are undefined.
 
     Raises:
         ModelError: The model, or a member of the ensemble, has no cross-attention.
@@ -107,13 +107,13 @@ def attends(model: SearchModel) -> bool:
 
 
 def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
-    """The word of each piece, or -1 for punctuation in a word that also has letters or digits.
+    """The word of each token, or -1 for punctuation in a word that also has letters or digits.
 
-    Otherwise the full stops at the ends of two sentences would link their last words.
+    If punctuation counted, the full stops of two sentences would link their last words.
 
     Args:
-        words: The word of each piece, without eos: `Tokenizer.source_words` or `target_words_of`.
-        pieces: The pieces: `Tokenizer.source_surfaces` or `target_pieces`; a further eos is
+        words: The word of each token, without eos: `Tokenizer.source_words` or `target_words_of`.
+        pieces: The tokens as text: `Tokenizer.source_surfaces` or `target_pieces`; a final eos is
             ignored.
     """
     wordy = [any(map(str.isalnum, piece)) for piece, _ in zip(pieces, words, strict=False)]
@@ -128,10 +128,10 @@ def word_weights(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[
     """W: the weight that each target word gives to each source word.
 
     Args:
-        weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
-            to eos and padding, are ignored.
-        src_words: The word of each source piece, without eos; -1: ignored.
-        tgt_words: The word of each target piece, without eos; -1: ignored.
+        weights: A (T, S) of one sentence; the rows and columns of eos and padding, which follow
+            those of the other tokens, are ignored.
+        src_words: The word of each source token, without eos; -1: ignored.
+        tgt_words: The word of each target token, without eos; -1: ignored.
 
     Returns:
         (J, I).
@@ -146,11 +146,11 @@ def word_weights(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[
 
 
 def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
-    """The links of a sentence, one for each target word that has a piece; eos is never linked.
+    """The links of a sentence, one for each target word in `tgt_words`; eos is never linked.
 
     Args:
-        weights: A (T, S) of one sentence; rows and columns after those of the pieces, which belong
-            to eos and padding, are ignored.
+        weights: A (T, S) of one sentence; the rows and columns of eos and padding, which follow
+            those of the other tokens, are ignored.
         src_words: `content_words` of the source.
         tgt_words: `content_words` of the target.
 
@@ -201,15 +201,15 @@ def alignment_error_rate(
     Args:
         links: The links of each sentence.
         sure: The sure links of each sentence in the reference.
-        possible: Its possible links; sure links count as possible, too.
+        possible: The possible links of each sentence; sure links also count as possible.
 
     Raises:
         DataError: The numbers of sentences differ, or no sentence has a link.
     """
     if not len(links) == len(sure) == len(possible):
         raise DataError(
-            f"there are links of {len(links)} sentences, and references with sure links of "
-            f"{len(sure)} and possible links of {len(possible)}: give the same sentences"
+            f"there are links of {len(links)} sentences, but references with sure links of "
+            f"{len(sure)} and possible links of {len(possible)}: pass links of the same sentences"
         )
     n_right = n_links = 0
     for own, certain, other in zip(map(set, links), map(set, sure), possible, strict=True):

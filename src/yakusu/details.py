@@ -1,4 +1,4 @@
-"""What a model says about the tokens of a translation: probabilities, alternatives, word links."""
+"""Details of a translation: tokens, their log-probabilities and alternatives, word links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,10 @@ class Details:
     """The tokens of a translation; log-probabilities are in nats.
 
     Attributes:
-        tokens: The vocabulary pieces, ending with that of eos.
+        tokens: The tokens as text, ending with eos.
         token_log_probs: The log-probability of each token, given those before it.
-        alternatives: The most probable tokens at each position with their log-probabilities.
+        alternatives: The most probable tokens at each position with their log-probabilities, most
+            probable first.
         links: The word alignment, pairs (source word, target word); None if the model has no
             attention to the source.
     """
@@ -41,11 +42,11 @@ class Details:
 
 @dataclass(frozen=True)
 class Translated:
-    """A source sentence and a translation of it, without eos."""
+    """A source sentence and a translation of it."""
 
     text: str
-    src: list[int]
-    tgt: tuple[int, ...]
+    src: list[int]  # ends with eos
+    tgt: tuple[int, ...]  # without eos
 
 
 def details_of(
@@ -56,7 +57,7 @@ def details_of(
     Args:
         model: The model, in evaluation mode.
         tokenizer: Its tokenizer.
-        pairs: The sentences; their source ids end with eos.
+        pairs: The sentences and their translations.
     """
     targets = [[*pair.tgt, EOS] for pair in pairs]
     scores = score_targets(
@@ -106,7 +107,7 @@ def _links(
     weights = attention(model, src, tgt)  # (B, T, S)
     found = []
     for pair, own in zip(pairs, weights, strict=False):
-        src_words = tokenizer.source_words(pair.text)[: len(pair.src) - 1]  # it may be truncated
+        src_words = tokenizer.source_words(pair.text)[: len(pair.src) - 1]  # may be truncated
         of_source = content_words(src_words, tokenizer.source_surfaces(pair.text))
         of_target = content_words(
             tokenizer.target_words_of(pair.tgt), tokenizer.target_pieces(pair.tgt)

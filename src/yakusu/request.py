@@ -1,4 +1,4 @@
-"""What is asked of a translator: sentences with settings of their own, and their batches."""
+"""Requests to a translator: sentences with their own settings, and their batches."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,15 @@ from yakusu.model.linear import SOURCE_MULTIPLE
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
 @dataclass(frozen=True)
 class Request:
-    """A sentence to translate, with settings of its own.
+    """A sentence to translate, with its own settings.
 
     Attributes:
         text: The source sentence.
         prefix: Text that the translation must begin with.
-        include: Words or phrases that the translation must contain, besides those of the settings.
-        exclude: Words or phrases that it must not contain, besides those of the settings.
+        include: Words or phrases that the translation must contain, in addition to those of the
+            `SearchConfig`.
+        exclude: Words or phrases that it must not contain, in addition to those of the
+            `SearchConfig`.
     """
 
     text: str
@@ -30,7 +32,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Job:
-    """What the search gets for a sentence."""
+    """The input of the search for one sentence."""
 
     text: str
     ids: list[int]  # of the source, ending with eos
@@ -42,7 +44,7 @@ class Job:
 def batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
     """The rows of each batch: sentences of the same padded length, shortest first.
 
-    Sentences with phrases to include are searched in another way, so they have their own batches.
+    Sentences with phrases to include are searched differently, so they are batched separately.
     """
 
     def length(row: int) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-"""The probability that a model assigns to a given translation.
+"""The log-probability that a model assigns to a given translation.
 
     log P(Y | X) = sum_t log P(y_t | y_<t, X)
 
@@ -22,8 +22,8 @@ from yakusu.errors import DataError
 from yakusu.model.base import SearchModel, shift_right
 from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE
 
-TARGET_MULTIPLE = 16  # as SOURCE_MULTIPLE, for the target: docs/decisions/0027
-_MAX_LOGITS = 2**25  # in one batch; their logarithms of probabilities take as much memory again
+TARGET_MULTIPLE = 16  # like SOURCE_MULTIPLE, for targets: docs/decisions/0027
+_MAX_LOGITS = 2**25  # in one batch; the log-probabilities need as much memory again
 
 Alternative = tuple[int, float]  # a token id and its log-probability
 
@@ -45,19 +45,19 @@ class TokenScores:
 
 @dataclass(frozen=True)
 class Scored:
-    """The probability of a given translation of a sentence; logarithms are natural."""
+    """The log-probability of a given translation of a sentence, in nats."""
 
     log_prob: float  # log P(Y | X), including eos
     score: float  # log_prob / length penalty
     n_tokens: int  # including eos
-    tokens: tuple[str, ...]  # the pieces of the target and eos; unknown text appears unchanged
+    tokens: tuple[str, ...]  # as text, ending with eos; unknown characters are unchanged
     token_log_probs: tuple[float, ...]  # of each token
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # per token: most probable first
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # of each position, best first
 
 
 @dataclass(frozen=True)
 class TargetScore:
-    """The log-probabilities of one target as ids, in nats."""
+    """The log-probabilities of the tokens of one target, in nats."""
 
     token_log_probs: tuple[float, ...]  # of each token, including eos
     alternatives: tuple[tuple[Alternative, ...], ...]  # of each position, most probable first
@@ -100,16 +100,15 @@ def score_targets(
 ) -> list[TargetScore]:
     """Score the target of each source.
 
-    A batch holds sources of one padded length and targets of one padded length, so that a score
-    does not depend on the other pairs (docs/decisions/0027).
+    All sources of a batch have the same padded length, and so do all targets, so that a score does
+    not depend on the other pairs (docs/decisions/0027).
 
     Args:
         model: In evaluation mode.
         sources: Source ids of each sentence, ending with eos, at most `model.max_length`.
         targets: Target ids of each sentence, ending with eos, at most `model.max_length`.
         alternatives: Number of most probable tokens to return for each position.
-        batch: Number of pairs scored together; fewer if their logits need too much memory, but at
-            least two.
+        batch: Maximum number of pairs scored together; fewer if their logits need too much memory.
     """
     scores: dict[int, TargetScore] = {}
     groups: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -153,14 +152,14 @@ def _score_batch(
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores targets as text.
+    """Scores targets that are given as text.
 
     Attributes:
         model: In evaluation mode.
         tokenizer: The tokenizer that the model was trained with.
-        max_tokens: Maximum numbers of source and target tokens, including eos; the
-            `max_length` of the model applies, too.
-        penalty: The length penalty of a target with this number of tokens.
+        max_tokens: Maximum numbers of source and target tokens, including eos; the `max_length` of
+            the model applies as well.
+        penalty: Returns the length penalty for a number of target tokens, including eos.
     """
 
     model: SearchModel
@@ -171,7 +170,7 @@ class Scorer:
     def score(
         self, pairs: Sequence[Pair], first: int, *, alternatives: int, batch: int
     ) -> Iterator[Scored]:
-        """Score pairs of texts, whose lines are counted from `first`; see `score_targets`.
+        """Score pairs of texts; see `score_targets`. `first` is the line number of the first pair.
 
         Raises:
             DataError: A text has too many tokens.

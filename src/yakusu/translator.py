@@ -42,7 +42,7 @@ class Translation:
     score: float  # log_prob / length penalty; -inf: not produced by the model
     log_prob: float  # in nats, including eos
     n_tokens: int  # including eos
-    details: Details | None = None  # if they were asked for, and a model produced the translation
+    details: Details | None = None  # if requested, and if the model produced the translation
 
 
 class Translator:
@@ -52,7 +52,7 @@ class Translator:
         model: A model or an ensemble; it is moved to `device` and set to evaluation mode.
         tokenizer: The tokenizer that the model was trained with.
         languages: Codes of the source and target languages, "" if unknown.
-        search: Beam size, length penalty, maximum length and number of translations.
+        search: Settings of the search, such as beam width and length penalty.
         task: The task of the model, by its name in `tasks`.
         device: Device to translate on.
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
@@ -156,14 +156,15 @@ class Translator:
                 score 0.
             batch: Maximum number of sentences translated together.
             window: Number of sentences read ahead and grouped by length; None: 32 batches.
-            details: Add tokens, their log-probabilities and alternatives, and the word alignment.
+            details: Return the tokens, their log-probabilities and alternatives, and the word
+                alignment as well.
 
         Yields:
             The `search.n_best` best translations of each sentence, best first.
 
         Raises:
             DataError: A sentence is not valid for the task, such as a tree given to a parser, or a
-                prefix or phrase cannot be spelled with the vocabulary.
+                prefix or a phrase cannot be spelled with the vocabulary.
         """
         if isinstance(sentences, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
@@ -179,7 +180,7 @@ class Translator:
             yield from results
 
     def _read(self, items: Sequence[str | Request], first: int) -> Iterator[Job]:
-        """What to search for each sentence; the sentences are counted from `first`."""
+        """The input of the search for each sentence; the sentences are counted from `first`."""
         requests = [item if isinstance(item, Request) else Request(item) for item in items]
         sources = []
         for number, request in enumerate(requests, start=first):
@@ -191,7 +192,7 @@ class Translator:
                 yield self.job(request, self._cut(number, request.text, ids))
 
     def job(self, request: Request, ids: list[int]) -> Job:
-        """What to search for a request.
+        """The input of the search for a request.
 
         Args:
             request: The sentence and its settings.
@@ -318,23 +319,23 @@ class Translator:
         batch: int = 64,
         window: int | None = None,
     ) -> Iterator[Scored]:
-        """Compute the probability of a given target for each source, in order, as they arrive.
+        """Compute the log-probability of a given target for each source, in order, as they arrive.
 
-        The result does not depend on `batch`, `window` or the other pairs. The tokenizer splits a
-        target into tokens; characters that the vocabulary does not cover are scored as the unknown
-        token. An empty target is only the end of the sentence.
+        On a CPU, the result does not depend on `batch`, `window` or the other pairs. The tokenizer
+        splits a target into tokens; characters that the vocabulary does not cover are scored as the
+        unknown token. An empty target consists of eos only.
 
         Args:
             sources: One sentence per item.
             targets: The target of each sentence.
             alternatives: Number of most probable tokens to return for each position.
-            batch: Number of pairs scored together.
+            batch: Maximum number of pairs scored together.
             window: Number of pairs read ahead and grouped by length; None: 32 batches.
 
         Raises:
-            DataError: There are more sources than targets or fewer, a sentence or a target is not
-                valid for the task, or it has too many tokens: at most `max_source_tokens`, and
-                `search.max_extra` more in a target. Nothing is truncated.
+            DataError: The numbers of sources and targets differ, a source or a target is not valid
+                for the task, a source has more than `max_source_tokens` tokens, or a target has
+                more than `max_source_tokens` plus `search.max_extra`. Nothing is truncated.
         """
         if isinstance(sources, str) or isinstance(targets, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
@@ -349,7 +350,7 @@ class Translator:
             n_read += len(some)
 
     def _pair(self, number: int, pair: Pair) -> Pair:
-        """The texts of a pair that the vocabularies encode."""
+        """The texts of a pair in the form that the tokenizer encodes."""
         source, target = (line.strip() for line in pair)
         try:
             source = self.task.preprocess_source(source)
@@ -360,7 +361,7 @@ class Translator:
 
 @contextmanager
 def _naming(number: int) -> Iterator[None]:
-    """Add the number of the sentence to an error."""
+    """Add the number of the sentence to the message of an error."""
     try:
         yield
     except DataError as error:

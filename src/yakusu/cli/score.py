@@ -1,4 +1,4 @@
-"""The verb `score`: the probability of given translations, or of an n-best list."""
+"""The verb `score`: the log-probability of given translations, or of an n-best list."""
 
 import json
 import sys
@@ -39,21 +39,25 @@ Tgt = Annotated[
 NBest = Annotated[
     bool,
     typer.Option(
-        "--n-best", help="TGT is a list printed by translate --n-best; print it with new scores."
+        "--n-best",
+        help="TGT is an n-best list, as translate --n-best prints it; print it with new scores.",
     ),
 ]
 OutputFormat = Annotated[
-    Format, typer.Option("--format", help="Columns, or a JSON object per line with all tokens.")
+    Format,
+    typer.Option("--format", help="text: columns; json: an object per line, with all tokens."),
 ]
 Alternatives = Annotated[
     int,
-    typer.Option(min=0, help="With --format json: most probable tokens to add per position."),
+    typer.Option(
+        min=0, help="With --format json: number of most probable tokens to add per position."
+    ),
 ]
 Ensemble = Annotated[
     list[str] | None,
     typer.Option(metavar="MODEL", help="Additional model; probabilities are averaged. Repeatable."),
 ]
-Batch = Annotated[int, typer.Option(min=1, help="Number of pairs scored together.")]
+Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored together.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,12 +76,12 @@ def score(
     batch: Batch = 64,
     device: Device = "cpu",
 ) -> None:
-    """Print the probability that a model assigns to given translations.
+    """Print the log-probability that a model assigns to given translations.
 
-    One line per pair, three columns separated by tabs: log P(TGT | SRC), natural logarithm; the
-    score, which is the log-probability divided by the length penalty, as translate --n-best prints
-    it; the number of tokens, including the end of the sentence. Perplexity per token and time go
-    to standard error.
+    Each pair has one line with three columns, separated by tabs: the log-probability
+    log P(TGT | SRC), a natural logarithm; the score, which is the log-probability divided by the
+    length penalty, as in translate --n-best; and the number of tokens, including the
+    end-of-sentence token. The perplexity per token and the time go to standard error.
 
     Example: `yakusu score runs/en-de/model news.en news.de`
     """
@@ -139,7 +143,7 @@ def _json(scored: "Scored") -> str:
 
 
 def _print_all(lines: "Iterable[tuple[Scored, str]]", total: int | None) -> None:
-    """Print a line per pair as they are scored, then the perplexity and the time."""
+    """Print each pair as soon as it is scored, then the perplexity and the time."""
     from yakusu.pipeline.score import Perplexity
 
     start, perplexity = time.monotonic(), Perplexity()

@@ -1,6 +1,6 @@
 """x W^T + b; inference on a CPU keeps W in the layout that the matrix kernels read fastest.
 
-The result for a row does not depend on the other rows, because oneDNN adds the products of every
+The result for a row does not depend on the other rows, because oneDNN sums the products of every
 row in the same order. See docs/decisions/0017-packed-weights.md and 0027-one-length-per-batch.md.
 """
 
@@ -11,17 +11,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-SOURCE_MULTIPLE = 16  # sources are padded to a multiple of this length
-MIN_SENTENCES = 2  # torch computes a batch of one sentence with other kernels
+SOURCE_MULTIPLE = 16  # sources are padded to a multiple of this many tokens
+MIN_SENTENCES = 2  # for a batch of one sentence, torch uses other kernels
 
 
 class PackedLinear(nn.Module):
     """x W^T + b for one W, which is packed at the first call and again whenever it changes.
 
     Packing applies only in torch's inference mode; training and all other differentiable code use
-    `F.linear`.
-    `train()` and `eval()` discard the packed copy, because fused optimizers change W without
-    increasing its version.
+    `F.linear`. `train()` and `eval()` discard the packed copy, because fused optimizers change W
+    without increasing its version.
     """
 
     __call__: Callable[..., Tensor]
@@ -36,11 +35,11 @@ class PackedLinear(nn.Module):
         if not _can_pack(x, weight):
             return F.linear(x, weight, bias)
         version = (weight.data_ptr(), version_of(weight), *weight.shape)
-        # Tensors made in inference mode have no version: they may have changed since the last call.
+        # Tensors created in inference mode have no version, so they may have changed.
         if weight.is_inference() or self._packed is None or version != self._packed_version:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
             self._packed_version = version
-        if x.numel() == x.shape[-1]:  # oneDNN has another kernel for a single row
+        if x.numel() == x.shape[-1]:  # oneDNN uses another kernel for a single row
             return self._product(torch.stack([x, x]), bias)[0]
         return self._product(x, bias)
 
@@ -70,5 +69,5 @@ def _can_pack(x: Tensor, weight: Tensor) -> bool:
 
 
 def version_of(tensor: Tensor) -> int:
-    """A number that increases with each change; 0 for tensors made in inference mode."""
+    """A number that increases with each change; 0 for tensors created in inference mode."""
     return 0 if tensor.is_inference() else tensor._version

@@ -278,8 +278,8 @@ class Cell(nn.LSTMCell):
         c' = sigmoid(f) c + sigmoid(i) tanh(g)
         h' = sigmoid(o) tanh(c')
 
-    Inference on a CPU computes this formula with packed weights, and torch's fused kernel does
-    otherwise.
+    On a CPU, inference computes this formula with packed weights. In all other cases, torch's fused
+    kernel is used.
     """
 
     def __init__(self, n_in: int, n_out: int) -> None:

@@ -27,7 +27,7 @@ def score(
     batch: int = 64,
     device: str = "cpu",
 ) -> Iterator[Scored]:
-    """Compute the probability that a model assigns to given translations, in order.
+    """Compute the log-probability that a model assigns to given translations, in order.
 
     Args:
         model: Model folder.
@@ -35,12 +35,12 @@ def score(
         tgt: Their translations, line by line; trees for a parser.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         alternatives: Number of most probable tokens to return for each target position.
-        batch: Number of pairs scored together; the result does not depend on it.
+        batch: Maximum number of pairs scored together; on a CPU, it does not change the result.
         device: Device to compute on: "cpu", "cuda" or "auto".
 
     Yields:
-        The log-probability of each translation, in total and per token, and its score: divided by
-        the length penalty of the model's search settings.
+        The log-probability of each translation, in total and per token, and its score, which is the
+        log-probability divided by the length penalty with the model's `alpha`.
 
     Raises:
         DataError: A file does not exist or cannot be read, the texts have different numbers of
@@ -65,7 +65,7 @@ def score(
 
 
 def _refuse_unequal_files(src: Text, tgt: Text) -> None:
-    """Compare the numbers of lines of two files before anything is computed."""
+    """Refuse two files with different numbers of lines before anything is computed."""
     if not (isinstance(src, str | Path) and isinstance(tgt, str | Path)):
         return
     if all(Path(path).is_file() and not holds_trees(path) for path in (src, tgt)):
@@ -118,7 +118,7 @@ def rescore(
     batch: int = 64,
     device: str = "cpu",
 ) -> Iterator[tuple[NBestEntry, Scored]]:
-    """Score the translations of an n-best list; the order is kept.
+    """Score the translations of an n-best list, in its order.
 
     Args:
         model: Model folder.
@@ -130,8 +130,8 @@ def rescore(
         device: As in `score`.
 
     Raises:
-        DataError: As in `score`; a line of the list is malformed, or its number is smaller than
-            that of the line before or exceeds the number of source sentences.
+        DataError: As in `score`, or a line of the list is malformed, or its number is smaller than
+            that of the previous line or exceeds the number of source sentences.
         ModelError: As in `score`.
     """
     translator = open_translator(model, ensemble=ensemble, device=device)
@@ -201,7 +201,7 @@ def _refuse_text(cell: str, name: str, place: str) -> None:
 
 @dataclass
 class Perplexity:
-    """exp(-sum of log_prob / sum of n_tokens) of a corpus, from running sums."""
+    """Perplexity of a corpus, exp(-(sum of log_prob) / (sum of n_tokens)), from running sums."""
 
     n_pairs: int = 0
     n_tokens: int = 0
@@ -215,7 +215,7 @@ class Perplexity:
 
     @property
     def value(self) -> float:
-        """The perplexity per token, including eos; NaN without pairs, inf if it overflows."""
+        """The perplexity per token, including eos; NaN if there are no pairs, inf on overflow."""
         if not self.n_tokens:
             return math.nan
         try:

@@ -1,1 +1,1 @@
-"""Search for translations, independent of the architecture: config.py, beam.py and its parts."""
+"""The search for translations, independent of the architecture."""

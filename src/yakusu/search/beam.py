@@ -2,11 +2,11 @@
 
 B sentences, K hypotheses per sentence (the beam), V vocabulary.
 
-Each step finds the 2K best extensions of a sentence's open hypotheses. Those that end with eos are
-finished; the K best of the others stay open, so a finished hypothesis takes no place from an open
-one. This is the search of the paper's implementation, Tensor2Tensor. A beam of one takes only the
-best extension, so it is greedy search. A sentence is closed when no hypothesis is open, or when no
-open hypothesis can enter the n best any more.
+Each step finds the candidates: the 2K best extensions of a sentence's open hypotheses. Candidates
+that end with eos are finished. The K best of the others stay open, so finished hypotheses do not
+reduce the number of open ones. Tensor2Tensor, the implementation of the paper's authors, searches
+in the same way. A beam of one takes only the best extension, which is greedy search. A sentence is
+closed when none of its hypotheses is open, or when no open one can still enter the n best.
 
     score(Y) = log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^alpha
 """
@@ -71,8 +71,8 @@ def beam_search(
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
-        constraint: Restricts the tokens. It excludes tokens without changing the probabilities of
-            the others. A `Goal` takes precedence over the limits on repetition.
+        constraint: Excludes tokens, without changing the probabilities of the others. A `Goal`
+            takes precedence over the limits on repetition.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
@@ -138,19 +138,19 @@ class _Search:
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
         if self.sampler is None:
-            # All hypotheses start equal, so only the first is extended.
+            # At the start, all hypotheses are equal, so only the first is extended.
             self.log_probs[:, 1:] = -torch.inf
         self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
 
     @property
     def goal(self) -> Goal | None:
-        """The constraint that makes proposals, if there is one; it is the last."""
+        """The constraint that proposes tokens, if there is one; it is always the last."""
         last = self.constraints[-1] if self.constraints else None
         return last if isinstance(last, Goal) else None
 
     def run(self) -> list[list[Hypothesis]]:
-        """The n best hypotheses of each sentence."""
+        """Search until all sentences are closed; return the n best hypotheses of each."""
         while any(sentence >= 0 for sentence in self.sentences):
             self.extend()
             self.close_sentences()
@@ -158,10 +158,10 @@ class _Search:
         return [best or [Hypothesis((), -math.inf, -math.inf)] for best in self.found]
 
     def extend(self) -> None:
-        """Extend the open hypotheses by a token; finish those that end."""
+        """Extend the open hypotheses by one token; finish those that end."""
         logits, self.state = self.model.step(self.prev_ids, self.state)  # (B, K, V - 1)
         logits = logits.float()
-        # log sum exp = max - log(max of the softmax), whose sum does not depend on the batch
+        # log sum exp = max - log(max of softmax); the sum in softmax does not depend on the batch
         log_norm = logits.amax(-1).double() - logits.softmax(-1).amax(-1).double().log()  # (B, K)
         self._restrict(logits)
         self.length += 1
@@ -261,7 +261,8 @@ class _Search:
         """Whether an open hypothesis can still enter the n best.
 
         Its log-probability can only decrease, and the penalty increases at most to that of the
-        maximum length, so `best_open / lp(limit)` bounds all later scores and stopping is exact.
+        maximum length. `best_open / lp(limit)` is therefore an upper bound on all later scores, so
+        stopping early does not change the result.
         """
         found = self.found[self.sentences[row]]
         if best_open == -math.inf or len(found) < self.config.n_best:
@@ -317,7 +318,7 @@ def _constraints(model: SearchModel, src: Tensor, config: SearchConfig) -> list[
 
 
 def _sampler(model: SearchModel, src: Tensor, config: SearchConfig, n_steps: int) -> Sampler | None:
-    """The source of random tokens; None: search."""
+    """The sampler, if the settings ask for samples."""
     if config.sampling is None:
         return None
     sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]

@@ -6,14 +6,14 @@ from yakusu.config import Config
 
 
 class SamplingConfig(Config):
-    """How tokens are drawn from the model's distribution, one after the other.
+    """How tokens are drawn at random from the model's distribution.
 
     Attributes:
         temperature: Logits are divided by it; below 1, likely tokens become more likely.
-        top_k: Draw only from this many most likely tokens; None: from all.
-        top_p: Draw only from the most likely tokens that together have at least this probability
-            (nucleus sampling, Holtzman et al. 2020).
-        seed: Seed. A sample depends only on the seed and its sentence.
+        top_k: Draw only from the `top_k` most likely tokens; None: from all.
+        top_p: Draw only from the smallest set of most likely tokens whose total probability is at
+            least `top_p` (nucleus sampling, Holtzman et al. 2020).
+        seed: Seed of the random numbers. Samples do not depend on other sentences.
     """
 
     temperature: float = Field(1.0, gt=0)
@@ -23,19 +23,19 @@ class SamplingConfig(Config):
 
 
 class SearchConfig(Config):
-    """How translations are searched; `beam`, `alpha` and `max_extra` default to the paper's values.
+    """Settings of the search; `beam`, `alpha` and `max_extra` default to the paper's values.
 
     Attributes:
         beam: Number of open hypotheses; 1: greedy search.
         alpha: Exponent of the length penalty.
         max_extra: A translation may exceed its source, or its prefix, by this many tokens.
-        max_length: Maximum number of tokens of a translation; None: no other limit.
+        max_length: Maximum number of tokens of a translation; None: no further limit.
         n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
-        margin: Drop open hypotheses whose log-probability is lower than the best by more than this,
-            in nats; None: keep them. Not used if translations are sampled.
+        margin: Drop open hypotheses whose log-probability is more than this many nats below that of
+            the best; None: keep them. Not used if translations are sampled.
         max_repeats: How often an n-gram may occur in a row, unless n-grams of the source occur more
             often in a row. 0: no limit.
-        no_repeat_ngram: No n-gram of this many tokens occurs twice; 0: no limit.
+        no_repeat_ngram: No sequence of this many tokens occurs twice; 0: no limit.
         include: Words or phrases that every translation must contain.
         exclude: Words or phrases that no translation may contain.
         sampling: Draw `n_best` translations at random instead of searching; None: search.

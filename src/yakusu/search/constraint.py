@@ -1,4 +1,4 @@
-"""The interface of constraints: what a search may, must and must not generate.
+"""The interfaces of constraints: what a search may, must or must not generate.
 
 B sentences, K hypotheses per sentence, V vocabulary.
 """
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Constraint(Protocol):
-    """A restriction of the tokens that may follow. It follows hypotheses like a `DecoderState`."""
+    """Restricts the tokens that may follow. Like a `DecoderState`, it tracks the hypotheses."""
 
     def restrict(self, logits: Tensor, left: Tensor) -> None:
         """Set the logits of tokens that may not follow to -inf, in place.
@@ -33,14 +33,14 @@ class Constraint(Protocol):
 
 @runtime_checkable
 class Goal(Constraint, Protocol):
-    """A constraint that asks for tokens which the model alone might never generate.
+    """A constraint that requires tokens that the model alone might never generate.
 
-    The search keeps hypotheses at every stage of progress towards the goal, because those that
-    are further on are less probable (dynamic beam allocation, Post & Vilar 2018).
+    The search keeps hypotheses at every stage of progress towards the goal, because hypotheses at
+    later stages are usually less probable (dynamic beam allocation, Post & Vilar 2018).
     """
 
     def proposals(self) -> Tensor:
-        """Tokens that make progress for each hypothesis: (B, K, n), -1 for none."""
+        """Tokens that advance each hypothesis towards the goal: (B, K, n), -1 for none."""
 
     def progress(self, ids: Tensor) -> Tensor:
         """The progress that each hypothesis would have made after a token.
@@ -49,5 +49,5 @@ class Goal(Constraint, Protocol):
             ids: Tokens that may follow each hypothesis (B, K, n).
 
         Returns:
-            Whole numbers (B, K, n): how many tokens of what the goal asks for have been generated.
+            Integers (B, K, n): how many of the tokens that the goal requires have been generated.
         """

@@ -18,7 +18,7 @@ MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
 
 
 class LoopLimit:
-    """No n-gram occurs in a row more often than `most` times, or than n-grams of the source do.
+    """Limits how often an n-gram occurs in a row: to `most` times, or more if the source has more.
 
     Args:
         src: Source ids (B, S), padded.
@@ -35,7 +35,7 @@ class LoopLimit:
         self.matches = torch.zeros(shape, dtype=torch.long, device=src.device)  # m
 
     def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Exclude the token that would complete one repetition too many; `left` is not used."""
+        """Exclude tokens that would complete an occurrence too many; `left` is not used."""
         excess = self.matches + 1 >= self.allowed * self.periods  # (B, K, P)
         looping = excess & (self.earlier >= 0)
         # UNK is never generated, so excluding it changes nothing.
@@ -73,7 +73,7 @@ def repetitions(src: Tensor, pad: int) -> Tensor:
 
 
 class NoRepeatedNgram:
-    """No n-gram of n tokens occurs twice.
+    """Excludes every token that would make an n-gram of n tokens occur twice.
 
     Args:
         n_sentences: B.
@@ -87,7 +87,7 @@ class NoRepeatedNgram:
         self.tokens = torch.zeros(n_sentences, n_beams, 0, dtype=torch.long, device=device)
 
     def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Exclude the last tokens of n-grams whose other tokens were just generated."""
+        """Exclude the last token of each n-gram whose first n - 1 tokens were just repeated."""
         if self.tokens.shape[2] < self.n:
             return
         ngrams = self.tokens.unfold(2, self.n, 1)  # (B, K, L - n + 1, n)

@@ -20,7 +20,7 @@ class Sampler:
     sample does not depend on the batch.
 
     Args:
-        config: Temperature, restriction to likely tokens, seed.
+        config: Temperature, `top_k`, `top_p` and seed.
         sources: The ids of each source sentence, without padding.
         n_samples: K.
         n_steps: Maximum number of tokens of a sample.
@@ -62,7 +62,7 @@ class Sampler:
 def _uniform(
     seed: int, ids: list[int], sample: int, n_steps: int
 ) -> "np.typing.NDArray[np.float64]":
-    """Random numbers of a sample, from 0 inclusive to 1 exclusive."""
+    """The random numbers of a sample, in the interval [0, 1)."""
     digest = sha256(repr((seed, sample, ids)).encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
     return generator.random(n_steps)
