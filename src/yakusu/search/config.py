@@ -47,7 +47,7 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1)
     margin: float | None = Field(None, ge=0)
-    max_repeats: int = Field(3, ge=0)
+    max_repeats: int = Field(4, ge=0)
     no_repeat_ngram: int = Field(0, ge=0)
     include: tuple[str, ...] = Field((), strict=False)  # lists, too, as in TOML
     exclude: tuple[str, ...] = Field((), strict=False)
