@@ -29,7 +29,7 @@ from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
 from yakusu.request import Job, Request, batches
-from yakusu.search.beam import Hypothesis, _Candidates, _Search
+from yakusu.search.beam import Candidates, Hypothesis, Search
 from yakusu.search.config import SearchConfig
 from yakusu.search.ranking import top_k
 from yakusu.translator import Translator
@@ -53,10 +53,10 @@ benchmark.option("--limit", type=int, help="number of sentences")
 benchmark.option("--beam", type=int, default=4, help="%(default)s")
 
 
-class ShrinkingBeam(_Search):
+class ShrinkingBeam(Search):
     """The previous search."""
 
-    def _best(self, logits: Tensor, log_norm: Tensor) -> _Candidates:
+    def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         k = self.config.beam
         values, ids = top_k(logits, min(k, logits.shape[-1]))
         log_probs = self.log_probs[:, :, None] + (values.double() - log_norm[:, :, None])
@@ -65,7 +65,7 @@ class ShrinkingBeam(_Search):
         n_open = n_open if self.length > 1 else torch.full_like(n_open, k)
         best = best.masked_fill(torch.arange(k, device=best.device) >= n_open, -torch.inf)
         beams = places.div(ids.shape[-1], rounding_mode="floor")
-        return _Candidates(best, beams, ids.flatten(1).gather(1, places))
+        return Candidates(best, beams, ids.flatten(1).gather(1, places))
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,22 @@ class Setting:
     """A search: its name, class and settings, and the index of the setting it is compared with."""
 
     name: str
-    search: type[_Search]
+    search: type[Search]
     changes: dict[str, Any]
     base: int
 
 
 SETTINGS = [
     Setting("K candidates, shrinking beam", ShrinkingBeam, {"max_repeats": 0}, 0),
-    Setting("2K candidates", _Search, {"max_repeats": 0}, 0),
+    Setting("2K candidates", Search, {"max_repeats": 0}, 0),
     Setting("K candidates, 4 best", ShrinkingBeam, {"max_repeats": 0, "n_best": 4}, 0),
-    Setting("2K candidates, 4 best", _Search, {"max_repeats": 0, "n_best": 4}, 0),
+    Setting("2K candidates, 4 best", Search, {"max_repeats": 0, "n_best": 4}, 0),
     *(
-        Setting(f"margin {margin}", _Search, {"max_repeats": 0, "margin": float(margin)}, 1)
+        Setting(f"margin {margin}", Search, {"max_repeats": 0, "margin": float(margin)}, 1)
         for margin in (4, 3, 2, 1)
     ),
     *(
-        Setting(f"max_repeats {repeats}", _Search, {"max_repeats": repeats}, 1)
+        Setting(f"max_repeats {repeats}", Search, {"max_repeats": repeats}, 1)
         for repeats in (4, 3, 2)
     ),
 ]
@@ -125,13 +125,13 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
                 search.extend()
                 search.close_sentences()
                 search.drop_closed_rows()
-            for row, best in zip(rows, search.found, strict=False):
+            for row, best in zip(rows, search.found, strict=True):
                 found[row] = best[0]
                 scores += [h.score for h in best]
     return Outcome(found, scores, time.perf_counter() - start, n_rows)
 
 
-def _open_rows(search: _Search) -> int:
+def _open_rows(search: Search) -> int:
     real = torch.tensor([sentence >= 0 for sentence in search.sentences])
     return int(((search.log_probs > -torch.inf).sum(dim=1) * real).sum())
 
@@ -190,7 +190,7 @@ def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dic
         with torch.inference_mode():
             old, new = (
                 search(model, src, config, None, [[]] * len(ids)).run()
-                for search in (ShrinkingBeam, _Search)
+                for search in (ShrinkingBeam, Search)
             )
         gains += [mine[0].score - other[0].score for mine, other in zip(new, old, strict=True)]
     return {

@@ -65,3 +65,20 @@ def test_the_shortest_member_sets_the_maximum_length(tiny: Tiny) -> None:
 def test_members_with_different_vocabularies_are_refused(tiny: Tiny) -> None:
     with pytest.raises(ModelError, match="vocabularies of the ensemble have 2 different sizes"):
         Ensemble([tiny(), tiny(vocab_size=13)])
+
+
+@pytest.mark.parametrize("vocab_size", [12, 60])  # no multiple of the width of a vector register
+def test_the_distribution_of_a_sentence_does_not_depend_on_the_batch(
+    tiny: Tiny, vocab_size: int
+) -> None:
+    models = [tiny(seed=seed, vocab_size=vocab_size) for seed in (1, 2, 3)]
+    ids = torch.randint(2, vocab_size - 1, (40, 16), generator=torch.Generator().manual_seed(1))
+    ensemble = Ensemble(models)
+    with torch.inference_mode():
+        for model in models:
+            model.output_weight.mul_(4)  # so that the members' distributions differ
+        together = ensemble.decode(ids[:, :5], ensemble.encode(ids))
+        for row in range(38):
+            some = ids[row : row + 2]
+            alone = ensemble.decode(some[:, :5], ensemble.encode(some))
+            assert torch.equal(alone, together[row : row + 2])

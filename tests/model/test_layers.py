@@ -8,7 +8,13 @@ import torch
 from torch import Tensor
 
 from yakusu.model.base import Seq2Seq
-from yakusu.model.layers import Embedding, LearnedPositions, SinusoidalPositions, sinusoids
+from yakusu.model.layers import (
+    Embedding,
+    LearnedPositions,
+    SinusoidalPositions,
+    sigmoid,
+    sinusoids,
+)
 from yakusu.model.table import DenseTable
 
 
@@ -108,3 +114,19 @@ def test_the_padding_row_stays_zero_with_three_way_tying(
     after = model.weights()["tgt_table.weight"]
     assert (after[-1] == 0).all()
     assert ((after - before)[:-1].abs() > 0.01).any(dim=1).all()
+
+
+def test_the_sigmoid_is_that_of_torch_without_overflow() -> None:
+    x = torch.cat([some(1000) * 10, torch.tensor([-1e4, -100.0, 0.0, 100.0, 1e4])])
+    torch.testing.assert_close(sigmoid(x), torch.sigmoid(x))
+
+
+@pytest.mark.parametrize("width", [7, 60, 152])
+def test_the_sigmoid_of_a_row_does_not_depend_on_its_place(width: int) -> None:
+    x = some(300, width) * 3
+    whole = sigmoid(x)
+    assert all(
+        torch.equal(sigmoid(x[row : row + n]), whole[row : row + n])
+        for row in range(0, 290, 7)
+        for n in (1, 2, 3, 5)
+    )

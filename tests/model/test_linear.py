@@ -110,3 +110,27 @@ def test_a_row_does_not_depend_on_the_other_rows(n_in: int, n_out: int) -> None:
         for size in (1, 2, 3, 5, 16, 17, 64, 199):
             parts = torch.cat([product(part, weight, bias) for part in x.split(size)])
             assert torch.equal(parts, every), size
+
+
+def test_a_transposed_weight_is_packed_again() -> None:
+    x, weight, _ = operands()
+    product = PackedLinear()
+    with torch.inference_mode():
+        product(x, weight)
+        assert_close(product(x, weight.T), x @ weight)
+
+
+def test_every_layout_of_the_operands_gives_the_product() -> None:
+    x, weight, bias = operands(64, 32)
+    layouts = [
+        (x.mT.contiguous().mT, weight, bias),
+        (x[:1, :1].expand(3, 7, -1), weight, bias),
+        (x[0, 0], weight, bias),
+        (x[:0], weight, bias),
+        (x, weight[:-1], None),
+        (x[..., ::2], weight[:, :16], bias),
+        (x, weight[::2], bias[::2]),
+    ]
+    with torch.inference_mode():
+        for of in layouts:
+            assert_close(PackedLinear()(*of), F.linear(*of))

@@ -30,7 +30,7 @@ from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ConvolutionalConfig
-from yakusu.model.layers import Embedding, Layers, LearnedPositions
+from yakusu.model.layers import Embedding, Layers, LearnedPositions, sigmoid
 from yakusu.model.linear import PackedLinear
 
 
@@ -215,7 +215,11 @@ class GatedConvolution(nn.Module):
 
     def gate(self, taps: list[Tensor]) -> Tensor:
         """k taps (B, T, C), the earliest first -> (B, T, C)."""
-        return F.glu(self.taps(torch.cat(taps, dim=-1)), dim=-1)  # (B, T, k C) -> (B, T, C)
+        both: Tensor = self.taps(torch.cat(taps, dim=-1))  # (B, T, k C) -> (B, T, 2 C)
+        if not torch.is_inference_mode_enabled():
+            return F.glu(both, dim=-1)  # (B, T, C)
+        a, b = both.chunk(2, dim=-1)  # (B, T, C) each
+        return a * sigmoid(b)
 
 
 class DotAttention(Attends):

@@ -89,4 +89,9 @@ class Ensemble(SearchModel[EnsembleMemory, EnsembleState]):
     def _log_mean(self, logits: Iterable[Tensor]) -> Tensor:
         """The logarithm of the mean of the members' distributions (..., V - 1), one by one."""
         log_probs = (each.float().log_softmax(dim=-1) for each in logits)
-        return reduce(torch.logaddexp, log_probs) - math.log(len(self.members))
+        return reduce(_log_add, log_probs) - math.log(len(self.members))
+
+
+def _log_add(a: Tensor, b: Tensor) -> Tensor:
+    """log(exp a + exp b) of finite numbers; not `torch.logaddexp`, for the reason in `sigmoid`."""
+    return torch.maximum(a, b) + (a - b).abs().neg().exp().log1p()

@@ -16,6 +16,16 @@ from yakusu.model.linear import PackedLinear
 Layer = TypeVar("Layer", bound=nn.Module)
 
 
+def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)), the same bits wherever an element lies in memory.
+
+    On a CPU, `torch.sigmoid` rounds the last elements of a tensor, or of a thread's part of it, in
+    another way than the others, so the result for a sentence would depend on its batch. The same
+    applies to `F.glu` and `torch.logaddexp`, but not to `exp`, `log1p` and `tanh`.
+    """
+    return 1 / (1 + x.neg().exp())
+
+
 class FeedForward(nn.Module):
     """Position-wise feed-forward network, section 3.3, Eq. 2: max(0, x W_1 + b_1) W_2 + b_2."""
 

@@ -32,9 +32,9 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """(..., n_in) and (n_out, n_in) -> (..., n_out)."""
-        if not _can_pack(x, weight):
+        if not _can_pack(x, weight, bias):
             return F.linear(x, weight, bias)
-        version = (weight.data_ptr(), version_of(weight), *weight.shape)
+        version = (weight.data_ptr(), version_of(weight), *weight.shape, *weight.stride())
         # Tensors created in inference mode have no version, so they may have changed.
         if weight.is_inference() or self._packed is None or version != self._packed_version:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
@@ -57,13 +57,14 @@ class PackedLinear(nn.Module):
         return self.__dict__ | {"_packed": None}
 
 
-def _can_pack(x: Tensor, weight: Tensor) -> bool:
+def _can_pack(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     return (
         not torch.compiler.is_compiling()  # the checks below would break the graph
         and torch.is_inference_mode_enabled()
         and x.numel() > 0
         and weight.device.type == "cpu"
         and x.dtype == weight.dtype == torch.float32
+        and (bias is None or bias.is_contiguous())  # oneDNN ignores the stride of a bias
         and torch.backends.mkldnn.is_available()
     )
 

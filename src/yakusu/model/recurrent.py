@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
 from yakusu.model.config import RecurrentConfig
-from yakusu.model.layers import Layers
+from yakusu.model.layers import Layers, sigmoid
 from yakusu.model.linear import PackedLinear
 from yakusu.model.table import Table
 
@@ -302,8 +302,8 @@ class Cell(nn.LSTMCell):
         gates = self._of_input(x, self.weight_ih, self.bias_ih)
         gates = gates + self._of_state(h, self.weight_hh, self.bias_hh)  # (B, 4 n_out)
         i, f, g, o = gates.chunk(4, dim=-1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        return o.sigmoid() * c.tanh(), c
+        c = sigmoid(f) * c + sigmoid(i) * g.tanh()
+        return sigmoid(o) * c.tanh(), c
 
 
 class Projection(nn.Linear):

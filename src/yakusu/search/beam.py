@@ -45,7 +45,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class Candidates:
     """Extensions of open hypotheses, best first: (B, n) each."""
 
     log_probs: Tensor
@@ -83,7 +83,7 @@ def beam_search(
     with torch.inference_mode():
         for rows, same_length in _by_length(src, model):
             index = torch.tensor(rows, device=src.device)
-            search = _Search(
+            search = Search(
                 model,
                 same_length,
                 config,
@@ -105,8 +105,16 @@ def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Ten
         yield rows, F.pad(ids, (0, length - ids.shape[1]), value=model.src_pad)
 
 
-class _Search:
-    """The state of one batch. A row is a sentence; `self.sentences` maps open rows to sentences."""
+class Search:
+    """The search of one batch. A row is a sentence; `self.sentences` maps open rows to sentences.
+
+    Args:
+        model: In evaluation mode.
+        src: Source ids (B, S) of sentences with the same padded length.
+        config: Settings of the search.
+        constraint: As in `beam_search`.
+        prefixes: The ids that each translation must begin with; [] for none.
+    """
 
     def __init__(
         self,
@@ -168,7 +176,7 @@ class _Search:
         if self.sampler:
             candidates = self._drawn(self.sampler, logits, log_norm)
         else:
-            candidates = self._best(logits, log_norm)
+            candidates = self.best(logits, log_norm)
         ended = (candidates.ids == EOS) & (candidates.log_probs > -torch.inf)  # (B, n)
         self._finish(candidates, ended)
         self._follow(candidates, ended)
@@ -196,7 +204,7 @@ class _Search:
             logits[row] = -torch.inf
             logits[row, :, token] = values
 
-    def _best(self, logits: Tensor, log_norm: Tensor) -> _Candidates:
+    def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
         k = self.config.beam
         n = 2 * k if k > 1 else 1
@@ -211,16 +219,16 @@ class _Search:
         else:
             log_probs, places = log_probs.topk(min(n, log_probs.shape[1]), dim=1)
         beams = places.div(ids.shape[-1], rounding_mode="floor")
-        return _Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
+        return Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
 
-    def _drawn(self, sampler: Sampler, logits: Tensor, log_norm: Tensor) -> _Candidates:
+    def _drawn(self, sampler: Sampler, logits: Tensor, log_norm: Tensor) -> Candidates:
         """One random extension of each hypothesis."""
         ids = sampler.draw(logits, self.length - 1)  # (B, K)
         values = logits.gather(2, ids[:, :, None])[:, :, 0]
         beams = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-        return _Candidates(self.log_probs + (values.double() - log_norm), beams, ids)
+        return Candidates(self.log_probs + (values.double() - log_norm), beams, ids)
 
-    def _finish(self, candidates: _Candidates, ended: Tensor) -> None:
+    def _finish(self, candidates: Candidates, ended: Tensor) -> None:
         """Keep the hypotheses that end now and are among the n best of their sentence."""
         penalty = length_penalty(self.length, self.config.alpha)
         log_probs, beams = candidates.log_probs.tolist(), candidates.beams.tolist()
@@ -234,7 +242,7 @@ class _Search:
                 insort(best, hypothesis, key=lambda h: -h.score)
                 del best[self.config.n_best :]
 
-    def _follow(self, candidates: _Candidates, ended: Tensor) -> None:
+    def _follow(self, candidates: Candidates, ended: Tensor) -> None:
         """Continue with the K best candidates that have not ended."""
         chosen = ended.int().argsort(dim=1, stable=True)[:, : self.config.n_slots]  # (B, K)
         log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
