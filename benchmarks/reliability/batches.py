@@ -22,7 +22,6 @@ import torch
 
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
-from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import EOS
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq, models
@@ -53,10 +52,10 @@ TIME = """
 import json, sys, time, torch
 from pathlib import Path
 from yakusu import Translator
-model, file, batch, threads = sys.argv[1:]
+model, file, batch, threads, n = sys.argv[1:]
 torch.set_num_threads(int(threads))
 translator = Translator.load(model)
-lines = Path(file).read_text(encoding="utf-8").splitlines()
+lines = Path(file).read_text(encoding="utf-8").splitlines()[: int(n)]
 list(translator.stream(lines[:8], batch=int(batch)))
 start = time.perf_counter()
 found = list(translator.stream(lines, batch=int(batch)))
@@ -75,6 +74,7 @@ benchmark.option("--lengths", nargs="+", type=int, default=LENGTHS, help="in tok
 benchmark.option("--beam", type=int, default=4, help="%(default)s")
 benchmark.option("--speed-of", type=Path, help="model folder whose speed is measured")
 benchmark.option("--src", type=Path, help="source sentences for --speed-of")
+benchmark.option("--sentences", type=int, default=200, help="of --src (%(default)s)")
 benchmark.option("--baseline", type=Path, help="folder src of another version of yakusu")
 benchmark.option("--rounds", type=int, default=3, help="%(default)s")
 
@@ -118,6 +118,7 @@ def speeds(args: argparse.Namespace) -> dict[str, dict[str, float]]:
 def _rate(path: Path, args: argparse.Namespace, batch: int) -> float:
     """Tokens per second of a version, measured in a process of its own."""
     words = [str(args.speed_of), str(args.src), str(batch), str(args.threads)]
+    words.append(str(args.sentences))
     done = subprocess.run(
         [sys.executable, "-c", TIME, *words],
         env={**environ, "PYTHONPATH": str(path), "OMP_WAIT_POLICY": "PASSIVE"},
@@ -142,9 +143,14 @@ def main(args: argparse.Namespace) -> None:
     speed = speeds(args) if args.speed_of else {}
     for batch, rates in speed.items():
         print(batch, {name: round(value, 2) for name, value in rates.items()})
-    n_lines = sum(1 for _ in read_lines(args.src)) if args.src else 0
     benchmark.record(
-        {"name": "batches", "beam": args.beam, "models": rows, "sentences": n_lines, "speed": speed}
+        {
+            "name": "batches",
+            "beam": args.beam,
+            "models": rows,
+            "sentences": args.sentences,
+            "speed": speed,
+        }
     )
 
 

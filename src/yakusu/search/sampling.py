@@ -3,6 +3,7 @@
 B sentences, K samples per sentence, V vocabulary.
 """
 
+import copy
 from hashlib import sha256
 from typing import Self
 
@@ -54,9 +55,10 @@ class Sampler:
         self.uniform = self.uniform.gather(1, index)
 
     def keep(self, sentences: Tensor) -> Self:
-        """Keep only these sentences."""
-        self.uniform = self.uniform[sentences.to(self.uniform.device)]
-        return self
+        """The sampler of these sentences."""
+        other = copy.copy(self)
+        other.uniform = self.uniform[sentences.to(self.uniform.device)]
+        return other
 
 
 def _uniform(
