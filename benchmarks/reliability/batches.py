@@ -74,7 +74,12 @@ benchmark.option("--lengths", nargs="+", type=int, default=LENGTHS, help="in tok
 benchmark.option("--beam", type=int, default=4, help="%(default)s")
 benchmark.option("--speed-of", type=Path, help="model folder whose speed is measured")
 benchmark.option("--src", type=Path, help="source sentences for --speed-of")
-benchmark.option("--sentences", type=int, default=200, help="of --src (%(default)s)")
+benchmark.option(
+    "--sentences",
+    type=int,
+    default=1000,
+    help="of --src, and a fifth in batches of 1 (%(default)s)",
+)
 benchmark.option("--baseline", type=Path, help="folder src of another version of yakusu")
 benchmark.option("--rounds", type=int, default=3, help="%(default)s")
 
@@ -118,7 +123,7 @@ def speeds(args: argparse.Namespace) -> dict[str, dict[str, float]]:
 def _rate(path: Path, args: argparse.Namespace, batch: int) -> float:
     """Tokens per second of a version, measured in a process of its own."""
     words = [str(args.speed_of), str(args.src), str(batch), str(args.threads)]
-    words.append(str(args.sentences))
+    words.append(str(args.sentences if batch > 1 else max(1, args.sentences // 5)))
     done = subprocess.run(
         [sys.executable, "-c", TIME, *words],
         env={**environ, "PYTHONPATH": str(path), "OMP_WAIT_POLICY": "PASSIVE"},
