@@ -268,10 +268,10 @@ SECTIONS = (
     Section(
         "alignment",
         "Word alignments from cross-attention",
-        "A partly trained Transformer (36.96 dev BLEU) aligns words with an error rate of 21.8%, "
-        "compared with 12.9% for eflomal, a dedicated word aligner. The upper layers align best at "
+        "A Transformer (39.74 dev BLEU) aligns words with an error rate of 17.7%, "
+        "compared with 12.7% for eflomal, a dedicated word aligner. The upper layers align best at "
         "the position that predicts a token, the first layer at the position that reads it: there, "
-        "one head reaches 16.8%.",
+        "one head reaches 14.6%.",
         "python -m benchmarks.paper.alignment --model runs/multi30k/model",
         alignments,
         "Alignment error rate (AER, lower is better) on 50 sentence pairs written and aligned by "
@@ -288,7 +288,9 @@ SECTIONS = (
     Section(
         "search",
         "Beam search with 2K candidates",
-        "TO BE WRITTEN.",
+        "With 2K candidates, no translation gets a lower score and a few get a higher one: 3 of 1,014 on "
+        "Multi30k, and 37 of 200 with untrained models. BLEU does not change (39.72, 30.91), and the "
+        "speed is 0.88 and 0.90 of that with K candidates.",
         "python -m benchmarks.paper.search --model runs/enja-en-ja/model --src enja/dev.en --ref "
         "enja/dev.ja --tokenize none",
         searches,

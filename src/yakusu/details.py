@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import torch
 
-from yakusu.alignment import Link, attention, content_words, pharaoh, word_links
+from yakusu.alignment import Link, attends, attention, content_words, pharaoh, word_links
 from yakusu.data.batches import pad
+from yakusu.data.text import windows
 from yakusu.data.tokenizer import EOS, Tokenizer
-from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel
 from yakusu.model.linear import MIN_SENTENCES
 from yakusu.scoring import score_targets
 
 N_ALTERNATIVES = 5  # tokens listed for each position
+_MAX_WEIGHTS = 2**20  # attention weights of a batch, in one head of one layer
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,16 @@ def _all_links(
 ) -> list[tuple[Link, ...] | None]:
     """The word alignment of each pair; pairs are aligned together if their lengths are equal."""
     links: list[tuple[Link, ...] | None] = [None] * len(pairs)
-    lengths = [(len(pair.src), len(pair.tgt)) for pair in pairs]
-    for length in sorted(set(lengths)):
-        rows = [row for row, own in enumerate(lengths) if own == length]
-        chosen = [pairs[row] for row in rows]
-        try:
-            found = _links(model, tokenizer, chosen)
-        except ModelError:  # no attention
-            return links
-        for row, own in zip(rows, found, strict=True):
-            links[row] = own
+    if not attends(model):
+        return links
+    lengths = [(len(pair.src), len(pair.tgt) + 1) for pair in pairs]
+    for n_source, n_target in sorted(set(lengths)):
+        rows = [row for row, own in enumerate(lengths) if own == (n_source, n_target)]
+        most = max(MIN_SENTENCES, _MAX_WEIGHTS // (n_source * n_target))
+        for part in windows(iter(rows), most):
+            found = _links(model, tokenizer, [pairs[row] for row in part])
+            for row, own in zip(part, found, strict=True):
+                links[row] = own
     return links
 
 

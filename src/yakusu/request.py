@@ -7,7 +7,7 @@ from itertools import groupby
 from pydantic import ConfigDict, with_config
 
 from yakusu.data.text import windows
-from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.model.linear import padded_length
 
 
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
@@ -51,7 +51,7 @@ def batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
         return bool(jobs[row].include), len(jobs[row].ids)
 
     def kind(row: int) -> tuple[bool, int]:
-        return bool(jobs[row].include), -(-len(jobs[row].ids) // SOURCE_MULTIPLE)
+        return bool(jobs[row].include), padded_length(len(jobs[row].ids))
 
     rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
     for _, same in groupby(rows, key=kind):

@@ -20,9 +20,8 @@ from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.model.base import SearchModel, shift_right
-from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE
+from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE, padded_length
 
-TARGET_MULTIPLE = 16  # like SOURCE_MULTIPLE, for targets: docs/decisions/0027
 _MAX_LOGITS = 2**25  # in one batch; the log-probabilities need as much memory again
 
 Alternative = tuple[int, float]  # a token id and its log-probability
@@ -113,7 +112,7 @@ def score_targets(
     scores: dict[int, TargetScore] = {}
     groups: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        lengths = _padded(len(source), SOURCE_MULTIPLE), _padded(len(target), TARGET_MULTIPLE)
+        lengths = padded_length(len(source)), padded_length(len(target))
         groups[lengths].append(row)
     for (_, length), rows in groups.items():
         most = max(1, min(batch, _MAX_LOGITS // (length * model.tgt_vocab_size)))
@@ -124,10 +123,6 @@ def score_targets(
     return [scores[row] for row in range(len(sources))]
 
 
-def _padded(length: int, multiple: int) -> int:
-    return -(-length // multiple) * multiple
-
-
 def _score_batch(
     model: SearchModel, pairs: list[tuple[list[int], list[int]]], alternatives: int
 ) -> list[TargetScore]:
@@ -135,7 +130,7 @@ def _score_batch(
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))
     src = pad([source for source, _ in filled], model.src_pad, multiple=SOURCE_MULTIPLE)
-    tgt = pad([target for _, target in filled], model.tgt_pad, multiple=TARGET_MULTIPLE)
+    tgt = pad([target for _, target in filled], model.tgt_pad, multiple=SOURCE_MULTIPLE)
     src, tgt = (ids[:, : model.max_length].to(device) for ids in (src, tgt))  # (B, S), (B, T)
     found = token_log_probs(model, src, tgt, alternatives=alternatives)
     own, ids, best = (

@@ -15,6 +15,11 @@ SOURCE_MULTIPLE = 16  # sources are padded to a multiple of this many tokens
 MIN_SENTENCES = 2  # for a batch of one sentence, torch uses other kernels
 
 
+def padded_length(length: int) -> int:
+    """The length to which a sentence of this length is padded in inference."""
+    return -(-length // SOURCE_MULTIPLE) * SOURCE_MULTIPLE
+
+
 class PackedLinear(nn.Module):
     """x W^T + b for one W, which is packed at the first call and again whenever it changes.
 

@@ -21,8 +21,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from yakusu.data.tokenizer import EOS, UNK
+from yakusu.errors import DataError
 from yakusu.model.base import DecoderState, SearchModel
-from yakusu.model.linear import MIN_SENTENCES, SOURCE_MULTIPLE
+from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Constraint, Goal
 from yakusu.search.ranking import alternate, top_k
@@ -78,6 +79,9 @@ def beam_search(
     Returns:
         The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
         or no token is allowed, an empty hypothesis with log-probability -inf.
+
+    Raises:
+        DataError: A source is longer than `model.max_length`.
     """
     found: list[list[Hypothesis]] = [[]] * len(src)
     with torch.inference_mode():
@@ -97,10 +101,15 @@ def beam_search(
 
 def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Tensor]]:
     """The rows of each padded length, and their ids."""
-    lengths = (src != model.src_pad).sum(dim=1)
-    padded = (-(-lengths // SOURCE_MULTIPLE) * SOURCE_MULTIPLE).clamp(max=model.max_length)
-    for length in padded.unique().tolist():
-        rows = (padded == length).nonzero()[:, 0].tolist()
+    lengths = (src != model.src_pad).sum(dim=1).tolist()
+    if max(lengths, default=0) > model.max_length:
+        raise DataError(
+            f"a source has {max(lengths):,} tokens, more than the maximum of the model, "
+            f"{model.max_length:,}: split it"
+        )
+    padded = [min(padded_length(n), model.max_length) for n in lengths]
+    for length in sorted(set(padded)):
+        rows = [row for row, own in enumerate(padded) if own == length]
         ids = src[rows, :length]
         yield rows, F.pad(ids, (0, length - ids.shape[1]), value=model.src_pad)
 
