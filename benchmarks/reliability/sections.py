@@ -96,8 +96,8 @@ SECTIONS = (
     Section(
         "scoring",
         "Scores of the search's own translations",
-        "Scoring gives the log-probabilities that the search computed, and is five times as fast; "
-        "the differences are rounding errors.",
+        "Scoring gives the log-probabilities that the search computed: they differ by at most "
+        "8.4e-06 nats on 1,014 translations. It is about five times as fast.",
         "python -m benchmarks.reliability.scoring --model runs/multi30k/model",
         scoring,
         "The best translations with beam 4 are scored with the tokens that the search chose. "
