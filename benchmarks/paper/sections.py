@@ -289,8 +289,8 @@ SECTIONS = (
         "search",
         "Beam search with 2K candidates",
         "With 2K candidates, no translation gets a lower score, and some get a higher one: 3 of "
-        "1,014 on Multi30k, and 37 of 200 with untrained models. BLEU changes little (39.72, 30.91), "
-        "and the speed is 0.88 and 0.90 of that with K candidates.",
+        "1,014 on Multi30k, and 37 of 200 with untrained models. BLEU changes little (39.72, "
+        "30.91), and the speed is 0.88 and 0.90 of that with K candidates.",
         "python -m benchmarks.paper.search --model runs/enja-en-ja/model --src enja/dev.en --ref "
         "enja/dev.ja --tokenize none",
         searches,

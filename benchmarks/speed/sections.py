@@ -184,8 +184,8 @@ SECTIONS = (
     Section(
         "startup",
         "Start of the command line",
-        "`yakusu --help` takes 0.21 seconds, and the help of `translate` 0.31. `yakusu translate` of "
-        "one sentence takes 0.37 seconds in addition to the import of torch, which takes 1.45.",
+        "`yakusu --help` takes 0.21 seconds, and the help of `translate` 0.31. In addition to the "
+        "import of torch (1.45 seconds), `yakusu translate` of one sentence takes 0.37.",
         "python -m benchmarks.speed.startup",
         startup,
         "Medians over fresh processes, whose files are already cached. The model has one layer of "
