@@ -29,6 +29,12 @@ class Request:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse a phrase in place of a tuple of phrases."""
+        given: list[object] = [self.include, self.exclude]
+        if any(isinstance(phrases, str) for phrases in given):
+            raise TypeError("include and exclude are tuples of phrases: pass (phrase,)")
+
 
 @dataclass(frozen=True)
 class Job:

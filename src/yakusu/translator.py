@@ -182,6 +182,9 @@ class Translator:
     def _read(self, items: Sequence[str | Request], first: int) -> Iterator[Job]:
         """The input of the search for each sentence; the sentences are counted from `first`."""
         requests = [item if isinstance(item, Request) else Request(item) for item in items]
+        for number, request in enumerate(requests, start=first):
+            if not isinstance(request.text, str):
+                raise TypeError(f"sentence {number} is not a string: {request.text!r}")
         sources = []
         for number, request in enumerate(requests, start=first):
             with _naming(number):
@@ -228,8 +231,9 @@ class Translator:
         ) - len(job.prefix)
         if job.include and needed > left:
             raise DataError(
-                f"the phrases to include need {needed} tokens, more than the {left} that a "
-                "translation may have: increase max_length or max_extra, or remove phrases"
+                f"the phrases to include need at least {needed} more tokens, but the maximum "
+                f"length leaves room for {left}: increase max_length or max_extra, or remove "
+                "phrases"
             )
 
     def _prefix(self, text: str) -> list[int]:

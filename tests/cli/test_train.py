@@ -305,7 +305,7 @@ def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
     overrides = [
         f"{name}.{key}={json.dumps(value)}"
         for name in names
-        for key, value in getattr(settings, name).model_dump().items()
+        for key, value in getattr(settings, name).model_dump(exclude_none=True).items()
     ]
     made = yakusu.train("tiny", [*overrides, "data.hold_out=8"], **files)
     assert (made.model, made.steps) == (own / "run" / "model", 6)

@@ -483,3 +483,24 @@ def test_invalid_sampling_is_refused_with_the_option(
 def test_an_invalid_search_option_is_refused(run_yakusu: Yakusu, model: Path, option: str) -> None:
     said = run_yakusu("translate", model, option, stdin=b"the\n")
     assert (said.code, said.out) == (2, "") and option.split("=")[0] in said.err
+
+
+def test_alignments_never_replace_a_file_that_is_read_or_that_an_error_leaves_unwritten(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    source, kept = tmp_path / "in", tmp_path / "kept"
+    source.write_bytes(text(SOURCES))
+    kept.write_text("0-0\n")
+    for options in (("--alignments", source), ("--alignments", kept, "--include", "漢")):
+        said = run_yakusu("translate", model, source, *options)
+        assert said.code == 2 and said.err.count("\n") == 1
+    assert source.read_bytes() == text(SOURCES) and kept.read_text() == "0-0\n"
+
+
+def test_objects_that_are_not_sentences_are_refused(model: Path) -> None:
+    with pytest.raises(TypeError, match="sentence 2 is not a string: 3"):
+        list(yakusu.translate(model, ["a", 3]))  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="tuples of phrases"):
+        Request("a", include="b")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="line 1 is not a pair of strings"):
+        list(yakusu.score(model, ["a"], [None]))  # type: ignore[list-item]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
@@ -112,6 +113,8 @@ def translate(
     Example: `yakusu translate runs/en-de/model news.en > news.de`
     """
     _refuse_sentence(source, model)
+    if alignments and os.path.realpath(alignments) in map(os.path.realpath, (source, prefix or "")):
+        raise DataError(f"--alignments would replace {alignments}, which is read: use another file")
     from yakusu.pipeline.requests import read_requests  # these load torch
     from yakusu.pipeline.translate import sentences_for
 
@@ -136,6 +139,7 @@ def translate(
         window=window,
         details=output == "json" or alignments is not None,
     )
+    found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
     with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
         show = _as_json if output == "json" else _as_text(translator.search.n_best)
         _print_all(found, n_lines, show=show, links=links)
@@ -151,7 +155,8 @@ def _open(
     try:
         translator = open_translator(models[0], options, ensemble=models[1:], device=device)
     except RecipeError as error:
-        raise RecipeError(f"{error} (--beam or --n-best)") from error
+        options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""
+        raise RecipeError(f"{error}{options_named}") from error
     if aligns and not attends(translator.model):
         raise ModelError("this model has no attention to the source: leave out --alignments")
     return translator

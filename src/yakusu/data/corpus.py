@@ -136,7 +136,9 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
             n_tgt = n + (target is not end) + sum(1 for _ in targets)
             raise unequal(names[0], n_src, names[1], n_tgt)
         n += 1
-        yield str(source), str(target)
+        if not (isinstance(source, str) and isinstance(target, str)):
+            raise TypeError(f"line {n} is not a pair of strings: {source!r}, {target!r}")
+        yield source, target
 
 
 def _read_tsv(corpus: Corpus) -> Iterator[Pair]:

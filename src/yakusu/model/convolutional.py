@@ -216,7 +216,7 @@ class GatedConvolution(nn.Module):
     def gate(self, taps: list[Tensor]) -> Tensor:
         """k taps (B, T, C), the earliest first -> (B, T, C)."""
         both: Tensor = self.taps(torch.cat(taps, dim=-1))  # (B, T, k C) -> (B, T, 2 C)
-        if not torch.is_inference_mode_enabled():
+        if self.training or not torch.is_inference_mode_enabled():
             return F.glu(both, dim=-1)  # (B, T, C)
         a, b = both.chunk(2, dim=-1)  # (B, T, C) each
         return a * sigmoid(b)

@@ -67,6 +67,7 @@ def _can_pack(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
         not torch.compiler.is_compiling()  # the checks below would break the graph
         and torch.is_inference_mode_enabled()
         and x.numel() > 0
+        and weight.numel() > 0
         and weight.device.type == "cpu"
         and x.dtype == weight.dtype == torch.float32
         and (bias is None or bias.is_contiguous())  # oneDNN ignores the stride of a bias

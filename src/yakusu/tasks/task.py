@@ -4,6 +4,7 @@ A task defines how lines of a corpus become the text that the vocabularies encod
 are valid, and how outputs are scored. Models, training and search do not depend on the task.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -116,7 +117,7 @@ class TranslationTask(Task):
         return target.strip()
 
     def postprocess(self, output: str, source: str) -> str:
-        return output
+        return re.sub(" +", " ", output).strip(" ")  # a token may be a space only
 
     def constraint(
         self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
