@@ -11,7 +11,12 @@ import numpy as np
 import yakusu
 from yakusu.progress import Silent
 
-SETTINGS = ("tokenizer.vocab_size=110", "search.max_extra=5")  # of every translation recipe
+SETTINGS = (
+    "tokenizer.vocab_size=110",
+    "tokenizer.byte_fallback=false",
+    "tokenizer.placeholder_share=0",
+    "search.max_extra=5",
+)  # of every translation recipe
 _SUBJECTS = ("a man", "a woman", "the child", "two dogs", "a tall girl", "the old painter")
 _VERBS = ("sees", "paints", "finds", "carries", "throws", "follows")
 _OBJECTS = ("a red ball", "the green house", "some bread", "a bicycle", "the water", "a blue hat")

@@ -200,7 +200,12 @@ SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutati
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    return Tokenizer.train(corpus, corpus, TokenizerConfig(vocab_size=48), seed=1)
+    return Tokenizer.train(
+        corpus,
+        corpus,
+        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
+        seed=1,
+    )
 
 
 @pytest.fixture

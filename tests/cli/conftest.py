@@ -29,6 +29,8 @@ WORDS = {
 }
 OVERRIDES = [
     "tokenizer.vocab_size=70",
+    "tokenizer.byte_fallback=false",
+    "tokenizer.placeholder_share=0",
     "batches.step_tokens=500",
     "model.n_layers=1",
     "model.d_model=16",

@@ -50,6 +50,8 @@ def recipe_for(files: list[str], run: Path, *overrides: str) -> Recipe:
             f'data.train.src="{files[0]}"',
             f'data.train.tgt="{files[1]}"',
             "tokenizer.vocab_size=80",
+            "tokenizer.byte_fallback=false",
+            "tokenizer.placeholder_share=0",
             *overrides,
         ],
     )
@@ -256,7 +258,16 @@ def test_the_recommended_vocabulary_covers_all_characters(
     pairs = [("".join(characters[i : i + 3]), f"{i}") for i in range(0, 300, 3)]
     files = write(tmp_path, pairs)
     all_characters = "tokenizer.character_coverage=1"
-    yakusu.prepare(recipe_for(files, tmp_path / "a", "tokenizer.vocab_size=330", all_characters))
+    yakusu.prepare(
+        recipe_for(
+            files,
+            tmp_path / "a",
+            "tokenizer.vocab_size=330",
+            "tokenizer.byte_fallback=false",
+            "tokenizer.placeholder_share=0",
+            all_characters,
+        )
+    )
     (warning,) = warnings_of(caplog)
     fits = warning.rpartition(" ")[2]
     assert int(fits.partition("=")[2]) < 330
@@ -281,7 +292,17 @@ def test_a_second_call_changes_nothing(files: list[str], tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "overrides",
-    [[], ["tokenizer.joint=false", "model.tied=decoder", "tokenizer.vocab_size=50", "seed=5"]],
+    [
+        [],
+        [
+            "tokenizer.joint=false",
+            "model.tied=decoder",
+            "tokenizer.vocab_size=50",
+            "tokenizer.byte_fallback=false",
+            "tokenizer.placeholder_share=0",
+            "seed=5",
+        ],
+    ],
 )
 def test_two_runs_give_the_same_bytes(
     overrides: list[str], files: list[str], tmp_path: Path
@@ -303,7 +324,14 @@ def test_the_resolved_recipe_is_saved(files: list[str], tmp_path: Path) -> None:
 def test_a_changed_recipe_is_rejected_with_both_values(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
-    assert fault(recipe_for(files, run, "tokenizer.vocab_size=70"), RunError) == (
+    assert fault(
+        recipe_for(
+            files,
+            run,
+            "tokenizer.vocab_size=70",
+        ),
+        RunError,
+    ) == (
         f"{run} holds a run with a different recipe (tokenizer.vocab_size = 80, not 70): repeat "
         "the command with --set tokenizer.vocab_size=80, or choose another folder with --run"
     )
@@ -312,7 +340,11 @@ def test_a_changed_recipe_is_rejected_with_both_values(files: list[str], tmp_pat
 def test_a_changed_recipe_is_rejected_with_its_key(files: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
     yakusu.prepare(recipe_for(files, run))
-    for override in ("tokenizer.vocab_size=70", "seed=9", "model.dropout=0.5"):
+    for override in (
+        "tokenizer.vocab_size=70",
+        "seed=9",
+        "model.dropout=0.5",
+    ):
         message = fault(recipe_for(files, run, override), RunError)
         key = override.split("=")[0]
         assert message.startswith(f"{run} holds a run with a different recipe ({key}")
@@ -408,7 +440,13 @@ def test_a_corpus_of_empty_lines_is_reported(tmp_path: Path) -> None:
 
 def test_a_corpus_of_one_line_is_reported(tmp_path: Path) -> None:
     files = write(tmp_path, [("hello world", "hallo welt")])
-    recipe = recipe_for(files, tmp_path / "run", "tokenizer.vocab_size=16")
+    recipe = recipe_for(
+        files,
+        tmp_path / "run",
+        "tokenizer.vocab_size=16",
+        "tokenizer.byte_fallback=false",
+        "tokenizer.placeholder_share=0",
+    )
     assert fault(recipe, DataError) == (
         f"{files[0]} and {files[1]}: none of 1 sentence pairs is left for validation: "
         "provide more text, specify a dev corpus or relax the filters"
@@ -456,6 +494,8 @@ def test_a_tsv_gives_the_same_data_as_two_files(files: list[str], tmp_path: Path
             f'run="{tmp_path / "tsv"}"',
             f'data.train={{tsv = "{table}", src_column = "en", tgt_column = "de"}}',
             "tokenizer.vocab_size=80",
+            "tokenizer.byte_fallback=false",
+            "tokenizer.placeholder_share=0",
         ],
     )
     of_files = yakusu.prepare(recipe_for(files, tmp_path / "files")).folder

@@ -40,7 +40,15 @@ def test_training_keys_may_change_until_the_first_checkpoint(prepared: Path) -> 
 def test_keys_that_determine_the_data_may_not_change(prepared: Path) -> None:
     with (
         pytest.raises(RunError, match=r"different recipe \(tokenizer\.vocab_size"),
-        opened(recipe(prepared, "training.device=cuda", "tokenizer.vocab_size=99")),
+        opened(
+            recipe(
+                prepared,
+                "training.device=cuda",
+                "tokenizer.vocab_size=99",
+                "tokenizer.byte_fallback=false",
+                "tokenizer.placeholder_share=0",
+            )
+        ),
     ):
         pass
 

@@ -204,7 +204,9 @@ def lines() -> list[str]:
 @pytest.fixture(scope="module")
 def tokenizer(lines: list[str]) -> Tokenizer:
     """A SentencePiece vocabulary of 300 pieces."""
-    return Tokenizer.train(lines, [], TokenizerConfig(vocab_size=300), seed=1)
+    return Tokenizer.train(
+        lines, [], TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=300), seed=1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -614,7 +616,9 @@ def test_japanese_phrases_occur_anywhere_in_the_text(tiny: Tiny, beam: int) -> N
 
 
 def test_lower_casing_vocabularies_match_lower_case(lines: list[str]) -> None:
-    config = TokenizerConfig(vocab_size=300, normalization="nmt_nfkc_cf")
+    config = TokenizerConfig(
+        byte_fallback=False, placeholder_share=0, vocab_size=300, normalization="nmt_nfkc_cf"
+    )
     vocabulary = PhraseVocabulary(Tokenizer.train(lines, [], config, seed=1))
     assert vocabulary.included(["Der  ZUG", "der Zug", "Uhr"]) == ("der zug", "uhr")
     with pytest.raises(DataError, match="the phrase 'zug' must occur and the phrase 'zug' must"):

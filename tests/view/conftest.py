@@ -18,7 +18,12 @@ WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small
 
 def _make(**sizes: Any) -> Translator:
     corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    tokenizer = Tokenizer.train(corpus, corpus, TokenizerConfig(vocab_size=48), seed=1)
+    tokenizer = Tokenizer.train(
+        corpus,
+        corpus,
+        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
+        seed=1,
+    )
     torch.manual_seed(0)
     config = TransformerConfig(
         **{"n_layers": 2, "d_model": 32, "d_ff": 64, "n_heads": 4, "tied": "none", **sizes}

@@ -9,7 +9,7 @@ data.json          sizes, counts and inputs: `DataFacts`
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, compress
@@ -22,6 +22,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.filters import FilterConfig, FilterReport, NumberedPair, length_filter
+from yakusu.data.placeholders import SLOTS, Placeholders
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import RunError
@@ -52,6 +53,7 @@ class DataFacts(Config):
     n_train: int
     n_dev: int
     report: Mapping[str, int]  # pairs read, dropped by each filter, and kept
+    n_masked: int = 0  # training pairs with placeholder tokens
     inputs: Mapping[str, str]  # key of a corpus file, such as "train.src" -> SHA-256
     trees: Mapping[str, str] = Field(default_factory=dict)  # key of a tree file -> path
     parts: Mapping[str, tuple[Part, ...]] | None = None  # None: one part of weight 1
@@ -178,8 +180,9 @@ def binarise(
     report: FilterReport,
     total: int,
     progress: Progress,
+    placeholders: Placeholders | None = None,
     workers: int | None = None,
-) -> int:
+) -> "Binarised":
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
     Args:
@@ -190,26 +193,42 @@ def binarise(
         report: Receives the counts of pairs dropped by the length filters.
         total: Number of pairs, for the progress bar.
         progress: Progress reporter.
+        placeholders: Puts placeholder tokens into pairs; None: no pair gets them.
         workers: Number of processes; None: one per core.
-
-    Returns:
-        The number of pairs written.
     """
     from joblib import Parallel, delayed  # opening binarised pairs does not need it
 
     dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
     encode = delayed(_encode)
-    jobs = (encode(window, tokenizer, filters, dtype) for window in windows(pairs, _WINDOW))
+    jobs = (
+        encode(window, tokenizer, filters, dtype, placeholders)
+        for window in windows(pairs, _WINDOW)
+    )
     # Encoding a small corpus takes less time than starting processes.
     n_jobs = 1 if total < 4 * _WINDOW else -1 if workers is None else workers
     parallel = Parallel(n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
     job = progress.track(f"encoding {stem.name}", "pairs", total)
+    characters: tuple[set[str], set[str]] = set(), set()
+    n_masked = 0
     with job as tracker, _Writer(stem) as writer:
         for encoded in parallel(jobs):
             writer.write(encoded)
             report.dropped.update(encoded.dropped)
+            for seen, more in zip(characters, encoded.characters, strict=True):
+                seen.update(more)
+            n_masked += encoded.n_masked
             tracker.advance(encoded.n_pairs)
-        return writer.n_pairs
+        return Binarised(writer.n_pairs, n_masked, *map("".join, map(sorted, characters)))
+
+
+@dataclass(frozen=True)
+class Binarised:
+    """What `binarise` wrote."""
+
+    n_pairs: int
+    n_masked: int  # pairs with placeholder tokens
+    source_characters: str  # sorted
+    target_characters: str
 
 
 @dataclass(frozen=True)
@@ -220,13 +239,20 @@ class _Encoded:
     lines: npt.NDArray[np.uint64]
     dropped: Counter[str]
     n_pairs: int  # including the dropped ones
+    n_masked: int  # pairs that received placeholder tokens
+    characters: tuple[set[str], set[str]]  # of the sources and the targets
 
 
 def _encode(
-    pairs: list[NumberedPair], tokenizer: Tokenizer, filters: FilterConfig, dtype: str
+    pairs: list[NumberedPair],
+    tokenizer: Tokenizer,
+    filters: FilterConfig,
+    dtype: str,
+    placeholders: Placeholders | None,
 ) -> _Encoded:
-    src = tokenizer.encode_source([source for _, (source, _) in pairs])
-    tgt = tokenizer.encode_target([target for _, (_, target) in pairs])
+    texts = [placeholders(pair) if placeholders else pair for _, pair in pairs]
+    src = tokenizer.encode_source([source for source, _ in texts])
+    tgt = tokenizer.encode_target([target for _, target in texts])
     # Lengths without eos: an empty sentence has no tokens.
     rejected_by = [
         length_filter(len(s) - 1, len(t) - 1, filters) for s, t in zip(src, tgt, strict=True)
@@ -240,7 +266,22 @@ def _encode(
         for side in (src, tgt)
     )
     lines = np.fromiter((line for line, _ in compress(pairs, accepted)), dtype="<u8")
-    return _Encoded(sides, lines, Counter(name for name in rejected_by if name), len(pairs))
+    used = list(compress(zip(texts, pairs, strict=True), accepted))
+    return _Encoded(
+        sides,
+        lines,
+        Counter(name for name in rejected_by if name),
+        len(pairs),
+        n_masked=sum(text != pair for text, (_, pair) in used),
+        characters=(
+            _characters(text[0] for text, _ in used),
+            _characters(text[1] for text, _ in used),
+        ),
+    )
+
+
+def _characters(texts: Iterable[str]) -> set[str]:
+    return set().union(*texts) - {*SLOTS}
 
 
 class _Writer:

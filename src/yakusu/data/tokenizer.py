@@ -2,21 +2,26 @@
 
     eos = 0    unk = 1    pad = V - 1    no bos
 
-Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/decisions/0003.
+Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/decisions/0003. A
+character without a piece is spelled with the pieces of its UTF-8 bytes, and the placeholder tokens
+of `placeholders.SLOTS` are pieces of their own.
 """
 
 import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import sentencepiece as spm
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
+from yakusu.data.coverage import Coverage
+from yakusu.data.placeholders import SLOTS
 from yakusu.errors import DataError, ModelError
 
 EOS, UNK = 0, 1
@@ -27,12 +32,14 @@ class TokenizerConfig(Config):
     """How vocabularies are learned."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
-    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including eos, unk, pad
+    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
     joint: bool = True
     target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
     normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
     split_digits: bool = True  # one token per digit, so that any number can be copied
-    character_coverage: float = Field(0.9995, gt=0, le=1)
+    character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
+    byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
+    placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
     sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
 
     @model_validator(mode="after")
@@ -56,10 +63,16 @@ class Tokenizer:
     Args:
         src: SentencePiece model of the source side.
         tgt: SentencePiece model of the target side; the same object for a joint vocabulary.
+        coverage: What the training text covers; None: unknown, all that the vocabulary covers.
     """
 
-    def __init__(self, src: spm.SentencePieceProcessor, tgt: spm.SentencePieceProcessor) -> None:
-        self._src, self._tgt = src, tgt
+    def __init__(
+        self,
+        src: spm.SentencePieceProcessor,
+        tgt: spm.SentencePieceProcessor,
+        coverage: Coverage | None = None,
+    ) -> None:
+        self._src, self._tgt, self.coverage = src, tgt, coverage
 
     @classmethod
     def train(
@@ -80,15 +93,16 @@ class Tokenizer:
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
-        """Read `tokenizer.model`, or `source.model` and `target.model`.
+        """Read `tokenizer.model`, or `source.model` and `target.model`; and `coverage.json`.
 
         Raises:
             ModelError: The files are missing or are not SentencePiece models.
         """
+        coverage = Coverage.load(folder)
         if (folder / "tokenizer.model").exists():
             model = _open(folder / "tokenizer.model")
-            return cls(model, model)
-        return cls(_open(folder / "source.model"), _open(folder / "target.model"))
+            return cls(model, model, coverage)
+        return cls(_open(folder / "source.model"), _open(folder / "target.model"), coverage)
 
     def save(self, folder: Path) -> list[Path]:
         """Write the files that `load` reads; return their paths."""
@@ -98,7 +112,7 @@ class Tokenizer:
             models = {folder / "source.model": self._src, folder / "target.model": self._tgt}
         for path, model in models.items():
             path.write_bytes(model.serialized_model_proto())
-        return list(models)
+        return [*models, *([self.coverage.save(folder)] if self.coverage else ())]
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same SentencePiece models."""
@@ -131,6 +145,31 @@ class Tokenizer:
         return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
     @property
+    def target_slots(self) -> dict[str, int]:
+        """The target id of each placeholder token; empty if the vocabularies have none."""
+        ids = {slot: self._tgt.piece_to_id(slot) for slot in SLOTS}
+        has_slots = all(UNK not in (i, self._src.piece_to_id(s)) for s, i in ids.items())
+        return ids if has_slots else {}
+
+    @property
+    def target_bytes(self) -> list[int]:
+        """The target id of each byte from 0 to 255; empty without byte fallback."""
+        ids = [self._tgt.piece_to_id(f"<0x{byte:02X}>") for byte in range(256)]
+        return ids if all(map(self._tgt.is_byte, ids)) else []
+
+    def covers(self, text: str) -> bool:
+        """Whether training has seen all characters of a source text, or what they become."""
+        if self.coverage is None:
+            return UNK not in self._src.encode(text)
+        seen = self._seen_characters
+        return seen.issuperset(text) or seen.issuperset(_normalised(self._src, text))
+
+    @cached_property
+    def _seen_characters(self) -> frozenset[str]:
+        raw = self.coverage.source_characters if self.coverage else ""
+        return frozenset(raw).union(*(_normalised(self._src, character) for character in raw))
+
+    @property
     def min_vocab_size(self) -> int:
         """Smallest `TokenizerConfig.vocab_size` that keeps all characters of both sides."""
         return max(map(_min_vocab_size, (self._src, self._tgt)))
@@ -144,7 +183,10 @@ class Tokenizer:
         return _encode(self._tgt, sentences)
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the sentence of each sequence of target ids; eos is skipped."""
+        """Return the sentence of each sequence of target ids; eos is skipped.
+
+        Bytes that are not UTF-8 become U+FFFD, and the unknown token becomes U+2047.
+        """
         return [str(text) for text in self._tgt.decode([list(sentence) for sentence in ids])]
 
     def source_surfaces(self, sentence: str) -> list[str]:
@@ -159,32 +201,43 @@ class Tokenizer:
         """Return the piece of each target id; pad has none."""
         return [self._tgt.id_to_piece(i) for i in ids]
 
+    def source_starts(self, sentence: str) -> list[int]:
+        """Return where each piece of a source sentence begins in it, after spaces; eos has none."""
+        return _starts(self._src.encode(sentence, return_type="proto"), sentence)
+
     def source_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a source sentence belongs to; eos has none.
 
         Words are those of `sentence.split()`, counted from 0; text without spaces is one word. A
         piece that is only a space belongs to the next word.
         """
-        return _words(self._src, sentence)
+        return _words_at(sentence, self.source_starts(sentence))
 
     def target_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a target sentence belongs to, as `source_words`."""
-        return _words(self._tgt, sentence)
+        return _words_at(
+            sentence, _starts(self._tgt.encode(sentence, return_type="proto"), sentence)
+        )
+
+    def target_texts_of(self, ids: Sequence[int]) -> list[str]:
+        """Return what each target id adds to the text that `decode_target` returns.
+
+        The ids may be any sequence that a search produces: encoding its text may give other ids. Of
+        the bytes of a character, the last adds it and the others nothing; eos adds nothing.
+        """
+        return [piece.surface for piece in self._tgt.decode(list(ids), return_type="proto").pieces]
 
     def target_words_of(self, ids: Sequence[int]) -> list[int]:
         """Return the word that each target id belongs to, in the text that `decode_target` returns.
 
-        The ids may be any sequence that a search produces: encoding its text may give other ids.
         eos is skipped.
         """
-        ids = [i for i in ids if i != EOS]
-        # An unknown token is decoded to a word of its own.
-        texts = [
-            " \u2047 " if i == UNK else piece.replace(_SPACE, " ")
-            for i, piece in zip(ids, self.target_pieces(ids), strict=True)
-        ]
+        texts = self.target_texts_of([i for i in ids if i != EOS])
         text = "".join(texts)
-        return _words_at(text, [_first(text, start) for start in _starts(texts)])
+        ends = accumulate(map(len, texts))
+        return _words_at(
+            text, [end - len(own.lstrip(" ")) for end, own in zip(ends, texts, strict=True)]
+        )
 
 
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
@@ -193,9 +246,14 @@ def _vocab_size(model: spm.SentencePieceProcessor) -> int:
 
 
 def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
-    """Return the number of single-character pieces, plus eos, unk and pad."""
-    pieces = (model.id_to_piece(i) for i in range(model.get_piece_size()))
-    return 3 + sum(len(piece) == 1 for piece in pieces)
+    """Return the number of single characters, bytes and placeholders, plus eos, unk and pad."""
+    ids = range(model.get_piece_size())
+    return 3 + sum(len(model.id_to_piece(i)) == 1 or model.is_byte(i) for i in ids)
+
+
+def _normalised(model: spm.SentencePieceProcessor, text: str) -> str:
+    """Return what the pieces of a text spell, without spaces."""
+    return str(model.normalize(text)).replace(_SPACE, "")
 
 
 def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
@@ -208,22 +266,14 @@ def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
     return pieces
 
 
-def _words(model: spm.SentencePieceProcessor, sentence: str) -> list[int]:
-    """Return the index in `sentence.split()` of the word that each piece belongs to."""
-    normalised, origins = model.normalize(sentence, with_offsets=True)  # the concatenated pieces
-    text = normalised.replace(_SPACE, " ")
-    starts = _starts(_surfaces(model, sentence)[:-1])
-    return _words_at(sentence, [origins[_first(text, start)] for start in starts])
-
-
-def _starts(texts: Sequence[str]) -> list[int]:
-    """Return the position of each text in their concatenation."""
-    return [end - len(text) for text, end in zip(texts, accumulate(map(len, texts)), strict=True)]
-
-
-def _first(text: str, start: int) -> int:
-    """Return the position of the first character from `start` on that is not a space."""
-    return len(text) - len(text[start:].lstrip(" "))
+def _starts(encoded: Any, text: str) -> list[int]:
+    """Return where each piece begins in a text, after spaces, from SentencePiece's byte offsets."""
+    data = text.encode()
+    texts = [data[piece.begin : piece.end].decode() for piece in encoded.pieces]
+    return [
+        len(data[: piece.end].decode()) - len(re.sub(rf"^[\s{_SPACE}]+", "", own))
+        for piece, own in zip(encoded.pieces, texts, strict=True)
+    ]
 
 
 def _words_at(text: str, positions: Sequence[int]) -> list[int]:
@@ -247,6 +297,8 @@ def _learn(
             normalization_rule_name=config.normalization,
             split_digits=config.split_digits,
             character_coverage=config.character_coverage,
+            byte_fallback=config.byte_fallback,
+            user_defined_symbols=list(SLOTS if config.placeholder_share else ()),
             eos_id=EOS,
             unk_id=UNK,
             bos_id=-1,

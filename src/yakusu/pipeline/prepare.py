@@ -3,6 +3,7 @@
 train.* dev.*              binarised pairs, see data/pairs.py
 dev.src.txt dev.tgt.txt    text of the dev set, for BLEU
 tokenizer.model            or source.model and target.model
+coverage.json              what the training text covers: `Coverage`
 data.json                  sizes, counts and inputs: `DataFacts`
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.corpus import Corpus
+from yakusu.data.coverage import Coverage
 from yakusu.data.filters import (
     NO_FILTERS,
     FilterConfig,
@@ -28,7 +30,8 @@ from yakusu.data.filters import (
     read_in_order,
     sample_evenly,
 )
-from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
+from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, binarise, dtype_for
+from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.errors import DataError, RunError
@@ -53,6 +56,7 @@ class Prepared:
     n_train: int
     n_extra: int  # training pairs from data.extra
     n_dev: int
+    n_masked: int  # training pairs with placeholder tokens
     fullness: float  # share of positions in training batches that are not padding
     existed: bool  # the folder was already complete and is unchanged
 
@@ -65,6 +69,7 @@ class Prepared:
             f"{self.report['read']:,} pairs read; dropped: {dropped}\n"
             f"{self.n_train:,} training pairs{extra}, {self.n_dev:,} dev pairs; padding is "
             f"{1 - self.fullness:.1%} of a batch\n"
+            f"{self.n_masked:,} training pairs have placeholder tokens\n"
             f"binarised pairs and tokenizer: {self.folder}"
         )
 
@@ -100,6 +105,7 @@ def prepare(
         facts.n_train,
         sum(part.n_pairs for part in (facts.parts or {}).get("train", ())[1:]),
         facts.n_dev,
+        facts.n_masked,
         facts.fullness,
         existed,
     )
@@ -124,8 +130,8 @@ class _Preparation:
         dev = self._select_dev(train)
         parts = [train, *self._select_extra(train, dev)]
         tokenizer = self._learn_tokenizer(parts)
-        tokenizer.save(folder)
-        n_train = self._write_train(folder, parts, tokenizer)
+        written = self._write_train(folder, parts, tokenizer)
+        n_train = written.n_pairs
         dev_pairs = self._filter_dev_lengths(dev, tokenizer)
         _require_pairs(n_train, "training", train.corpus, self.report)
         self._require_dev_pairs(len(dev_pairs), dev.corpus)
@@ -135,12 +141,15 @@ class _Preparation:
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
+        tokenizer.coverage = _coverage(written, pairs)
+        tokenizer.save(folder)
         _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
             n_train=n_train,
             n_dev=len(dev_pairs),
             report=self.report.as_dict(),
+            n_masked=written.n_masked,
             inputs=inputs,
             trees={key: str(path) for key, path in files.items()} if train.corpus.trees else {},
             parts=self._weigh_parts(pairs, n_lines=len(train.mask)),
@@ -209,8 +218,10 @@ class _Preparation:
         """Convert a pair to the text that the vocabularies encode."""
         return self.task.preprocess_source(pair[0]), self.task.preprocess_target(pair[1])
 
-    def _write_train(self, folder: Path, parts: list[Selection], tokenizer: Tokenizer) -> int:
-        """Binarise the training pairs; return their number."""
+    def _write_train(self, folder: Path, parts: list[Selection], tokenizer: Tokenizer) -> Binarised:
+        """Binarise the training pairs."""
+        config = self.recipe.tokenizer
+        placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
         return binarise(
             ((line, self._read(pair)) for line, pair in read_in_order(parts)),
             folder / "train",
@@ -219,6 +230,7 @@ class _Preparation:
             report=self.report,
             total=sum(map(len, parts)),
             progress=self.progress,
+            placeholders=placeholders if tokenizer.target_slots else None,
             workers=self.workers,
         )
 
@@ -268,6 +280,15 @@ class _Preparation:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)
         batches = cut_by_length(sample, pairs, self.recipe.batches.batch_tokens_on("cpu"))
         return fullness(pairs, batches)
+
+
+def _coverage(written: Binarised, pairs: Pairs) -> Coverage:
+    longest = int(pairs.src.lengths.max(initial=1)) - 1  # without eos
+    return Coverage(
+        source_characters=written.source_characters,
+        target_characters=written.target_characters,
+        longest_source=longest,
+    )
 
 
 def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: TokenizerConfig) -> None:

@@ -1,0 +1,113 @@
+"""Placeholder tokens: what a model reads and writes in place of a protected span.
+
+    Call {name} at 9.   ->   Call SLOTS[0] at 9.
+
+The vocabulary has a token for each of SLOTS. The search lets a translation contain each of them
+exactly as often as the source, and the span takes its place afterwards. So that a model learns to
+place them, some training pairs contain them: where both sides have the same protected spans, and in
+a share of the other pairs,
+
+    where a word occurs once on each side, as names and numbers do, in place of that word;
+    elsewhere, in one of PER_INSERTION such pairs, at the beginning or the end of both sides.
+
+The choice is a function of the text of the pair.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from yakusu.data.spans import Span, SpanFinder, texts
+from yakusu.data.text import Pair
+
+SLOTS = tuple(chr(0xE000 + i) for i in range(10))  # private-use characters
+IS_SLOT = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}]")
+PER_INSERTION = 4
+_MAX_WORDS = 3  # words of a pair that become placeholders
+_WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
+_END = regex.compile(r"\P{P}(\p{P}*)$")
+
+
+def mask(text: str, spans: Sequence[Span], slots: Sequence[str]) -> str:
+    """Replace spans by slots, one for each."""
+    pieces, end = [], 0
+    for span, slot in zip(spans, slots, strict=True):
+        pieces += [text[end : span.start], slot]
+        end = span.end
+    return "".join([*pieces, text[end:]])
+
+
+@dataclass(frozen=True)
+class Placeholders:
+    """Puts placeholder tokens into training pairs.
+
+    Args:
+        share: Share of the pairs without protected spans that may get placeholders.
+        ignore_case: Whether words are compared without case.
+    """
+
+    share: float
+    ignore_case: bool
+
+    def __call__(self, pair: Pair) -> Pair:
+        """The pair with placeholders, or unchanged."""
+        if any(IS_SLOT.search(side) for side in pair):
+            return pair
+        source, target = map(SpanFinder().find, pair)
+        if source and texts(source) == texts(target):
+            return _replace(pair, source, target, first=_digest(pair)[0])
+        digest = _digest(pair)
+        if int.from_bytes(digest[:8], "big") >= self.share * 2**64:
+            return pair
+        number, more = digest[8], digest[9]
+        if words := self._shared_words(pair):
+            n = min(len(words), 1 + (number % 3 == 0) + (number % 9 == 0), _MAX_WORDS)
+            chosen = sorted(words[(more + i) % len(words)] for i in range(n))
+            sides = ([spans[side] for _, *spans in chosen] for side in range(2))
+            return _replace(pair, *sides, first=number)
+        if number % PER_INSERTION:
+            return pair
+        insert = _before if more % 2 else _after
+        slot = SLOTS[more // 2 % len(SLOTS)]
+        return insert(pair[0], slot), insert(pair[1], slot)
+
+    def _shared_words(self, pair: Pair) -> list[tuple[int, Span, Span]]:
+        """The words that occur once on each side: place in the source, and both spans."""
+        fold: Callable[[str], str] = str.casefold if self.ignore_case else str
+        sides = [
+            [Span(m.start(), m.end(), fold(m[0])) for m in _WORD.finditer(side)] for side in pair
+        ]
+        once = [
+            {w for w, n in Counter(span.text for span in side).items() if n == 1} for side in sides
+        ]
+        shared = {word for word in once[0] & once[1] if len(word) > 2 or word.isdigit()}
+        source, target = ({s.text: s for s in side if s.text in shared} for side in sides)
+        return [(span.start, span, target[word]) for word, span in source.items()]
+
+
+def _digest(pair: Pair) -> bytes:
+    return hashlib.blake2b("\n".join(pair).encode(), digest_size=16).digest()
+
+
+def _replace(pair: Pair, source: Sequence[Span], target: Sequence[Span], *, first: int) -> Pair:
+    """Replace equal spans on both sides by the same slots, numbered from `first` in the source."""
+    slots = [SLOTS[(first + i) % len(SLOTS)] for i in range(len(source))]
+    waiting: dict[str, list[str]] = {}
+    for span, slot in zip(source, slots, strict=True):
+        waiting.setdefault(span.text, []).append(slot)
+    ordered = sorted(target, key=lambda span: span.start)
+    of_target = [waiting[span.text].pop(0) for span in ordered]
+    return mask(pair[0], source, slots), mask(pair[1], ordered, of_target)
+
+
+def _before(text: str, slot: str) -> str:
+    return f"{slot} {text}"
+
+
+def _after(text: str, slot: str) -> str:
+    """Put a slot at the end of a sentence, before its punctuation."""
+    end = found.start(1) if (found := _END.search(text)) else len(text)
+    return f"{text[:end].rstrip()} {slot}{text[end:]}"
