@@ -15,11 +15,12 @@ from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.model_folder import save_translator
-from yakusu.request import Job
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder import save_translator
+from yakusu.translator.passage import TextConfig
+from yakusu.translator.request import Job
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:6], n)]
@@ -36,7 +37,7 @@ def tokenizer() -> Tokenizer:
     )
 
 
-def translator(tokenizer: Tokenizer, **sizes: Any) -> Translator:
+def translator(tokenizer: Tokenizer, *, text: TextConfig | None = None, **sizes: Any) -> Translator:
     """A translator with random weights, scaled so that its hypotheses differ clearly."""
     torch.manual_seed(0)
     config = TransformerConfig(
@@ -50,7 +51,7 @@ def translator(tokenizer: Tokenizer, **sizes: Any) -> Translator:
     with torch.no_grad():
         model.output_weight.data.mul_(3.0)
     search = SearchConfig(max_extra=5)
-    return Translator(model, tokenizer, languages=("en", "xx"), search=search)
+    return Translator(model, tokenizer, languages=("en", "xx"), search=search, text=text)
 
 
 def save(folder: Path, one: Translator) -> None:
@@ -112,7 +113,9 @@ def test_an_ensemble_of_different_vocabularies_of_equal_size_is_refused(
     tokenizer: Tokenizer, saved: Path, tmp_path: Path
 ) -> None:
     corpus = [" ".join(words) for words in itertools.permutations([w[::-1] for w in WORDS], 3)]
-    config = TokenizerConfig(vocab_size=tokenizer.src_vocab_size)
+    config = TokenizerConfig(
+        byte_fallback=False, placeholder_share=0, vocab_size=tokenizer.src_vocab_size
+    )
     other = Tokenizer.train(corpus, corpus, config, seed=1)
     save(tmp_path / "other", translator(other))
     with pytest.raises(ModelError, match=r"the vocabulary of .*other differs from that of"):
@@ -163,7 +166,7 @@ def test_weights_that_do_not_fit_their_config_are_refused(
     config = read_json(saved / "config.json")
     config["model"][key] = value
     write_json(saved / "config.json", config)
-    monkeypatch.setattr("yakusu.model_folder.verify_folder", lambda folder: None)
+    monkeypatch.setattr("yakusu.translator.folder.verify_folder", lambda folder: None)
     with pytest.raises(ModelError, match=r"does not match|config\.json is invalid"):
         Translator.load(saved)
 
@@ -184,10 +187,10 @@ def test_translations_of_a_window_do_not_depend_on_its_order(ours: Translator) -
     assert backward[::-1] == forward
 
 
-def test_empty_lines_have_empty_translations_at_the_same_positions(ours: Translator) -> None:
+def test_blank_lines_stay_at_the_same_positions(ours: Translator) -> None:
     lines = ["", SENTENCES[3], "   ", "\t", SENTENCES[40], ""]
     texts = ours.translate(lines)
-    assert [texts[i] for i in (0, 2, 3, 5)] == [""] * 4
+    assert [texts[i] for i in (0, 2, 3, 5)] == ["", "   ", "\t", ""]
     assert [texts[1], texts[4]] == ours.translate([SENTENCES[3], SENTENCES[40]])
     assert next(ours.stream([""]))[0].n_tokens == 0
 
@@ -196,8 +199,9 @@ def test_an_empty_list_has_no_translations(ours: Translator) -> None:
     assert ours.translate([]) == []
 
 
-def test_surrounding_whitespace_is_ignored(ours: Translator) -> None:
-    assert ours.translate([f"  {SENTENCES[50]} \n"]) == ours.translate([SENTENCES[50]])
+def test_surrounding_white_space_is_kept(ours: Translator) -> None:
+    (plain,) = ours.translate([SENTENCES[50]])
+    assert ours.translate([f"  {SENTENCES[50]} \n"]) == [f"  {plain} \n"]
 
 
 def test_n_best_lists_are_sorted_and_start_with_the_translation(ours: Translator) -> None:
@@ -250,7 +254,7 @@ def test_a_window_is_sorted_by_length_into_batches(
 def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
     tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    limited = translator(tokenizer)
+    limited = translator(tokenizer, text=TextConfig(one_sentence_per_line=True))
     limited.max_source_tokens = 5
     long, short = " ".join(SENTENCES[100:104]), SENTENCES[0]
     ids = tokenizer.encode_source([long])[0]
@@ -273,7 +277,8 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
 def test_a_sentence_longer_than_the_learned_positions_is_translated(
     tokenizer: Tokenizer, max_positions: int
 ) -> None:
-    limited = translator(tokenizer, positions="learned", max_positions=max_positions)
+    text = TextConfig(one_sentence_per_line=True)
+    limited = translator(tokenizer, text=text, positions="learned", max_positions=max_positions)
     line = " ".join(SENTENCES[60:100])
     (found,) = limited.stream([line])
     assert 0 < found[0].n_tokens <= max_positions

@@ -28,7 +28,7 @@ from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
-from yakusu.request import Job, Request, batches
+from yakusu.translator.request import Job, Request, batches
 from yakusu.search.beam import Candidates, Hypothesis, Search
 from yakusu.search.config import SearchConfig
 from yakusu.search.ranking import top_k

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
-    from yakusu.request import Request
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
+    from yakusu.translator.request import Request
 
 __version__ = "0.1.0"
 _MODULES = {  # public name -> the module that defines it
@@ -37,7 +37,7 @@ _MODULES = {  # public name -> the module that defines it
     ),
     **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
-    "Request": "request",
+    "Request": "translator.request",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",

@@ -17,10 +17,10 @@ import torch
 
 import yakusu
 from yakusu.model.architectures import models
-from yakusu.model_folder import save_translator
-from yakusu.request import Request
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder import save_translator
+from yakusu.translator.request import Request
 
 TrainOptions = Callable[..., list[str]]
 Yakusu = Callable[..., Any]

@@ -23,13 +23,13 @@ from yakusu.model.coded_tables import CodedTable, IntegerTable
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
-from yakusu.model_folder import save_translator
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder import save_translator
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 

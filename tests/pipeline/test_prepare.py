@@ -189,10 +189,11 @@ def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
 
 def test_numbers_in_the_report_have_thousands_separators() -> None:
     report = {"read": 1_234_567, "empty": 1_000, "kept": 1_233_567}
-    made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, 1_000, 0.987, False)
+    made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, 1_000, 23_456, 0.987, False)
     assert str(made) == (
         "1,234,567 pairs read; dropped: 1,000 empty\n"
         "1,232,567 training pairs, 1,000 dev pairs; padding is 1.3% of a batch\n"
+        "23,456 training pairs have placeholder tokens\n"
         "binarised pairs and tokenizer: runs/x/data"
     )
 
@@ -204,7 +205,8 @@ def test_the_folder_contains_the_documented_files(files: list[str], tmp_path: Pa
         [f"{split}.{side}.{kind}" for split in ("train", "dev") for side in ("src", "tgt")
          for kind in ("tokens", "offsets")]
         + [f"{split}.lines" for split in ("train", "dev")]
-        + ["dev.src.txt", "dev.tgt.txt", "tokenizer.model", "data.json", "manifest.json"]
+        + ["dev.src.txt", "dev.tgt.txt", "tokenizer.model", "coverage.json", "data.json"]
+        + ["manifest.json"]
     )  # fmt: skip
     assert read_json(made.folder / "data.json")["report"] == made.report
     lengths = Pairs.open(made.folder, "train").src.lengths

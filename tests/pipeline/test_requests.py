@@ -9,7 +9,7 @@ import pytest
 
 from yakusu.errors import DataError
 from yakusu.pipeline.requests import InputFormat, read_requests
-from yakusu.request import Request
+from yakusu.translator.request import Request
 
 
 def read(lines: list[str], input_format: InputFormat = "text") -> list[Request]:

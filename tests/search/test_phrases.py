@@ -104,7 +104,9 @@ def search(
     constraint = phrase_constraint(
         vocabulary, asked.include, exclude, n_beams=config.n_slots, device=CPU
     )
-    return beam_search(model, padded(model, ids), config, constraint=constraint, prefixes=prefixes)
+    return beam_search(
+        model, padded(model, ids), config, constraints=[constraint], prefixes=prefixes
+    )
 
 
 # ---- all possible outputs ------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from tests.search.naive import NaiveSearch
 from yakusu.data.tokenizer import EOS
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.request import Request
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.request import Request
 
 Clear = Callable[..., Seq2Seq]
 Search = Callable[..., list[list[Hypothesis]]]

@@ -18,8 +18,8 @@ import torch
 import yakusu
 from tests.machine import identity
 from yakusu.compress.config import CompressConfig
-from yakusu.model_folder import TranslatorConfig
 from yakusu.search.config import SearchConfig
+from yakusu.translator.folder import TranslatorConfig
 from yakusu.vectors import open_compressed
 from yakusu.vectors.verbs import compress as compress_vectors
 

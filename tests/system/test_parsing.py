@@ -19,10 +19,10 @@ from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
-from yakusu.model_folder import save_translator
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder import save_translator
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905

@@ -132,7 +132,7 @@ def test_an_untrained_model_generates_trees_over_the_words(
         model,
         sources(*n_words),
         SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam, max_repeats=0),
-        constraint=constraint(*n_words, n_beams=beam),
+        constraints=[constraint(*n_words, n_beams=beam)],
     )
     for n, best in zip(n_words, found, strict=True):
         assert best
@@ -146,7 +146,7 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
 ) -> None:
     src, every = sources(2), list(outputs(constraint(2), limit=7))
     config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4, max_repeats=0)
-    (found,) = beam_search(model, src, config, constraint=constraint(2, n_beams=60))
+    (found,) = beam_search(model, src, config, constraints=[constraint(2, n_beams=60)])
     assert sorted(" ".join(TOKENS[i] for i in h.tokens) for h in found) == sorted(every)
     with torch.inference_mode():
         memory = model.encode(src)
@@ -161,10 +161,10 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
 def test_a_parse_is_independent_of_other_sentences_in_the_batch(model: Seq2Seq) -> None:
     n_words, config = [7, 2, 5, 3, 9, 1], SearchConfig(beam=4, alpha=0.3, max_extra=30)
     together = beam_search(
-        model, sources(*n_words), config, constraint=constraint(*n_words, n_beams=4)
+        model, sources(*n_words), config, constraints=[constraint(*n_words, n_beams=4)]
     )
     for n, found in zip(n_words, together, strict=True):
-        alone = beam_search(model, sources(n), config, constraint=constraint(n, n_beams=4))
+        alone = beam_search(model, sources(n), config, constraints=[constraint(n, n_beams=4)])
         assert alone == [found]
 
 
@@ -184,12 +184,12 @@ class Anything:
 def test_a_constraint_that_allows_everything_changes_nothing(model: Seq2Seq) -> None:
     config = SearchConfig(beam=4, n_best=4)
     free = beam_search(model, sources(3, 5, 8), config)
-    assert beam_search(model, sources(3, 5, 8), config, constraint=Anything()) == free
+    assert beam_search(model, sources(3, 5, 8), config, constraints=[Anything()]) == free
 
 
 def test_the_output_is_empty_if_no_token_is_allowed(model: Seq2Seq) -> None:
     config = SearchConfig(beam=2, max_extra=0)
-    (found,) = beam_search(model, sources(3), config, constraint=constraint(3, n_beams=2))
+    (found,) = beam_search(model, sources(3), config, constraints=[constraint(3, n_beams=2)])
     assert [(h.tokens, h.log_prob) for h in found] == [((), -math.inf)]
 
 

@@ -13,9 +13,9 @@ from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.request import Request
 from yakusu.search.beam import Hypothesis
 from yakusu.translator import Translator
+from yakusu.translator.request import Request
 from yakusu.view import AttentionMaps, Token, attention_maps
 from yakusu.view.maps import MAX_TOKENS, START, _token
 

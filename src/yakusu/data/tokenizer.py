@@ -10,7 +10,7 @@ of `placeholders.SLOTS` are pieces of their own.
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
-from yakusu.data.placeholders import SLOTS
+from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.errors import DataError, ModelError
 
 EOS, UNK = 0, 1
@@ -144,7 +144,7 @@ class Tokenizer:
         """Both vocabulary sizes, including pad, as keyword arguments of `build`."""
         return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
-    @property
+    @cached_property
     def target_slots(self) -> dict[str, int]:
         """The target id of each placeholder token; empty if the vocabularies have none."""
         ids = {slot: self._tgt.piece_to_id(slot) for slot in SLOTS}
@@ -154,8 +154,7 @@ class Tokenizer:
     @property
     def target_bytes(self) -> list[int]:
         """The target id of each byte from 0 to 255; empty without byte fallback."""
-        ids = [self._tgt.piece_to_id(f"<0x{byte:02X}>") for byte in range(256)]
-        return ids if all(map(self._tgt.is_byte, ids)) else []
+        return _byte_ids(self._tgt, bytes(range(256)))
 
     def covers(self, text: str) -> bool:
         """Whether training has seen all characters of a source text, or what they become."""
@@ -177,6 +176,14 @@ class Tokenizer:
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each sentence, ending in eos."""
         return _encode(self._src, sentences)
+
+    def encode_masked(self, sentences: Sequence[str]) -> list[list[int]]:
+        """As `encode_source`, but placeholder tokens that the vocabulary lacks become unk."""
+        encoded = self.encode_source(sentences)
+        if self.target_slots or not any(map(IS_SLOT.search, sentences)):
+            return encoded
+        spelled = {tuple(_byte_ids(self._src, slot.encode())) for slot in SLOTS}
+        return [_with_unknown(ids, spelled) for ids in encoded]
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the target ids of each sentence, ending in eos."""
@@ -259,6 +266,22 @@ def _normalised(model: spm.SentencePieceProcessor, text: str) -> str:
 def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
     encoded: list[list[int]] = model.encode(list(sentences), add_eos=True)
     return encoded
+
+
+def _byte_ids(model: spm.SentencePieceProcessor, data: bytes) -> list[int]:
+    """Return the id of each byte; [] without byte fallback."""
+    ids = [model.piece_to_id(f"<0x{byte:02X}>") for byte in data]
+    return ids if all(map(model.is_byte, ids)) else []
+
+
+def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) -> list[int]:
+    """Replace each occurrence of some sequences by unk."""
+    replaced, i = [], 0
+    while i < len(ids):
+        found = next((s for s in sequences if s and tuple(ids[i : i + len(s)]) == s), None)
+        replaced.append(UNK if found else ids[i])
+        i += len(found or (UNK,))
+    return replaced
 
 
 def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:

@@ -9,7 +9,6 @@ from yakusu.errors import ModelError, RunError
 from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
-from yakusu.model_folder import TranslatorConfig, save_translator
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import DevScore
 from yakusu.pipeline.receipt import (
@@ -23,6 +22,7 @@ from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
 from yakusu.training.distributed import Group
 from yakusu.training.state import TrainerState, read_state
+from yakusu.translator.folder import TranslatorConfig, save_translator
 from yakusu.weights import Tensors, TensorsOnDisk, average_tensors
 
 

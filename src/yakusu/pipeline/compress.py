@@ -14,13 +14,13 @@ from yakusu.folder import read_json, sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
-from yakusu.model_folder import save_translator
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import remark_on_case, translated
 from yakusu.pipeline.receipt import CompressionFacts, read_receipt
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator
+from yakusu.translator.folder import save_translator
 from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
 
 

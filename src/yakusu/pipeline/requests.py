@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from yakusu.data.text import count_lines, read_lines
 from yakusu.errors import DataError, unequal
-from yakusu.request import Request
+from yakusu.translator.request import Request
 
 InputFormat = Literal["text", "tsv", "json"]
 _REQUEST = TypeAdapter(Request)

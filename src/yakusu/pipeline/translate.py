@@ -11,9 +11,9 @@ from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.data.text import Text
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
-from yakusu.request import Request
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
+from yakusu.translator.request import Request
 
 
 def translate(

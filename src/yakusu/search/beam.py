@@ -29,6 +29,7 @@ from yakusu.search.constraint import Constraint, Goal
 from yakusu.search.ranking import alternate, top_k
 from yakusu.search.repetition import LoopLimit, NoRepeatedNgram
 from yakusu.search.sampling import Sampler
+from yakusu.search.slots import SlotGoal
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -59,7 +60,8 @@ def beam_search(
     src: Tensor,
     config: SearchConfig,
     *,
-    constraint: Constraint | None = None,
+    constraints: Sequence[Constraint] = (),
+    slots: SlotGoal | None = None,
     prefixes: Sequence[Sequence[int]] = (),
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
@@ -72,8 +74,10 @@ def beam_search(
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
-        constraint: Excludes tokens, without changing the probabilities of the others. A `Goal`
-            takes precedence over the limits on repetition.
+        constraints: They exclude tokens, without changing the probabilities of the others. If one
+            of them is a `Goal`, they take precedence over the limits on repetition.
+        slots: The placeholder tokens that each translation must contain, among them UNK for
+            vocabularies that have no placeholder tokens; None: UNK is never generated.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
@@ -91,7 +95,8 @@ def beam_search(
                 model,
                 same_length,
                 config,
-                constraint.keep(index) if constraint else None,
+                [constraint.keep(index) for constraint in constraints],
+                slots.keep(index) if slots else None,
                 [list(prefixes[row]) for row in rows] if prefixes else [[]] * len(rows),
             )
             for row, best in zip(rows, search.run(), strict=True):
@@ -121,7 +126,8 @@ class Search:
         model: In evaluation mode.
         src: Source ids (B, S) of sentences with the same padded length.
         config: Settings of the search.
-        constraint: As in `beam_search`.
+        constraints: As in `beam_search`.
+        slots: As in `beam_search`.
         prefixes: The ids that each translation must begin with; [] for none.
     """
 
@@ -130,7 +136,8 @@ class Search:
         model: SearchModel,
         src: Tensor,
         config: SearchConfig,
-        constraint: Constraint | None,
+        constraints: Sequence[Constraint],
+        slots: SlotGoal | None,
         prefixes: list[list[int]],
     ) -> None:
         self.model, self.config = model, config
@@ -147,9 +154,10 @@ class Search:
             limit(config, n_source=n - 1, n_prefix=len(p), max_length=model.max_length) + 1
             for n, p in zip(lengths, self.prefixes, strict=True)
         ]
-        self.constraints = _constraints(model, src, config)
-        if constraint:
-            self.constraints.append(constraint.keep(rows))
+        self.repetition = _limits_on_repetition(model, src, config)
+        self.constraints = [constraint.keep(rows) for constraint in constraints]
+        self.slots = slots.keep(rows) if slots else None
+        self.has_slots = bool(slots and slots.required.any())
         self.sampler = _sampler(model, src, config, max(self.limits))
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
@@ -161,10 +169,14 @@ class Search:
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
 
     @property
-    def goal(self) -> Goal | None:
-        """The constraint that proposes tokens, if there is one; it is always the last."""
-        last = self.constraints[-1] if self.constraints else None
-        return last if isinstance(last, Goal) else None
+    def goals(self) -> list[Goal]:
+        """The constraints that propose tokens."""
+        goals = [constraint for constraint in self.constraints if isinstance(constraint, Goal)]
+        return [*goals, self.slots] if self.slots and self.has_slots else goals
+
+    @property
+    def _all_constraints(self) -> list[Constraint]:
+        return [*self.constraints, *([self.slots] if self.slots else ()), *self.repetition]
 
     def run(self) -> list[list[Hypothesis]]:
         """Search until all sentences are closed; return the n best hypotheses of each."""
@@ -196,34 +208,44 @@ class Search:
             (row, p[self.length]) for row, p in enumerate(self.prefixes) if self.length < len(p)
         ]
         of_forced = [logits[row, :, token].clone() for row, token in forced]  # (K,) each
-        logits[:, :, UNK] = -torch.inf
         left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
+        if self.slots:
+            self.slots.restrict(logits, left)
+        else:
+            logits[:, :, UNK] = -torch.inf
         logits[left == 1, :, EOS + 1 :] = -torch.inf
-        limited = self.goal is not None and len(self.constraints) > 1
-        without_limits = logits.clone() if limited else None
-        for constraint in self.constraints:
-            constraint.restrict(logits, left)
-        if self.goal and without_limits is not None:
-            # Reaching the goal takes precedence over the limits on repetition.
-            stuck = logits.amax(dim=-1) == -torch.inf  # (B, K)
-            if stuck.any():
-                self.goal.restrict(without_limits, left)
-                logits[stuck] = without_limits[stuck]
+        self._restrict_by_constraints(logits, left)
         for (row, token), values in zip(forced, of_forced, strict=True):
             logits[row] = -torch.inf
             logits[row, :, token] = values
+
+    def _restrict_by_constraints(self, logits: Tensor, left: Tensor) -> None:
+        """Apply the constraints, then the limits on repetition unless they leave no token."""
+        if self.slots:
+            left = left - self.slots.required  # room for placeholder tokens
+        for constraint in self.constraints:
+            constraint.restrict(logits, left)
+        unlimited = logits.clone() if self.goals and self.repetition else None
+        for limits in self.repetition:
+            limits.restrict(logits, left)
+        if unlimited is not None:
+            stuck = logits.amax(dim=-1) == -torch.inf  # (B, K)
+            logits[stuck] = unlimited[stuck]
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
         k = self.config.beam
         n = 2 * k if k > 1 else 1
         values, ids = top_k(logits, min(n, logits.shape[-1]))  # (B, K, n)
-        if self.goal:
-            values, ids = _with_proposals(values, ids, logits, self.goal.proposals())
+        goals = self.goals
+        if goals:
+            proposals = torch.cat([goal.proposals() for goal in goals], dim=2)
+            values, ids = _with_proposals(values, ids, logits, proposals)
         log_probs = self.log_probs[:, :, None] + (values.double() - log_norm[:, :, None])
         log_probs = log_probs.flatten(1)  # (B, K n)
-        if self.goal:
-            places = alternate(log_probs, self.goal.progress(ids).flatten(1))[:, :n]
+        if goals:
+            progress = torch.stack([goal.progress(ids) for goal in goals]).sum(dim=0)  # (B, K, m)
+            places = alternate(log_probs, progress.flatten(1))[:, :n]
             log_probs = log_probs.gather(1, places)
         else:
             log_probs, places = log_probs.topk(min(n, log_probs.shape[1]), dim=1)
@@ -257,11 +279,11 @@ class Search:
         log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
         self.log_probs = log_probs.gather(1, chosen)
         beams, self.prev_ids = candidates.beams.gather(1, chosen), candidates.ids.gather(1, chosen)
-        if self.config.margin is not None and not self.goal and not self.sampler:
+        if self.config.margin is not None and not self.goals and not self.sampler:
             best = self.log_probs.amax(dim=1, keepdim=True)
             self.log_probs[self.log_probs < best - self.config.margin] = -torch.inf
         self.state.reorder(beams)
-        for constraint in self.constraints:
+        for constraint in self._all_constraints:
             constraint.follow(beams, self.prev_ids)
         if self.sampler:
             self.sampler.follow(beams)
@@ -298,6 +320,8 @@ class Search:
         index = torch.tensor(rows, device=self.log_probs.device)
         self.state.keep(index)
         self.constraints = [constraint.keep(index) for constraint in self.constraints]
+        self.repetition = [limits.keep(index) for limits in self.repetition]
+        self.slots = self.slots.keep(index) if self.slots else None
         if self.sampler:
             self.sampler = self.sampler.keep(index)
         self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
@@ -322,8 +346,10 @@ def limit(config: SearchConfig, *, n_source: int, n_prefix: int, max_length: int
     return min(most, max_length - 1)
 
 
-def _constraints(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:
-    """The restrictions that the settings ask for."""
+def _limits_on_repetition(
+    model: SearchModel, src: Tensor, config: SearchConfig
+) -> list[Constraint]:
+    """The limits that the settings ask for."""
     constraints: list[Constraint] = []
     if config.max_repeats:
         loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)

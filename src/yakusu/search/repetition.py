@@ -38,8 +38,7 @@ class LoopLimit:
         """Exclude tokens that would complete an occurrence too many; `left` is not used."""
         excess = self.matches + 1 >= self.allowed * self.periods  # (B, K, P)
         looping = excess & (self.earlier >= 0)
-        # UNK is never generated, so excluding it changes nothing.
-        logits.scatter_(2, self.earlier.where(looping, UNK), -torch.inf)
+        _exclude(logits, self.earlier, looping)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
         """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
@@ -54,6 +53,13 @@ class LoopLimit:
         other.allowed = self.allowed[sentences]
         other.earlier, other.matches = self.earlier[sentences], self.matches[sentences]
         return other
+
+
+def _exclude(logits: Tensor, ids: Tensor, chosen: Tensor) -> None:
+    """Set the logits (B, K, V - 1) of the chosen ids (B, K, n) to -inf, in place; UNK is exempt."""
+    unknown = logits[:, :, UNK].clone()
+    logits.scatter_(2, ids.where(chosen, UNK), -torch.inf)
+    logits[:, :, UNK] = unknown
 
 
 def repetitions(src: Tensor, pad: int) -> Tensor:
@@ -93,7 +99,7 @@ class NoRepeatedNgram:
         ngrams = self.tokens.unfold(2, self.n, 1)  # (B, K, L - n + 1, n)
         last = self.tokens[:, :, None, self.tokens.shape[2] - self.n + 1 :]  # (B, K, 1, n - 1)
         begun = (ngrams[..., :-1] == last).all(dim=-1)  # (B, K, L - n + 1)
-        logits.scatter_(2, ngrams[..., -1].where(begun, UNK), -torch.inf)
+        _exclude(logits, ngrams[..., -1], begun)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:
         """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""

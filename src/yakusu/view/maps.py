@@ -21,8 +21,8 @@ from torch import Tensor
 from yakusu.data.tokenizer import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Role, Seq2Seq
-from yakusu.request import Request
 from yakusu.translator import Translator
+from yakusu.translator.request import Request
 
 MAX_TOKENS = 256  # per sentence: maps grow quadratically, and a larger picture is unreadable
 FORMAT = 1  # version of the JSON document

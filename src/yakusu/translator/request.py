@@ -45,19 +45,27 @@ class Job:
     prefix: list[int]  # of the target
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
+    aligns: bool = False  # whether the units of the translation are linked to those of the source
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether the search is for required tokens."""
+        return bool(self.include or self.slots)
 
 
 def batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
     """The rows of each batch: sentences of the same padded length, shortest first.
 
-    Sentences with phrases to include are searched differently, so they are batched separately.
+    Sentences with phrases to include or placeholder tokens are searched differently, so they are
+    batched separately.
     """
 
     def length(row: int) -> tuple[bool, int]:
-        return bool(jobs[row].include), len(jobs[row].ids)
+        return jobs[row].has_goal, len(jobs[row].ids)
 
     def kind(row: int) -> tuple[bool, int]:
-        return bool(jobs[row].include), padded_length(len(jobs[row].ids))
+        return jobs[row].has_goal, padded_length(len(jobs[row].ids))
 
     rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
     for _, same in groupby(rows, key=kind):

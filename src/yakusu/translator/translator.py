@@ -1,34 +1,48 @@
-"""Text -> tokens -> search -> text: the translator."""
+"""Text -> passages -> tokens -> search -> passages -> text: the translator."""
 
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, starmap
 from pathlib import Path
 
 import torch
 
+from yakusu.alignment import Link
 from yakusu.data.batches import pad
 from yakusu.data.corpus import aligned
+from yakusu.data.layout import Layout
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.text import Pair, windows
 from yakusu.data.tokenizer import UNK, Tokenizer
-from yakusu.details import Details, Translated, details_of
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.model_folder import AnyTablePlan, TranslatorConfig, open_model
-from yakusu.request import Job, Request, batches
 from yakusu.scoring import Scored, Scorer
 from yakusu.search.beam import Hypothesis, beam_search, length_penalty, limit
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Constraint
-from yakusu.search.phrases import phrase_constraint
-from yakusu.search.spelling import PhraseVocabulary
 from yakusu.tasks.task import tasks
+from yakusu.translator.constraints import Constraints
+from yakusu.translator.details import Details, details_of
+from yakusu.translator.folder import AnyTablePlan, TranslatorConfig, open_model
+from yakusu.translator.links import Translated, unit_links_of
+from yakusu.translator.output import (
+    Output,
+    combinations,
+    details_of_text,
+    slots_of,
+    to_places,
+    to_slots,
+    write,
+)
+from yakusu.translator.passage import Passage, PassageReader, Segment, TextConfig
+from yakusu.translator.placement import adjust_spaces
+from yakusu.translator.request import Job, Request, batches
+from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
@@ -57,6 +71,13 @@ class Translator:
         device: Device to translate on.
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
             truncated, with a warning; a parser returns a flat tree for them instead.
+        text: How text is read; None: the defaults. A parser reads one sentence per line.
+
+    Attributes:
+        tally: Counts of what has been translated, and of what was copied.
+
+    Raises:
+        DataError: A regular expression in `text` is not valid.
     """
 
     def __init__(
@@ -69,12 +90,21 @@ class Translator:
         task: str = "translation",
         device: torch.device | str = "cpu",
         max_source_tokens: int = 1024,
+        text: TextConfig | None = None,
     ) -> None:
         self.model = model.to(device).eval()
         self.tokenizer, self.languages, self.search = tokenizer, languages, search
         self.task_name, self.task = task, tasks[task]()
         self.device = torch.device(device)
         self.max_source_tokens = min(max_source_tokens, model.max_length)
+        self.tally = Tally()
+        self._constraints = Constraints(tokenizer, self.task)
+        self._passages = PassageReader(
+            text or TextConfig(),
+            language=languages[0],
+            covers=tokenizer.covers,
+            fits=self._fits,
+        )
 
     @classmethod
     def load(
@@ -83,6 +113,7 @@ class Translator:
         *,
         ensemble: Sequence[str | Path] = (),
         device: torch.device | str = "cpu",
+        text: TextConfig | None = None,
     ) -> "Translator":
         """Open a model folder and verify its files.
 
@@ -90,9 +121,11 @@ class Translator:
             folder: A model folder; its languages and search settings are used.
             ensemble: Further model folders with the same vocabulary, for an ensemble (Table 2).
             device: Device to translate on.
+            text: How text is read; None: the defaults.
 
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary.
+            DataError: A regular expression in `text` is not valid.
         """
         place = pick_device(str(device))
         config, first, tokenizer = open_model(Path(folder))
@@ -112,6 +145,7 @@ class Translator:
             search=config.search,
             task=config.task,
             device=place,
+            text=text,
         )
 
     def config(self, *, compressed: Sequence[AnyTablePlan] = ()) -> TranslatorConfig:
@@ -135,64 +169,109 @@ class Translator:
             }
         )
 
-    def translate(self, sentences: Iterable[str | Request]) -> list[str]:
-        """The best translation of each sentence."""
-        return [best[0].text for best in self.stream(sentences)]
+    def translate(self, texts: Iterable[str | Request]) -> list[str]:
+        """The best translation of each text; see `stream`."""
+        return [best[0].text for best in self.stream(texts)]
 
     def stream(
         self,
-        sentences: Iterable[str | Request],
+        texts: Iterable[str | Request],
         *,
         batch: int = 64,
         window: int | None = None,
         details: bool = False,
+        layout: Layout | None = None,
     ) -> Iterator[list[Translation]]:
-        """Translate sentences in order, as they arrive.
+        """Translate texts in order, as they arrive.
 
-        On a CPU, the result does not depend on `batch`, `window` or the other sentences.
+        A text is a sentence, a line or several lines. Its sentences are translated separately,
+        unless it has a prefix or phrases to include. On a CPU, the result does not depend on
+        `batch`, `window` or the other texts.
 
         Args:
-            sentences: One sentence per item. The translation of an empty sentence is empty, with
-                score 0.
+            texts: The translation of an empty text is empty, with score 0.
             batch: Maximum number of sentences translated together.
-            window: Number of sentences read ahead and grouped by length; None: 32 batches.
+            window: Number of texts read ahead and grouped by length; None: 32 batches.
             details: Return the tokens, their log-probabilities and alternatives, and the word
                 alignment as well.
+            layout: The texts are the lines of one text, so that a block of code may extend over
+                several of them; None: the texts are independent.
 
         Yields:
-            The `search.n_best` best translations of each sentence, best first.
+            The `search.n_best` best translations of each text, best first.
 
         Raises:
-            DataError: A sentence is not valid for the task, such as a tree given to a parser, or a
+            DataError: A text is not valid for the task, such as a tree given to a parser, or a
                 prefix or a phrase cannot be spelled with the vocabulary.
         """
-        if isinstance(sentences, str):
+        if isinstance(texts, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
-        for items in windows(iter(sentences), window):
-            jobs = list(self._read(items, n_read + 1))
+        for items in windows(iter(texts), window):
+            plans = [
+                self._plan(item, number, layout) for number, item in enumerate(items, n_read + 1)
+            ]
             n_read += len(items)
-            results = [[self._without_model(job.text)] for job in jobs]
+            jobs = [job for plan in plans for job in plan.jobs]
+            outputs = [[self._without_model(job)] for job in jobs]
             for rows in batches(jobs, batch):
                 found = self._batch([jobs[i] for i in rows], details=details)
                 for row, best in zip(rows, found, strict=True):
-                    results[row] = best
-            yield from results
+                    outputs[row] = best
+            of_jobs = iter(outputs)
+            for plan in plans:
+                yield self._translations(plan, list(islice(of_jobs, len(plan.jobs))))
 
-    def _read(self, items: Sequence[str | Request], first: int) -> Iterator[Job]:
-        """The input of the search for each sentence; the sentences are counted from `first`."""
-        requests = [item if isinstance(item, Request) else Request(item) for item in items]
-        for number, request in enumerate(requests, start=first):
-            if not isinstance(request.text, str):
-                raise TypeError(f"sentence {number} is not a string: {request.text!r}")
-        sources = []
-        for number, request in enumerate(requests, start=first):
-            with _naming(number):
-                sources.append(self.task.preprocess_source(request.text))
-        encoded = zip(requests, self.tokenizer.encode_source(sources), strict=True)
-        for number, (request, ids) in enumerate(encoded, start=first):
-            with _naming(number):
-                yield self.job(request, self._cut(number, request.text, ids))
+    def _plan(self, item: str | Request, number: int, layout: Layout | None) -> "_Plan":
+        """Divide a text into passages, and make a job of each of their segments."""
+        request = item if isinstance(item, Request) else Request(item)
+        if not isinstance(request.text, str):
+            raise TypeError(f"sentence {number} is not a string: {request.text!r}")
+        with _naming(number):
+            if self.task.constrains:
+                passages = [Passage("", (Segment("", request.text, ""),))]
+            else:
+                whole = bool(request.prefix or request.include or self.search.include)
+                passages = self._passages.read(request.text, layout=layout, whole=whole)
+            self.tally.read(passages)
+            return _Plan(
+                number,
+                passages,
+                [
+                    self._job(request, text, number, aligns=bool(passage.tags))
+                    for passage in passages
+                    for text in passage.texts
+                ],
+            )
+
+    def _job(self, request: Request, text: str, number: int, *, aligns: bool) -> Job:
+        """The job of a segment."""
+        (ids,) = self.tokenizer.encode_masked([to_slots(self.task.preprocess_source(text))])
+        job = self.job(replace(request, text=text), self._cut(number, text, ids))
+        return replace(job, aligns=aligns)
+
+    def _translations(
+        self, plan: "_Plan", outputs: Sequence[Sequence[Output]]
+    ) -> list[Translation]:
+        """The best translations of a text, from the outputs for its segments."""
+        sampled = self.search.sampling is not None
+        return [
+            Translation(
+                write(plan.passages, iter(chosen), self.languages[1]),
+                sum(output.score for output in chosen),
+                sum(output.log_prob for output in chosen),
+                sum(output.n_tokens for output in chosen),
+                details_of_text(plan.passages, iter(chosen), self.languages[1]),
+            )
+            for chosen in combinations(outputs, self.search.n_best, sampled=sampled)
+        ]
+
+    def _fits(self, text: str) -> bool:
+        """Whether a segment is at most as long as the longest source of the training text."""
+        coverage = self.tokenizer.coverage
+        longest = coverage.longest_source if coverage else self.max_source_tokens
+        (ids,) = self.tokenizer.encode_masked([to_slots(text)])
+        return len(ids) <= min(longest + 1, self.max_source_tokens)
 
     def job(self, request: Request, ids: list[int]) -> Job:
         """The input of the search for a request.
@@ -210,31 +289,17 @@ class Translator:
             raise DataError(
                 f"a {self.task.model_noun} takes no prefix and no phrases to include or exclude"
             )
-        job = Job(request.text, ids, self._prefix(request.prefix), include, exclude)
-        self._check_phrases(job)
-        return job
-
-    @cached_property
-    def _phrases(self) -> PhraseVocabulary:
-        return PhraseVocabulary(self.tokenizer)
-
-    def _check_phrases(self, job: Job) -> None:
-        """Refuse phrases that contradict each other, or do not fit into a translation."""
-        if not (job.include or job.exclude):
-            return
-        needed = self._phrases.tokens_needed(job.include, job.exclude, prefix=job.prefix)
-        left = limit(
+        slots = [self.tokenizer.target_slots.get(slot, UNK) for slot in slots_of(request.text)]
+        prefix = self._prefix(request.prefix)
+        job = Job(request.text, ids, prefix, include, exclude, tuple(slots))
+        room = limit(
             self.search,
-            n_source=len(job.ids) - 1,
-            n_prefix=len(job.prefix),
+            n_source=len(ids) - 1,
+            n_prefix=len(prefix),
             max_length=self.model.max_length,
-        ) - len(job.prefix)
-        if job.include and needed > left:
-            raise DataError(
-                f"the phrases to include need at least {needed} more tokens, but the maximum "
-                f"length leaves room for {left}: increase max_length or max_extra, or remove "
-                "phrases"
-            )
+        ) - len(prefix)
+        self._constraints.check_phrases(job, room)
+        return job
 
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
@@ -246,11 +311,11 @@ class Translator:
             raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")
         return ids
 
-    def _without_model(self, line: str) -> Translation:
-        """The output for a sentence that is not passed to the model."""
-        text = self.task.postprocess("", line)
+    def _without_model(self, job: Job) -> Output:
+        """The output for a segment that is not passed to the model."""
+        text = self.task.postprocess("", job.text)
         score = -math.inf if text else 0.0
-        return Translation(text, score, score, 0)
+        return Output(text, score, score, 0)
 
     def _cut(self, number: int, line: str, ids: list[int]) -> list[int]:
         """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped."""
@@ -258,61 +323,73 @@ class Translator:
         if len(ids) <= most:
             return ids
         # Part of a sentence can be translated, but a tree must cover all words.
-        skipped = bool(self._without_model(line).text)
+        skipped = self.task.constrains
         result = "gets a flat tree" if skipped else "is truncated"
         message = "sentence %d ('%s...') has %d tokens, more than %d, and %s: split it"
         _log.warning(message, number, line[:40], len(ids), most, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
     def hypotheses(self, jobs: Sequence[Job]) -> list[list[Hypothesis]]:
-        """The best translations of sentences, as ids."""
+        """The best translations of segments, as ids."""
         search = self.search
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
         src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
+        constraints, slots = self._constraints.of(jobs, n_beams=search.n_slots, device=self.device)
         return beam_search(
             self.model,
             src,
             search,
-            constraint=self._constraint(jobs),
+            constraints=constraints,
+            slots=slots,
             prefixes=[job.prefix for job in jobs],
         )
 
-    def _constraint(self, jobs: Sequence[Job]) -> Constraint | None:
-        if self.task.constrains:
-            lines = [job.text for job in jobs]
-            return self.task.constraint(
-                self.tokenizer, lines, n_beams=self.search.n_slots, device=self.device
-            )
-        if not any(job.include or job.exclude for job in jobs):
-            return None
-        return phrase_constraint(
-            self._phrases,
-            [job.include for job in jobs],
-            [job.exclude for job in jobs],
-            n_beams=self.search.n_slots,
-            device=self.device,
-        )
-
-    def _batch(self, jobs: Sequence[Job], *, details: bool) -> list[list[Translation]]:
+    def _batch(self, jobs: Sequence[Job], *, details: bool) -> list[list[Output]]:
         found = self.hypotheses(jobs)
         every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
-        outputs = self.tokenizer.decode_target([h.tokens for _, h in every])
         texts = [
-            Translated(self.task.preprocess_source(job.text), job.ids, h.tokens) for job, h in every
+            Translated(
+                to_slots(self.task.preprocess_source(job.text)),
+                job.ids,
+                h.tokens,
+                self._pieces(h.tokens),
+            )
+            for job, h in every
         ]
+        links = self._links([job.aligns for job, _ in every], texts)
         more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
-        translations = iter(
-            Translation(
-                self.task.postprocess(output, job.text),
+        outputs = iter(
+            Output(
+                self._text(job, "".join(text.pieces)),
                 h.score,
                 h.log_prob,
                 len(h.tokens) + 1,
+                own_links,
                 detail,
             )
-            for (job, h), output, detail in zip(every, outputs, more, strict=True)
+            for (job, h), text, own_links, detail in zip(every, texts, links, more, strict=True)
         )
-        return [list(islice(translations, len(best))) for best in found]
+        return [list(islice(outputs, len(best))) for best in found]
+
+    def _pieces(self, tokens: Sequence[int]) -> list[str]:
+        """What each token adds to the text of a translation; placeholder tokens are slots."""
+        pieces = self.tokenizer.target_texts_of(tokens)
+        unknown = iter(SLOTS * len(tokens))
+        return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
+
+    def _text(self, job: Job, output: str) -> str:
+        """The translation of a segment; the segment itself if the model generates no text."""
+        text = self.task.postprocess(output, job.text)
+        return adjust_spaces(to_places(text, job.text), job.text) or job.text
+
+    def _links(
+        self, chosen: Sequence[bool], texts: Sequence[Translated]
+    ) -> Iterator[tuple[Link, ...]]:
+        """The links between units for the chosen translations; () for the others."""
+        aligned = [text for text, needed in zip(texts, chosen, strict=True) if needed]
+        found = (own or () for own in unit_links_of(self.model, self.tokenizer, aligned))
+        return (next(found) if needed else () for needed in chosen)
 
     def score(
         self,
@@ -361,6 +438,15 @@ class Translator:
             return source, self.task.preprocess_target(target) if target else ""
         except DataError as error:
             raise DataError(f"line {number}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A text as passages, and a job for each of their segments."""
+
+    number: int
+    passages: list[Passage]
+    jobs: list[Job]
 
 
 @contextmanager

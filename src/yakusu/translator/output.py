@@ -1,0 +1,127 @@
+"""The outputs of a model for the segments of a text, and the text that they make up."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from heapq import nlargest
+
+from yakusu.alignment import Link
+from yakusu.data.placeholders import IS_SLOT, SLOTS
+from yakusu.data.sentences import join
+from yakusu.translator.details import Details, joined
+from yakusu.translator.passage import PLACE, Passage
+from yakusu.translator.placement import place_tags, restore, units
+
+
+@dataclass(frozen=True)
+class Output:
+    """A translation of a segment.
+
+    Attributes:
+        text: The translation, with the places of its spans.
+        score: log_prob / length penalty; -inf: not produced by the model.
+        log_prob: In nats, including eos.
+        n_tokens: Number of tokens, including eos.
+        links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
+        details: If they were requested.
+    """
+
+    text: str
+    score: float
+    log_prob: float
+    n_tokens: int
+    links: tuple[Link, ...] = ()
+    details: Details | None = None
+
+
+# ---- slots ---------------------------------------------------------------------------------------
+
+
+def slots_of(text: str) -> list[str]:
+    """The slot of each place of a segment, in order; from the eleventh on, they are used again."""
+    return [SLOTS[i % len(SLOTS)] for i in range(len(PLACE.findall(text)))]
+
+
+def to_slots(text: str) -> str:
+    """Replace the places of a segment by slots, as the model reads it."""
+    slots = iter(slots_of(text))
+    return str(PLACE.sub(lambda match: next(slots), text))
+
+
+def to_places(output: str, text: str) -> str:
+    """Replace the slots of an output by the places of the segment, in order for each slot."""
+    waiting: dict[str, list[str]] = {}
+    for place, slot in zip(PLACE.findall(text), slots_of(text), strict=True):
+        waiting.setdefault(slot, []).append(place)
+    return str(IS_SLOT.sub(lambda match: waiting[match[0]].pop(0), output))
+
+
+# ---- several segments ----------------------------------------------------------------------------
+
+
+def combinations(
+    found: Sequence[Sequence[Output]], n_best: int, *, sampled: bool
+) -> list[tuple[Output, ...]]:
+    """The best combinations of the outputs of several segments, by the sum of their scores.
+
+    Args:
+        found: The outputs of each segment, best first.
+        n_best: Number of combinations.
+        sampled: Whether the outputs are samples, which are combined one by one.
+    """
+    if sampled:
+        return list(zip(*found, strict=True)) or [()]
+
+    def extended(
+        best: list[tuple[Output, ...]], outputs: Sequence[Output]
+    ) -> list[tuple[Output, ...]]:
+        both = ((*chosen, output) for chosen in best for output in outputs)
+        return nlargest(n_best, both, key=lambda chosen: sum(output.score for output in chosen))
+
+    return reduce(extended, found, [()])
+
+
+def write(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> str:
+    """The text of passages, given the output for each of their segments in order."""
+    return "".join(_line(passage, outputs, language) for passage in passages)
+
+
+def _line(passage: Passage, outputs: Iterator[Output], language: str) -> str:
+    parts: list[tuple[str, str]] = []
+    links: list[Link] = []
+    n_source = n_target = 0
+    for segment in passage.segments:
+        output = next(outputs) if segment.text else Output("", 0.0, 0.0, 0)
+        source = segment.before + segment.text + segment.after
+        made = segment.before + output.text + segment.after
+        n_before = len(units(segment.before))
+        links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
+        parts.append((made.rstrip(), made[len(made.rstrip()) :]))
+        n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
+    text = join(parts, language)
+    text = place_tags(text, passage.tags, passage.plain, links)
+    return passage.before + restore(text, passage.spans) + passage.after
+
+
+def details_of_text(
+    passages: Sequence[Passage], outputs: Iterator[Output], language: str
+) -> Details | None:
+    """The details of passages, given the output for each of their segments; None: none."""
+    found = []
+    source = target = ""
+    for passage in passages:
+        source, target = source + passage.before, target + passage.before
+        for segment in passage.segments:
+            output = next(outputs) if segment.text else None
+            made = segment.before + (output.text if output else "") + segment.after
+            source += segment.before + segment.text
+            target = join([(target, ""), (made, "")], language) if target.strip() else target + made
+            if output and output.details:
+                n_source, n_target = (
+                    len(text.split()) - len(own.split())
+                    for text, own in ((source, segment.text), (target, output.text))
+                )
+                found.append((output.details, n_source, n_target))
+            source += segment.after
+        source, target = source + passage.after, target + passage.after
+    return joined(found) if found else None

@@ -1,0 +1,185 @@
+"""A line of text as the segments that a model translates.
+
+    - Call <b>Anna</b> at {time}. Thanks!   ->   before "- ", segments "Call Anna at P." "Thanks!"
+
+The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
+remembered, and every other span becomes a private-use character, P. The segments are sentences, or
+parts of long sentences.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import regex
+
+from yakusu.config import Config
+from yakusu.data.layout import Layout
+from yakusu.data.placeholders import SLOTS
+from yakusu.data.sentences import clauses, split
+from yakusu.data.spans import Span, SpanFinder
+from yakusu.data.unseen import unseen
+
+_FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
+PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
+_RESERVED = f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]"  # in a text, they are copied
+_LETTER = regex.compile(r"\p{L}")
+# Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
+_IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
+_ENDS = regex.compile(
+    rf"([\s{chr(_LOOSE)}-{chr(_END)}]*)(.*?)([\s{chr(_LOOSE)}-{chr(_END)}]*)", regex.DOTALL
+)
+
+
+class TextConfig(Config):
+    """How text is read.
+
+    Attributes:
+        protect: Regular expressions of further text to copy.
+        builtin_spans: Copy placeholders, tags, entities and addresses.
+        one_sentence_per_line: Do not divide lines, and translate every line that is not empty.
+        glossary: Path of a glossary; "": none.
+    """
+
+    protect: tuple[str, ...] = ()
+    builtin_spans: bool = True
+    one_sentence_per_line: bool = False
+    glossary: str = ""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the plain text of a line.
+
+    Attributes:
+        before: White space and spans that stay in front of it.
+        text: What is translated; "": nothing.
+        after: White space and spans that stay behind it.
+    """
+
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A line, or a part of a line, with the same layout in every language.
+
+    Attributes:
+        before: What precedes the plain text, such as a bullet.
+        segments: The plain text.
+        after: What follows, such as the line break.
+        spans: The text of each private-use character.
+        tags: The tags of pairs, with their positions in the plain text.
+        n_unseen: Number of spans that training has not seen.
+    """
+
+    before: str
+    segments: tuple[Segment, ...] = ()
+    after: str = ""
+    spans: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[tuple[int, Span], ...] = ()
+    n_unseen: int = 0
+
+    @property
+    def plain(self) -> str:
+        """The plain text."""
+        return "".join(part.before + part.text + part.after for part in self.segments)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts to translate."""
+        return [segment.text for segment in self.segments if segment.text]
+
+
+class PassageReader:
+    """Divides text into passages.
+
+    Args:
+        config: What to copy and whether to divide lines.
+        language: Code of the source language, "" if unknown.
+        covers: Whether training has seen all characters of a text.
+        fits: Whether a text is at most as long as the longest that training has seen.
+
+    Raises:
+        DataError: A regular expression is not valid.
+    """
+
+    def __init__(
+        self,
+        config: TextConfig,
+        *,
+        language: str,
+        covers: Callable[[str], bool],
+        fits: Callable[[str], bool],
+    ) -> None:
+        self._finder = SpanFinder([_RESERVED, *config.protect], builtin=config.builtin_spans)
+        self._divides = not config.one_sentence_per_line
+        self._language, self._covers, self._fits = language, covers, fits
+
+    def read(
+        self, text: str, *, layout: Layout | None = None, whole: bool = False
+    ) -> list[Passage]:
+        """The passages of a text, one for each line.
+
+        Args:
+            text: One or several lines.
+            layout: What has been read of a longer text; None: the text is complete.
+            whole: Do not divide the lines into sentences.
+        """
+        if not self._divides:
+            return [self._passage("", text.strip(), "", whole=True)]
+        layout, passages = layout or Layout(), []
+        for line in text.split("\n"):
+            own = layout.read(line)
+            passages.append(self._passage(own.before, own.body, own.after + "\n", whole=whole))
+        return [*passages[:-1], replace(passages[-1], after=passages[-1].after[:-1])]
+
+    def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
+        plain, spans, tags, end = "", dict[str, str](), [], 0
+        protected = self._finder.find(body)
+        found = self._with_unseen(body, protected)
+        for span in found:
+            plain += body[end : span.start]
+            if span.kind == "whole":
+                place = _place(span.text, len(spans))
+                plain, spans[place] = plain + place, span.text
+            else:
+                tags.append((len(plain), span))
+            end = span.end
+        plain += body[end:]
+        segments = tuple(map(_segment, self._parts(plain, whole=whole)))
+        n_unseen = len(found) - len(protected)
+        return Passage(before, segments, after, spans, tuple(tags), n_unseen)
+
+    def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:
+        """Add to the protected spans what training has not seen, in order."""
+        ends = [0, *(place for span in known for place in (span.start, span.end)), len(text)]
+        spans = []
+        for i, (start, end) in enumerate(pairwise(ends)):
+            if i % 2:
+                spans.append(known[i // 2])
+                continue
+            for own in unseen(text[start:end], self._covers):
+                spans.append(replace(own, start=start + own.start, end=start + own.end))
+        return spans
+
+    def _parts(self, plain: str, *, whole: bool) -> list[str]:
+        """The sentences of a plain text; long ones are divided at clauses."""
+        if whole or not plain:
+            return [plain]
+        sentences = split(plain, self._language)
+        return [part for sentence in sentences for part in clauses(sentence, self._fits)]
+
+
+def _place(span: str, number: int) -> str:
+    """The character for a span."""
+    return chr((_LOOSE if _IS_LOOSE.fullmatch(span) else _FIXED) + number)
+
+
+def _segment(text: str) -> Segment:
+    """A part of a plain text, without the ends that need no translation."""
+    if not _LETTER.search(text):
+        return Segment(text, "", "")
+    return Segment(*_ENDS.fullmatch(text).groups())

@@ -1,0 +1,34 @@
+"""Counts of what a translator has read, and of what it has kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yakusu.translator.passage import Passage
+
+
+@dataclass
+class Tally:
+    """Counts since the translator was opened.
+
+    Attributes:
+        segments: Sentences, and parts of long sentences, that were translated.
+        spans: Protected spans.
+        unseen: Words and characters that were copied because training has never seen them.
+        kept: Lines that have no text to translate, but are not empty.
+        truncated: Sentences that were truncated.
+    """
+
+    segments: int = 0
+    spans: int = 0
+    unseen: int = 0
+    kept: int = 0
+    truncated: int = 0
+
+    def read(self, passages: Sequence[Passage]) -> None:
+        """Count the passages of a text."""
+        for passage in passages:
+            n_texts = len(passage.texts)
+            self.segments += n_texts
+            self.spans += len(passage.spans) + len(passage.tags) - passage.n_unseen
+            self.unseen += passage.n_unseen
+            self.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())
