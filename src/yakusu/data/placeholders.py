@@ -15,7 +15,7 @@ The choice is a function of the text of the pair.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -31,10 +31,30 @@ _WORD = regex.compile(r"[\p{L}\p{N}]+(?:[-'.][\p{L}\p{N}]+)*")
 _END = regex.compile(r"\P{P}(\p{P}*)$")
 
 
-def mask(text: str, spans: Sequence[Span], slots: Sequence[str]) -> str:
-    """Replace spans by slots, one for each."""
+def mask_pair(
+    pair: Pair, source: Sequence[Span], target: Sequence[Span], *, first: int = 0
+) -> Pair:
+    """Replace equal spans on both sides by the same slots; tags of pairs are removed.
+
+    Args:
+        pair: A source and its translation.
+        source: The spans of the source, in order.
+        target: The spans of the translation, in order; the same texts.
+        first: The number of the first slot.
+    """
+    waiting: dict[str, list[str]] = {}
+    whole = [span for span in source if span.kind == "whole"]
+    for number, span in enumerate(whole, start=first):
+        waiting.setdefault(span.text, []).append(SLOTS[number % len(SLOTS)])
+    of_source = {text: [*slots] for text, slots in waiting.items()}
+    return _masked(pair[0], source, of_source), _masked(pair[1], target, waiting)
+
+
+def _masked(text: str, spans: Sequence[Span], slots: Mapping[str, list[str]]) -> str:
+    """Replace each span by the next slot of its text."""
     pieces, end = [], 0
-    for span, slot in zip(spans, slots, strict=True):
+    for span in spans:
+        slot = slots[span.text].pop(0) if span.kind == "whole" else ""
         pieces += [text[end : span.start], slot]
         end = span.end
     return "".join([*pieces, text[end:]])
@@ -58,24 +78,24 @@ class Placeholders:
             return pair
         source, target = map(SpanFinder().find, pair)
         if source and texts(source) == texts(target):
-            return _replace(pair, source, target, first=_digest(pair)[0])
+            return mask_pair(pair, source, target, first=_digest(pair)[0])
         digest = _digest(pair)
         if int.from_bytes(digest[:8], "big") >= self.share * 2**64:
             return pair
         number, more = digest[8], digest[9]
         if words := self._shared_words(pair):
             n = min(len(words), 1 + (number % 3 == 0) + (number % 9 == 0), _MAX_WORDS)
-            chosen = sorted(words[(more + i) % len(words)] for i in range(n))
-            sides = ([spans[side] for _, *spans in chosen] for side in range(2))
-            return _replace(pair, *sides, first=number)
+            chosen = [words[(more + i) % len(words)] for i in range(n)]
+            sides = (sorted((both[side] for both in chosen), key=_start) for side in range(2))
+            return mask_pair(pair, *sides, first=number)
         if number % PER_INSERTION:
             return pair
         insert = _before if more % 2 else _after
         slot = SLOTS[more // 2 % len(SLOTS)]
         return insert(pair[0], slot), insert(pair[1], slot)
 
-    def _shared_words(self, pair: Pair) -> list[tuple[int, Span, Span]]:
-        """The words that occur once on each side: place in the source, and both spans."""
+    def _shared_words(self, pair: Pair) -> list[tuple[Span, Span]]:
+        """The words that occur once on each side."""
         fold: Callable[[str], str] = str.casefold if self.ignore_case else str
         sides = [
             [Span(m.start(), m.end(), fold(m[0])) for m in _WORD.finditer(side)] for side in pair
@@ -85,22 +105,15 @@ class Placeholders:
         ]
         shared = {word for word in once[0] & once[1] if len(word) > 2 or word.isdigit()}
         source, target = ({s.text: s for s in side if s.text in shared} for side in sides)
-        return [(span.start, span, target[word]) for word, span in source.items()]
+        return [(span, target[word]) for word, span in source.items()]
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _digest(pair: Pair) -> bytes:
     return hashlib.blake2b("\n".join(pair).encode(), digest_size=16).digest()
-
-
-def _replace(pair: Pair, source: Sequence[Span], target: Sequence[Span], *, first: int) -> Pair:
-    """Replace equal spans on both sides by the same slots, numbered from `first` in the source."""
-    slots = [SLOTS[(first + i) % len(SLOTS)] for i in range(len(source))]
-    waiting: dict[str, list[str]] = {}
-    for span, slot in zip(source, slots, strict=True):
-        waiting.setdefault(span.text, []).append(slot)
-    ordered = sorted(target, key=lambda span: span.start)
-    of_target = [waiting[span.text].pop(0) for span in ordered]
-    return mask(pair[0], source, slots), mask(pair[1], ordered, of_target)
 
 
 def _before(text: str, slot: str) -> str:

@@ -174,20 +174,24 @@ class Tokenizer:
         return max(map(_min_vocab_size, (self._src, self._tgt)))
 
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the source ids of each sentence, ending in eos."""
-        return _encode(self._src, sentences)
+        """Return the source ids of each sentence, ending in eos.
 
-    def encode_masked(self, sentences: Sequence[str]) -> list[list[int]]:
-        """As `encode_source`, but placeholder tokens that the vocabulary lacks become unk."""
-        encoded = self.encode_source(sentences)
-        if self.target_slots or not any(map(IS_SLOT.search, sentences)):
-            return encoded
-        spelled = {tuple(_byte_ids(self._src, slot.encode())) for slot in SLOTS}
-        return [_with_unknown(ids, spelled) for ids in encoded]
+        A slot that is not in the vocabularies becomes unk.
+        """
+        return self._encode(self._src, sentences)
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the target ids of each sentence, ending in eos."""
-        return _encode(self._tgt, sentences)
+        """Return the target ids of each sentence, ending in eos; see `encode_source`."""
+        return self._encode(self._tgt, sentences)
+
+    def _encode(
+        self, model: spm.SentencePieceProcessor, sentences: Sequence[str]
+    ) -> list[list[int]]:
+        encoded: list[list[int]] = model.encode(list(sentences), add_eos=True)
+        if self.target_slots or not any(map(IS_SLOT.search, sentences)):
+            return encoded
+        spelled = {tuple(_byte_ids(model, slot.encode())) for slot in SLOTS}
+        return [_with_unknown(ids, spelled) for ids in encoded]
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the sentence of each sequence of target ids; eos is skipped.
@@ -261,11 +265,6 @@ def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
 def _normalised(model: spm.SentencePieceProcessor, text: str) -> str:
     """Return what the pieces of a text spell, without spaces."""
     return str(model.normalize(text)).replace(_SPACE, "")
-
-
-def _encode(model: spm.SentencePieceProcessor, sentences: Sequence[str]) -> list[list[int]]:
-    encoded: list[list[int]] = model.encode(list(sentences), add_eos=True)
-    return encoded
 
 
 def _byte_ids(model: spm.SentencePieceProcessor, data: bytes) -> list[int]:

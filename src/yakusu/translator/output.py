@@ -37,9 +37,14 @@ class Output:
 # ---- slots ---------------------------------------------------------------------------------------
 
 
+def places(text: str) -> list[str]:
+    """The places of a segment, in order."""
+    return list(PLACE.findall(text))
+
+
 def slots_of(text: str) -> list[str]:
     """The slot of each place of a segment, in order; from the eleventh on, they are used again."""
-    return [SLOTS[i % len(SLOTS)] for i in range(len(PLACE.findall(text)))]
+    return [SLOTS[i % len(SLOTS)] for i in range(len(places(text)))]
 
 
 def to_slots(text: str) -> str:
@@ -51,7 +56,7 @@ def to_slots(text: str) -> str:
 def to_places(output: str, text: str) -> str:
     """Replace the slots of an output by the places of the segment, in order for each slot."""
     waiting: dict[str, list[str]] = {}
-    for place, slot in zip(PLACE.findall(text), slots_of(text), strict=True):
+    for place, slot in zip(places(text), slots_of(text), strict=True):
         waiting.setdefault(slot, []).append(place)
     return str(IS_SLOT.sub(lambda match: waiting[match[0]].pop(0), output))
 

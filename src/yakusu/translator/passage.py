@@ -15,9 +15,10 @@ import regex
 
 from yakusu.config import Config
 from yakusu.data.layout import Layout
-from yakusu.data.placeholders import SLOTS
+from yakusu.data.placeholders import SLOTS, mask_pair
 from yakusu.data.sentences import clauses, split
-from yakusu.data.spans import Span, SpanFinder
+from yakusu.data.spans import Span, SpanFinder, texts
+from yakusu.data.text import Pair
 from yakusu.data.unseen import unseen
 
 _FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
@@ -135,6 +136,16 @@ class PassageReader:
             own = layout.read(line)
             passages.append(self._passage(own.before, own.body, own.after + "\n", whole=whole))
         return [*passages[:-1], replace(passages[-1], after=passages[-1].after[:-1])]
+
+    def masked_pair(self, pair: Pair) -> Pair:
+        """Replace the spans of a source and its translation by slots if both have the same spans.
+
+        Tags of pairs are removed. Pairs with different spans are unchanged.
+        """
+        found = [self._with_unseen(side, self._finder.find(side)) for side in pair]
+        if texts(found[0]) != texts(found[1]):
+            return pair
+        return mask_pair(pair, *found)
 
     def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
         plain, spans, tags, end = "", dict[str, str](), [], 0

@@ -15,7 +15,7 @@ from yakusu.alignment import Link
 from yakusu.data.batches import pad
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
-from yakusu.data.placeholders import SLOTS
+from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.text import Pair, windows
 from yakusu.data.tokenizer import UNK, Tokenizer
 from yakusu.device import pick_device
@@ -34,6 +34,7 @@ from yakusu.translator.output import (
     Output,
     combinations,
     details_of_text,
+    places,
     slots_of,
     to_places,
     to_slots,
@@ -228,27 +229,35 @@ class Translator:
         if not isinstance(request.text, str):
             raise TypeError(f"sentence {number} is not a string: {request.text!r}")
         with _naming(number):
-            if self.task.constrains:
-                passages = [Passage("", (Segment("", request.text, ""),))]
-            else:
-                whole = bool(request.prefix or request.include or self.search.include)
-                passages = self._passages.read(request.text, layout=layout, whole=whole)
+            passages = self._read(request, layout)
             self.tally.read(passages)
             return _Plan(
                 number,
                 passages,
                 [
-                    self._job(request, text, number, aligns=bool(passage.tags))
+                    self._job(request, passage, text, number)
                     for passage in passages
                     for text in passage.texts
                 ],
             )
 
-    def _job(self, request: Request, text: str, number: int, *, aligns: bool) -> Job:
-        """The job of a segment."""
-        (ids,) = self.tokenizer.encode_masked([to_slots(self.task.preprocess_source(text))])
-        job = self.job(replace(request, text=text), self._cut(number, text, ids))
-        return replace(job, aligns=aligns)
+    def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
+        """The passages of a text."""
+        if self.task.constrains:
+            return [Passage("", (Segment("", request.text, ""),))]
+        whole = bool(request.prefix or request.include or self.search.include)
+        if whole and "\n" in request.text:
+            raise DataError("a text with a prefix or phrases to include must be a single line")
+        return self._passages.read(request.text, layout=layout, whole=whole)
+
+    def _job(self, request: Request, passage: Passage, text: str, number: int) -> Job:
+        """The job of a segment of a passage."""
+        (ids,) = self.tokenizer.encode_source([to_slots(self.task.preprocess_source(text))])
+        prefix = request.prefix
+        for place, slot in zip(places(text), slots_of(text), strict=True):
+            prefix = prefix.replace(passage.spans[place], slot, 1)
+        own = replace(request, text=text, prefix=prefix)
+        return replace(self.job(own, self._cut(number, text, ids)), aligns=bool(passage.tags))
 
     def _translations(
         self, plan: "_Plan", outputs: Sequence[Sequence[Output]]
@@ -270,7 +279,7 @@ class Translator:
         """Whether a segment is at most as long as the longest source of the training text."""
         coverage = self.tokenizer.coverage
         longest = coverage.longest_source if coverage else self.max_source_tokens
-        (ids,) = self.tokenizer.encode_masked([to_slots(text)])
+        (ids,) = self.tokenizer.encode_source([to_slots(text)])
         return len(ids) <= min(longest + 1, self.max_source_tokens)
 
     def job(self, request: Request, ids: list[int]) -> Job:
@@ -305,6 +314,7 @@ class Translator:
         """The ids of a prefix, without eos."""
         *ids, _ = self.tokenizer.encode_target([text])[0]
         if UNK in ids:
+            text = IS_SLOT.sub("...", text)
             raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
         most = min(self.max_source_tokens, self.model.max_length - 1)
         if len(ids) > most:
@@ -433,6 +443,8 @@ class Translator:
     def _pair(self, number: int, pair: Pair) -> Pair:
         """The texts of a pair in the form that the tokenizer encodes."""
         source, target = (line.strip() for line in pair)
+        if not self.task.constrains:
+            source, target = self._passages.masked_pair((source, target))
         try:
             source = self.task.preprocess_source(source)
             return source, self.task.preprocess_target(target) if target else ""
