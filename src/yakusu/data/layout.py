@@ -1,0 +1,179 @@
+"""The layout of the lines of a text: what to translate, and what to keep around it.
+
+    "  - [ ] Buy milk.\\r"  ->  before "  - [ ] ", body "Buy milk.", after "\\r"
+
+Lines are read one at a time, in order, so that a stream can be translated.
+"""
+
+from typing import NamedTuple
+
+import regex  # type: ignore[import-untyped]
+
+_LETTER = regex.compile(r"\p{L}")
+
+# ---- marks at the beginning of a line ------------------------------------------------------------
+
+_FREE_BULLETS = "•・●○◆◇■□▪▫◎※★☆①-⑳❶-❿➀-➓⑴-⒇"  # East Asian text has no space after these
+_MARK = regex.compile(
+    rf"""
+    > (?![\d=]) \s*                                     # a quote in an e-mail; not >5, >=
+    | \#{{1,6}} \s+                                     # a heading
+    | [-+*‐‑–—−·∙‣⁃◦▶►▸➔➢➤→⇒✓✔✗✘☐☑☒] (?:\s+|$)          # a bullet; not -5, --option, *text*
+    | [{_FREE_BULLETS}] (?![{_FREE_BULLETS}×]) \s*
+    | \[[ xX✓]\] (?:\s+|$)                              # a check box
+    | \[\d{{1,3}}\] (?:\s+|$)                           # a reference
+    | [(]? (?:\d{{1,3}}|[ivx]{{2,6}}|[IVX]{{2,6}}|\p{{Ll}}|\p{{Lu}}) [)] (?:\s+|$)
+    | \d{{1,3}} \. [)] (?:\s+|$)
+    | （ (?:\d{{1,3}}|[一二三四五六七八九十]{{1,3}}) ） \s*
+    | (?:\d{{1,3}}|[一二三四五六七八九十]{{1,3}}) (?:、|）) (?![\d一二三四五六七八九十]) \s*
+    | \d{{1,3}} [.．] (?=\p{{Han}}|\p{{Hiragana}}|\p{{Katakana}})
+    """,
+    regex.VERBOSE,
+)
+_DOTTED = regex.compile(r"(?P<label>\d{1,3}|[IVX]{1,6}|[ivx]{2,6}|[a-zA-Z])\.(?:\s+|$)")
+_NUMERALS = [
+    tens + ones
+    for tens in ("", "X", "XX", "XXX")
+    for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+]
+
+# After a number and a full stop, these words show that it is an ordinal, not the number of an item.
+_ORDINAL = regex.compile(
+    r"\d{1,2}\.(?:\s|\d)|"  # a date in figures
+    r"(?:FC|FSV|SC|SV|VfL|Liga|Bundesliga|Weltkrieg|Jahrhundert|Jh|Klasse|Stock|Etage|Platz|"
+    r"Rang|Runde|Halbzeit|Spieltag|Staffel|Auflage|Advent|Weihnachtstag|"
+    r"Januar|Jänner|Februar|März|April|Mai|Juni|"  # codespell:ignore
+    r"Juli|August|September|Oktober|November|Dezember)\b"  # codespell:ignore
+)
+
+# ---- blocks that are kept ------------------------------------------------------------------------
+
+# A row of tildes with other words, or a longer row, is decoration.
+_FENCE = regex.compile(r"((?:\s*>)*+)\s*(`{3,}(?=[^`]*$)|~{3,4}(?=\s*[\w{.+-]*$))")
+_KEYS = {
+    "---": regex.compile(r"[\w.\"'-]+\s*:(?:\s|$)"),
+    "+++": regex.compile(r"[\w.\"'-]+\s*=|\[+[\w.\"'-]+\]+$"),
+}
+_MORE = regex.compile(r"\s+\S|#|-\s|[\]}]|$")  # other lines of front matter, after the first
+
+
+class Line(NamedTuple):
+    """A line in three parts, which are together the line.
+
+    Attributes:
+        before: Indentation, quote marks, bullets and numbers.
+        body: The text to translate; empty if the line is kept as it is.
+        after: White space at the end.
+    """
+
+    before: str
+    body: str
+    after: str
+
+
+class Layout:
+    """Reads the lines of one text in order.
+
+    A line is kept as it is if it has no letter, or is part of a code block between fences (``` or
+    ~~~) or of front matter. A fence that is not closed extends to the end of the text, or of its
+    quotation. Front matter begins at a first line `---` or `+++` and ends at the same mark, or
+    before the first line that cannot be part of it.
+
+    A number and a full stop, such as "2. ", may also be an ordinal ("2. Mai"), and a letter and a
+    full stop an initial. They count as the number of an item only if the words after them or the
+    number of the item before them support it. What is doubtful belongs to the body.
+    """
+
+    def __init__(self) -> None:
+        self._front: str | None = None  # the mark of the front matter that the line is in
+        self._fence: tuple[str, int] | None = None  # the fence of its code block, depth of quotes
+        self._n_lines = 0
+        self._label = ""  # the last one with a full stop
+
+    def read(self, line: str) -> Line:
+        """Divide the next line, without its "\\n"."""
+        content = line.rstrip()
+        after = line[len(content) :]
+        self._n_lines += 1
+        if self._in_front_matter(content) or self._in_code(content):
+            return Line(content, "", after)
+        start = self._body_start(content)
+        if not _LETTER.search(content, start):
+            return Line(content, "", after)
+        return Line(content[:start], content[start:], after)
+
+    def _in_front_matter(self, content: str) -> bool:
+        if self._n_lines == 1:
+            self._front = content if content in _KEYS else None
+            return self._front is not None
+        if self._front is None:
+            return False
+        closes = content in (self._front, "...")
+        follows = _KEYS[self._front].match(content) or (self._n_lines > 2 and _MORE.match(content))
+        if closes or not follows:
+            self._front = None
+        return closes or bool(follows)
+
+    def _in_code(self, content: str) -> bool:
+        if self._fence is not None:
+            fence, depth = self._fence
+            quotes = regex.match(rf"(?:\s*>){{{depth}}}", content)
+            if quotes:
+                rest = content[quotes.end() :].strip()
+                if len(rest) >= len(fence) and not rest.strip(fence[0]):
+                    self._fence = None
+                return True
+        found = _FENCE.match(content)
+        self._fence = (found[2], found[1].count(">")) if found else None
+        return bool(found)
+
+    def _body_start(self, content: str) -> int:
+        """Where the body begins: after indentation and all marks."""
+        place = len(content) - len(content.lstrip())
+        while found := _MARK.match(content, place):
+            place = found.end()
+        found = _DOTTED.match(content, place)
+        if not found:
+            return place
+        label, self._label = self._label, found["label"]
+        if not _numbers_an_item(found["label"], content[found.end() :], previous=label):
+            return place
+        place = int(found.end())
+        while found := _MARK.match(content, place):
+            place = found.end()
+        return place
+
+
+def _numbers_an_item(label: str, text: str, *, previous: str) -> bool:
+    """Whether a label with a full stop numbers an item, rather than being part of its text.
+
+    Args:
+        label: A number, Roman numeral or letter.
+        text: What follows it.
+        previous: The last such label of the text.
+    """
+    if _ORDINAL.match(text):
+        return False
+    if any(_follows(kind(label), kind(previous)) for kind in (_number, _numeral, _letter)):
+        return True
+    if label.isdigit():
+        return label == "1" or not text[:1].islower()
+    if len(label) > 1:
+        return _numeral(label) is not None
+    return label in "ai"  # capital letters are initials
+
+
+def _follows(number: int | None, previous: int | None) -> bool:
+    return number is not None and previous is not None and number == previous + 1
+
+
+def _number(label: str) -> int | None:
+    return int(label) if label.isdecimal() else None
+
+
+def _numeral(label: str) -> int | None:
+    return _NUMERALS.index(label.upper()) if label and label.upper() in _NUMERALS else None
+
+
+def _letter(label: str) -> int | None:
+    return ord(label) if len(label) == 1 and label.isalpha() else None

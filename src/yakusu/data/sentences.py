@@ -1,0 +1,245 @@
+"""Sentences of a text: dividing a line into sentences and parts of sentences, and joining them.
+
+The pieces of a text are together the text: each keeps the white space after it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
+from math import ceil
+
+import regex  # type: ignore[import-untyped]
+
+# ---- where a line must not be divided ------------------------------------------------------------
+
+_LETTER = regex.compile(r"\p{L}")
+_TAIL = 32  # so many characters before the end of a sentence decide
+
+# sentencex takes quadratic time for text without spaces.
+_SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
+
+# What belongs to the sentence before: white space, closing brackets, quotation marks and pairs of
+# inline markup, and numbers of footnotes.
+_CLOSING = regex.compile(
+    r"(?:[\p{Pe}\U000F4000-\U000F7FFF⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{P}\U000F4000-\U000F7FFF]|$))*\s*"
+)
+_CONTINUES = regex.compile(r"[^\p{L}\p{N}]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
+
+# The end of a sentence that no space follows.
+_ENDS_WITHOUT_SPACE = regex.compile(
+    r"(?:[。！？｡…⋯‥॥।۔؟։።፧။។།]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?]+)"
+    r"[\p{Pe}\p{Pf}\"'\U000F4000-\U000F7FFF]*$"
+)
+_BEGINS_WITHOUT_SPACE = regex.compile(r"[\p{Ps}\p{Pi}]*[\p{Han}\p{Hiragana}\p{Katakana}]")
+
+_QUOTED = regex.compile(r"[。！？!?…][」』”]$")
+_REPORTS = regex.compile(  # the words after a quotation
+    r"(?:と(?!て|き|こ|く|り|も|ん|お)|って|など|の(?!ち)|を|"
+    r"\p{Han}{1,4}?(?:说|說|道|问|問|喊|叫|答))"
+)
+
+# Abbreviations that words follow, in any language; single letters are initials, M. is Monsieur.
+_ABBREVIATION = regex.compile(
+    r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|"
+    r"Mr|Mrs|Ms|Dr|Drs|Prof|St|Mt|Ft|Hon|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|"
+    r"Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"
+    r"e\.\s?g|i\.\s?e|z\.\s?B|d\.\s?h|u\.\s?a|cf|vgl|vs|bzw|ca|inkl|bijv|np|p\.\s?ex|т\.\s?е)"
+    r"\.\s+$"
+)
+_BEFORE_NUMBER = regex.compile(
+    r"(?:^|\P{L})(?:No|Nos|Nr|Vol|Bd|Abb|Fig|Tab|Kap|Art|Abs|Ch|Sec|Eq|S|p|pp|fig|art|n|nº)\.\s+$"
+)
+_ORDINAL = regex.compile(r"(?:^|[^\p{L}\p{N}.])(?:\d{1,3}|[IVX]+)\.\s+$")
+_STOPPED_ORDINALS = regex.compile("bs|cs|da|de|et|eu|fi|hr|hu|is|lb|lv|nb|nn|no|pl|sk|sl|sr|tr")
+
+# ---- where a sentence may be divided, the best places first --------------------------------------
+
+_CLOSERS = r"[\p{Pe}\p{Pf}\"'\U000F4000-\U000F7FFF]*"
+_BREAKS = [
+    regex.compile(pattern)
+    for pattern in (
+        rf"(?:[.!?…;:—–؛።፤]{_CLOSERS}\s+|—|[。！？；：।॥۔؟།។။]{_CLOSERS}\s*)",
+        rf"(?:[,፣]{_CLOSERS}\s+|[、，،]{_CLOSERS}\s*)",
+        r"\s+",
+        r"(?<=\p{Hiragana})(?=[\p{Han}\p{Katakana}])",
+    )
+]
+
+_SPACE = 2  # the rank of white space
+
+_UNSPACED = frozenset({"ja", "lzh", "wuu", "yue", "zh"})  # without a space between sentences
+_UNSPACED_END = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
+_SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]")
+
+
+def split(text: str, language: str) -> list[str]:
+    """Divide a line into sentences.
+
+    Every sentence has a letter, and none begins with a lower-case letter. What is doubtful is not
+    divided.
+
+    Args:
+        text: A line or a paragraph.
+        language: Its language code, such as "de" or "zh-Hant"; "" if unknown.
+
+    Returns:
+        The sentences; each keeps the white space after it.
+    """
+    if not text:
+        return []
+    import sentencex  # type: ignore[import-untyped]
+
+    code = _language(language)
+    ends, place = {len(text)}, 0
+    sections = _SECTION.findall(text)
+    for piece in chain.from_iterable(sentencex.segment(code or "en", part) for part in sections):
+        place += len(piece)
+        ends.add(_CLOSING.match(text, place).end())
+    places = [0, *sorted(ends)]
+    sentences, start, has_letter = [], 0, False
+    for begin, end, following in zip(places, places[1:], places[2:], strict=False):
+        has_letter = has_letter or bool(_LETTER.search(text, begin, end))
+        tail = text[max(start, end - _TAIL) : end]
+        if has_letter and _ends_sentence(tail, text[end:following], code):
+            sentences.append(text[start:end])
+            start, has_letter = end, False
+    return [*sentences, text[start:]]
+
+
+def _ends_sentence(before: str, after: str, language: str) -> bool:
+    """Whether a sentence ends between two pieces of a line.
+
+    Args:
+        before: The last characters of the first piece.
+        after: The second piece.
+        language: The shortest code of the language.
+    """
+    if not _LETTER.search(after) or _CONTINUES.match(after):
+        return False
+    if not before[-1].isspace():
+        if not (_ENDS_WITHOUT_SPACE.search(before) or _follows_stop(before, after)):
+            return False
+        return not (_QUOTED.search(before) and _REPORTS.match(after))
+    if _BEFORE_NUMBER.search(before) and after[0].isdecimal():
+        return False
+    if _STOPPED_ORDINALS.fullmatch(language) and _ORDINAL.search(before):
+        return False
+    return not _ABBREVIATION.search(before)
+
+
+def _follows_stop(before: str, after: str) -> bool:
+    return before[-1] in ".!?" and bool(_BEGINS_WITHOUT_SPACE.match(after))
+
+
+def clauses(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Divide a sentence that is too long into few parts of similar length.
+
+    The parts end after a colon, semicolon or dash if possible, else after a comma, else at white
+    space, else between any two characters.
+
+    Args:
+        text: A sentence.
+        fits: Whether a text is short enough; if so, all of its parts must be. It is called
+            O(log n) times for each part of a text of n characters.
+
+    Returns:
+        The parts; each keeps the white space after it. All of them fit, unless a single character
+        does not.
+    """
+    if fits(text):
+        return [text]
+    ends = [found.end() for found in regex.finditer(r"\X", text)]  # of grapheme clusters
+    ranks = _ranks(text, ends)
+    parts, first, start = [], 0, 0
+    while first < len(ends):
+        first += _size(ranks, first, _longest(text, ends, first, fits=fits))
+        parts.append(text[start : ends[first - 1]])
+        start = ends[first - 1]
+    return parts
+
+
+def _ranks(text: str, ends: Sequence[int]) -> list[int]:
+    """How suitable each place is to divide the text; 0 is best."""
+    ranks = dict.fromkeys(ends, len(_BREAKS))
+    for rank, pattern in reversed(list(enumerate(_BREAKS))):
+        ranks |= {found.end(): rank for found in pattern.finditer(text)}
+    return [ranks[end] for end in ends]
+
+
+def _longest(text: str, ends: Sequence[int], first: int, *, fits: Callable[[str], bool]) -> int:
+    """How many characters from `first` on fit, at least one."""
+    start = ends[first - 1] if first else 0
+
+    def too_long(size: int) -> bool:
+        return not fits(text[start : ends[first + size - 1]])
+
+    left = len(ends) - first
+    most = 32
+    while most < left and not too_long(most):
+        most *= 2
+    sizes = range(1, min(most, left) + 1)
+    return max(1, bisect_left(sizes, True, lo=most // 2 if most > 32 else 0, key=too_long))
+
+
+def _size(ranks: Sequence[int], first: int, longest: int) -> int:
+    """How many characters the next part has."""
+    left = len(ranks) - first
+    n_parts = ceil(left / longest)
+    if n_parts == 1:
+        return left
+    even, least = left / n_parts, left - (n_parts - 1) * longest  # less costs one more part
+
+    def quality(size: int) -> tuple[int, bool, float]:
+        return ranks[first + size - 1], size < least, abs(size - even)
+
+    near = range(ceil(even * 2 / 3), min(longest, int(even * 4 / 3)) + 1)
+    best = min(near, key=quality)
+    if ranks[first + best - 1] > _SPACE:
+        best = min(range(ceil(even / 3), longest + 1), key=quality)
+    return best if ranks[first + best - 1] <= _SPACE else min(near, key=quality)
+
+
+def join(parts: Sequence[tuple[str, str]], language: str) -> str:
+    """Join the translations of the sentences of a line.
+
+    The white space between sentences is kept, except that Chinese and Japanese have none; a space
+    is put where the source has none and the translation needs one.
+
+    Args:
+        parts: Each translation, and the white space that followed its source.
+        language: Code of the language of the translations; "" if unknown.
+    """
+    if not parts:
+        return ""
+    code = _language(language)
+    said = [(translation, space) for translation, space in parts if translation]
+    pieces = [
+        left + _gap(left, space, right, language=code)
+        for (left, space), (right, _) in pairwise(said)
+    ]
+    return "".join([*pieces, *(translation for translation, _ in said[-1:]), parts[-1][1]])
+
+
+def _gap(left: str, space: str, right: str, *, language: str) -> str:
+    """The white space between two translations."""
+    if "\n" in space:
+        return space
+    unspaced = language in _UNSPACED or (not language and _UNSPACED_END.search(left))
+    if unspaced and not (_SPACED_WORD.match(left[-1]) and _SPACED_WORD.match(right)):
+        return ""
+    return space or " "
+
+
+@lru_cache(maxsize=1024)
+def _language(code: str) -> str:
+    """The shortest code of a language, without script and region: "zh" for "zho-Hant"."""
+    primary = regex.split("[-_]", code)[0].lower()
+    if len(primary) != 3:
+        return str(primary)
+    import langcodes  # 0.1 s, and most codes have two letters
+
+    try:
+        return str(langcodes.standardize_tag(primary))
+    except ValueError:
+        return str(primary)
