@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from yakusu.data.tokenizer import EOS, UNK
-from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie, is_joined
+from yakusu.data.words import is_joined
+from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
 _N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each

@@ -11,9 +11,10 @@ from itertools import accumulate, product
 import numpy as np
 
 from yakusu.data.tokenizer import EOS, UNK, Tokenizer
+from yakusu.data.words import is_joined
 from yakusu.errors import DataError
 from yakusu.search.automaton import MAX_INCLUDE, Automaton, Pieces
-from yakusu.search.trie import is_joined, occurs
+from yakusu.search.trie import occurs
 
 _SPACE = "▁"  # in pieces
 _UNKNOWN = "⁇"

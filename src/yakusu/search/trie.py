@@ -11,36 +11,18 @@ does not continue a word. A pattern has a mark at each end, so that a phrase mat
 The tree is the automaton of Aho and Corasick (1975).
 """
 
-import re
-import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.data.words import is_joined
+
 Array: TypeAlias = NDArray[Any]
 
 EXCLUDED = 1  # the event of an excluded phrase; that of phrase i to include is 2 << i
 MARK, LETTER, OTHER, FIRST = range(4)  # symbols: boundary, characters of no phrase, of phrases
-
-# The beginnings of the Unicode names of characters of scripts that are written without spaces.
-_UNSPACED = re.compile(
-    "CJK|IDEOGRAPHIC|HIRAGANA|(HALFWIDTH )?KATAKANA|BOPOMOFO|YI |THAI|LAO|KHMER|MYANMAR|TIBETAN|"
-    "JAVANESE|BALINESE|TAI "
-)
-
-
-@lru_cache(maxsize=1 << 16)
-def is_joined(character: str) -> bool:
-    """Whether a character is part of a word that spaces or punctuation separate from others.
-
-    Letters, digits, combining marks and the underscore are, except in scripts without spaces.
-    """
-    if not (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"):
-        return False
-    return not _UNSPACED.match(unicodedata.name(character, ""))
 
 
 def occurs(phrase: str, text: str) -> bool:
