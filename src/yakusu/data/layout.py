@@ -7,7 +7,7 @@ Lines are read one at a time, in order, so that a stream can be translated.
 
 from typing import NamedTuple
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 _LETTER = regex.compile(r"\p{L}")
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from math import ceil
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 # ---- where a line must not be divided ------------------------------------------------------------
 
