@@ -24,7 +24,8 @@ _SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
 _CLOSING = regex.compile(
     r"(?:[\p{Pe}\U000F4000-\U000F7FFF⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{P}\U000F4000-\U000F7FFF]|$))*\s*"
 )
-_CONTINUES = regex.compile(r"[^\p{L}\p{N}]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
+# A sentence may begin with a placeholder token (U+E000 and the following), such as a name.
+_CONTINUES = regex.compile(r"[^\p{L}\p{N}\uE000-\uE00F]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
 
 # The end of a sentence that no space follows.
 _ENDS_WITHOUT_SPACE = regex.compile(

@@ -101,7 +101,12 @@ class Glossary:
         in capital letters, or with a capital letter at the beginning of the sentence.
         """
         sentence = list(units(_normalised(_unmarked(source))))
-        matches = [match for i in range(len(sentence)) for match in self._matches(sentence, i)]
+        first = next((i for i, unit in enumerate(sentence) if unit.isalnum()), 0)
+        matches = [
+            match
+            for start in range(len(sentence))
+            for match in self._matches(sentence, start, is_first=start <= first)
+        ]
         matches.sort(key=lambda match: -match.n_characters)
         taken: set[int] = set()
         chosen = []
@@ -112,7 +117,9 @@ class Glossary:
         chosen.sort(key=lambda match: match.place.start)
         return tuple(dict.fromkeys(match.term for match in chosen))
 
-    def _matches(self, sentence: Sequence[str], start: int) -> Iterator["_Match"]:
+    def _matches(
+        self, sentence: Sequence[str], start: int, *, is_first: bool
+    ) -> Iterator["_Match"]:
         """The terms that begin at a unit of a sentence."""
         node: _Node | None = self._root
         for end in range(start + 1, len(sentence) + 1):
@@ -120,7 +127,6 @@ class Glossary:
             if node is None:
                 return
             text = "".join(sentence[start:end])
-            is_first = not any(map(str.isalnum, sentence[:start])) if node.terms else False
             fitting = [term for term in node.terms if _fits(term.source, text, is_first=is_first)]
             if fitting:
                 exact = [term for term in fitting if term.source == text]
