@@ -23,6 +23,7 @@ DIVIDED = [
     ("ru", "Идёт дождь. |Где зонт?"),
     ("el", "Βρέχει. |Πού είναι;"),
     ("", "It rains. |Es regnet. |雨です。|傘？"),
+    ("en", "It rains. |\ue000 is closed. |See \ue001! |\ue002 is open."),  # placeholders
     # quotation marks, brackets and markup after the full stop
     ("en", '"It rains." |"Really?" |She laughed.'),
     ("en", "“It rains.” |(Really.) She laughed."),

@@ -21,7 +21,7 @@ from yakusu.search.beam import Hypothesis, beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Goal
 from yakusu.search.phrases import phrase_constraint
-from yakusu.search.spelling import PhraseVocabulary
+from yakusu.search.spelling import Phrase, PhraseVocabulary
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
@@ -30,6 +30,8 @@ CPU = torch.device("cpu")
 
 class ToyTokenizer(Tokenizer):
     """Spells text with the longest piece that fits, in a vocabulary given as a list."""
+
+    target_bytes: list[int] = []  # noqa: RUF012
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self.pieces = ["</s>", "<unk>", *pieces]
@@ -69,6 +71,16 @@ def has(phrase: str, text: str) -> bool:
     return bool(re.search(left + re.escape(phrase) + right, text))
 
 
+def has_form(phrase: str | Phrase, text: str) -> bool:
+    """Whether a phrase occurs in one of its forms."""
+    if isinstance(phrase, str) or not phrase.capitals:
+        return has(getattr(phrase, "text", phrase), text)
+    words = phrase.text.split(" ")
+    first, titled = [words[0][0].upper() + words[0][1:]], [w[0].upper() + w[1:] for w in words]
+    forms = [words, first + words[1:], titled, [w.upper() for w in words]]
+    return any(has(" ".join(form), text) for form in forms)
+
+
 def sharpened(model: Any, factor: float) -> Seq2Seq:
     """Scale the output weights of a model, so that its hypotheses differ clearly."""
     with torch.no_grad():
@@ -86,7 +98,7 @@ def padded(model: Seq2Seq, ids: list[list[int]]) -> torch.Tensor:
 class Asked:
     """The phrases of each sentence."""
 
-    include: list[list[str]]
+    include: Sequence[Sequence[str | Phrase]]
     exclude: list[list[str]] = field(default_factory=list)
 
 
@@ -115,8 +127,9 @@ TOYS = {
     3: ["▁", "a", "b", "▁a", "▁ab", "."],
     4: ["▁a", "b", "▁", "a"],
     5: ["▁a", "▁b", "a"],
+    2: ["▁a", "▁A", "b", "B", "▁b", "▁B", "▁ab", "▁Ab", "AB", "▁AB"],
 }
-PHRASES: list[tuple[list[str], list[str]]] = [
+PHRASES: list[tuple[list[str | Phrase], list[str]]] = [
     (["ab"], []),
     (["a"], []),
     (["a b"], []),
@@ -138,6 +151,12 @@ PHRASES: list[tuple[list[str], list[str]]] = [
     (["b"], ["a b", "b a", "ab"]),
     (["a", "b"], ["b a"]),
     (["ab", "b"], ["ab b", "a"]),
+    ([Phrase("a", capitals=True)], []),
+    ([Phrase("ab", capitals=True)], ["a"]),
+    ([Phrase("ab", capitals=True), "a"], ["AB"]),
+    ([Phrase("a b", capitals=True)], ["B"]),
+    ([Phrase("a b", capitals=True), Phrase("b", capitals=True)], []),
+    ([Phrase("B", capitals=True)], ["A"]),
 ]
 
 
@@ -167,12 +186,13 @@ def test_a_beam_wide_enough_finds_every_output_with_the_phrases_and_no_other(
     with torch.inference_mode():
         outputs = all_outputs(model, torch.tensor([ids]), longest)
     for include, exclude in PHRASES if thorough else PHRASES[longest % 2 :: 2]:
-        if not set("".join(include + exclude)) - {" "} <= set("".join(tokenizer.pieces[2:])):
+        texts = [p if isinstance(p, str) else p.text for p in [*include, *exclude]]
+        if not set("".join(texts)) - {" "} <= set("".join(tokenizer.pieces[2:])):
             continue
         expected = {
             output: log_prob
             for output, log_prob in outputs.items()
-            if all(has(phrase, text_of(tokenizer, output)) for phrase in include)
+            if all(has_form(phrase, text_of(tokenizer, output)) for phrase in include)
             and not any(has(phrase, text_of(tokenizer, output)) for phrase in exclude)
         }
         asked = Asked([include], [exclude])
@@ -622,7 +642,7 @@ def test_lower_casing_vocabularies_match_lower_case(lines: list[str]) -> None:
         byte_fallback=False, placeholder_share=0, vocab_size=300, normalization="nmt_nfkc_cf"
     )
     vocabulary = PhraseVocabulary(Tokenizer.train(lines, [], config, seed=1))
-    assert vocabulary.included(["Der  ZUG", "der Zug", "Uhr"]) == ("der zug", "uhr")
+    assert vocabulary.included(["Der  ZUG", "der Zug", "Uhr"]) == (("der zug",), ("uhr",))
     with pytest.raises(DataError, match="the phrase 'zug' must occur and the phrase 'zug' must"):
         vocabulary.tokens_needed(["Zug"], ["ZUG"])
 
@@ -661,3 +681,161 @@ def test_every_walk_along_allowed_tokens_ends_with_the_phrases(n_include: int) -
         n_walks += 1
     assert n_walks > 80
     assert n_tight > 80 or not n_include
+
+
+# ---- phrases that may have capital letters -------------------------------------------------------
+
+CAPITALS = ["▁", *"abcABC.", "▁ab", "▁Ab", "▁AB", "▁c", "▁C"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "found"),
+    [
+        (["▁ab", "▁c"], True),
+        (["▁Ab", "▁c"], True),
+        (["▁Ab", "▁C"], True),
+        (["▁AB", "▁C"], True),
+        (["▁", "A", "b", "▁", "c", "."], True),
+        (["▁ab", "▁C"], False),
+        (["▁AB", "▁c"], False),
+        (["▁a", "B", "▁c"][1:], False),
+        (["▁Ab", "▁c", "a"], False),
+    ],
+)
+def test_a_phrase_may_begin_with_a_capital_letter_or_be_in_capitals(
+    pieces: list[str], found: bool
+) -> None:
+    toy = ToyTokenizer(CAPITALS)
+    ids = [toy.pieces.index(piece) for piece in pieces]
+    vocabulary = PhraseVocabulary(toy)
+    phrase = Phrase("ab c", capitals=True)
+    assert (vocabulary.tokens_needed([phrase], [], prefix=ids) == 0) == found
+    same = vocabulary.tokens_needed([Phrase("ab c")], [], prefix=ids) == 0
+    assert same == (vocabulary.tokens_needed(["ab c"], [], prefix=ids) == 0)
+
+
+def test_forms_that_cannot_be_spelled_or_are_excluded_are_left_out() -> None:
+    vocabulary = PhraseVocabulary(ToyTokenizer(["▁", *"abcA", "▁a"]))
+    phrase = Phrase("ab c", capitals=True)
+    assert vocabulary.included([phrase, "a", phrase]) == (("ab c", "Ab c"), ("a",))
+    assert vocabulary.automaton([phrase], ["Ab"]).include == [["ab c"]]
+    with pytest.raises(DataError, match="the phrase 'ab c' must occur and the phrase 'c' must not"):
+        vocabulary.automaton([phrase], ["c"])
+    with pytest.raises(DataError, match=r"the phrase 'bx' cannot be spelled .* 'x' is unknown"):
+        vocabulary.automaton([Phrase("bx", capitals=True)], [])
+
+
+def test_the_search_finds_phrases_in_one_of_their_forms(
+    tiny: Tiny, lines: list[str], tokenizer: Tokenizer, vocabulary: PhraseVocabulary
+) -> None:
+    seen = set()
+    for seed, beam in product(range(5), (1, 2, 4)):
+        drawn = random_phrases(lines, [""], seed)
+        include = [Phrase(str(p), capitals=True) for p in drawn.include[0]]
+        exclude = [p for p in drawn.exclude[0] if len(p) > 2]
+        model = random_model(tiny, tokenizer, seed)
+        config, asked = SearchConfig(beam=beam, max_extra=30), Asked([include], [exclude])
+        found = search(model, [[3, 4, EOS]], config, vocabulary=vocabulary, asked=asked)[0]
+        text = text_of(tokenizer, found[0].tokens)
+        assert all(has_form(phrase, text) for phrase in include)
+        assert not any(has(phrase, text) for phrase in exclude)
+        seen |= {has(phrase.text, text) for phrase in include}
+    assert seen == {True, False}  # as given, and with capital letters
+
+
+# ---- characters that are spelled with bytes ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def byte_tokenizer(lines: list[str]) -> Tokenizer:
+    """A SentencePiece vocabulary with pieces for bytes and placeholders."""
+    return Tokenizer.train(lines, [], TokenizerConfig(vocab_size=560), seed=1)
+
+
+@pytest.mark.parametrize("phrase", ["Erdős", "東京", "der Český", "ő", "→ 😀", "é"])
+def test_phrases_with_rare_characters_are_spelled_with_bytes(
+    tiny: Tiny, byte_tokenizer: Tokenizer, phrase: str
+) -> None:
+    vocabulary = PhraseVocabulary(byte_tokenizer)
+    ids = vocabulary.spell(phrase)
+    assert set(ids) & set(byte_tokenizer.target_bytes)
+    assert text_of(byte_tokenizer, ids) == phrase
+    for n in range(len(ids)):
+        assert 0 < vocabulary.tokens_needed([phrase], [], prefix=ids[:n]) <= len(ids) - n
+    assert vocabulary.tokens_needed([phrase], [], prefix=ids) == 0
+    for beam in (1, 4):
+        for seed in range(3):
+            model = random_model(tiny, byte_tokenizer, seed)
+            config, asked = SearchConfig(beam=beam, max_extra=20), Asked([[phrase]], [["Uhr", "…"]])
+            found = search(model, [[3, EOS]], config, vocabulary=vocabulary, asked=asked)[0]
+            assert phrase in text_of(byte_tokenizer, found[0].tokens)
+
+
+def test_phrases_with_rare_characters_can_be_excluded(byte_tokenizer: Tokenizer) -> None:
+    vocabulary = PhraseVocabulary(byte_tokenizer)
+    ids = vocabulary.spell("Erdős")
+    automaton = vocabulary.automaton([], ["Erdős", "東"])
+    node = automaton.start
+    for token in ids:
+        node, events = automaton.step(node, token)
+        assert not events
+    allowed = ~automaton.excluded(node, 0, 99)
+    pieces = byte_tokenizer.target_pieces(range(len(allowed)))
+    assert not allowed[[EOS, pieces.index("▁"), pieces.index(".")]].any()
+    assert allowed[pieces.index("e")]  # Erdőse
+    *begin, last = [byte_tokenizer.target_bytes[byte] for byte in "東".encode()]
+    for token in begin:
+        node, _ = automaton.step(node, token)
+    assert automaton.excluded(node, 0, 99)[last]
+    assert not automaton.excluded(node, 0, 99)[begin].any()
+
+
+def test_a_byte_that_is_a_character_is_that_character(byte_tokenizer: Tokenizer) -> None:
+    vocabulary, of = PhraseVocabulary(byte_tokenizer), byte_tokenizer.target_bytes
+    ids = [of[byte] for byte in b"a b\n"]
+    assert vocabulary.tokens_needed(["a b"], [], prefix=ids) == 0
+    assert not set(vocabulary.spell("Der Zug .")) & set(of)
+    automaton = vocabulary.automaton([], ["b"])
+    assert automaton.step(automaton.start, of[ord("b")])[0] != automaton.start
+
+
+def test_messages_show_the_characters_of_bytes(byte_tokenizer: Tokenizer) -> None:
+    vocabulary = PhraseVocabulary(byte_tokenizer)
+    with pytest.raises(DataError, match="phrase 'in 東京' must occur and the phrase '東' must"):
+        vocabulary.automaton(["in 東京"], ["東"])
+
+
+def test_bytes_and_placeholders_are_used_only_where_a_phrase_needs_them(
+    byte_tokenizer: Tokenizer,
+) -> None:
+    pieces = PhraseVocabulary(byte_tokenizer).pieces
+    slots = set(byte_tokenizer.target_slots.values())
+    assert len(slots) == 10
+    assert not set(pieces.first) & {*byte_tokenizer.target_bytes, *slots}
+
+
+@pytest.mark.parametrize("n_include", [0, 1, 3])
+def test_every_walk_with_bytes_ends_with_the_phrases(
+    byte_tokenizer: Tokenizer, lines: list[str], n_include: int
+) -> None:
+    random, vocabulary = Random(n_include), PhraseVocabulary(byte_tokenizer)
+    words = [*words_of(lines[:20]), "Erdős", "東京", "ő", "→", "😀 é", "è 京"]
+    n_rare = 0
+    for _ in range(60):
+        include, exclude = random.sample(words, n_include), random.sample(words, 4)
+        exclude = [e for e in exclude if not any(e in phrase for phrase in include)]
+        left = vocabulary.tokens_needed(include, exclude) + 1 + random.choice([0, 1, 5])
+        automaton, tokens = vocabulary.automaton(include, exclude), [UNK]
+        node, met = automaton.start, 0
+        while tokens[-1] != EOS:
+            excluded = automaton.excluded(node, met, left)
+            excluded[UNK] = True
+            tokens.append(random.choice([i for i, no in enumerate(excluded) if not no]))
+            node, events = automaton.step(node, tokens[-1])
+            met, left = met | events, left - 1
+        text = text_of(byte_tokenizer, tokens[1:-1])
+        assert left >= 0
+        assert all(phrase in text for phrase in include)
+        assert not any(has(phrase, text) for phrase in exclude)
+        n_rare += any(phrase in words[-6:] for phrase in include)
+    assert n_rare >= 3 or not n_include

@@ -24,7 +24,8 @@ _SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
 _CLOSING = regex.compile(
     r"(?:[\p{Pe}\U000F4000-\U000F7FFF⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{P}\U000F4000-\U000F7FFF]|$))*\s*"
 )
-_CONTINUES = regex.compile(r"[^\p{L}\p{N}]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
+# A sentence may begin with a placeholder token (U+E000 and the following), such as a name.
+_CONTINUES = regex.compile(r"[^\p{L}\p{N}\uE000-\uE00F]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
 
 # The end of a sentence that no space follows.
 _ENDS_WITHOUT_SPACE = regex.compile(
@@ -42,10 +43,10 @@ _REPORTS = regex.compile(  # the words after a quotation
 # Abbreviations that words follow, in any language; single letters are initials, M. is Monsieur.
 _ABBREVIATION = regex.compile(
     r"(?:^|[^\p{L}\p{N}])(?:\p{Lu}|"
-    r"Mr|Mrs|Ms|Dr|Drs|Prof|St|Mt|Ft|Hon|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|"
-    r"Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"
-    r"e\.\s?g|i\.\s?e|z\.\s?B|d\.\s?h|u\.\s?a|cf|vgl|vs|bzw|ca|inkl|bijv|np|p\.\s?ex|т\.\s?е)"
-    r"\.\s+$"
+    r"Mr|Mrs|Ms|Dr|Drs|Prof|St|Mt|Ft|Maj|Hon|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Hr|Fr|"
+    r"Frl|Dipl|Ing|Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"
+    r"e\.\s?g|i\.\s?e|z\.\s?B|d\.\s?h|u\.\s?a|cf|vgl|vs?|bzw|ca|inkl|Tsd|Mio|Mrd|"
+    r"bijv|np|p\.\s?ex|т\.\s?е)\.\s+$"
 )
 _BEFORE_NUMBER = regex.compile(
     r"(?:^|\P{L})(?:No|Nos|Nr|Vol|Bd|Abb|Fig|Tab|Kap|Art|Abs|Ch|Sec|Eq|S|p|pp|fig|art|n|nº)\.\s+$"
@@ -88,7 +89,7 @@ def split(text: str, language: str) -> list[str]:
     """
     if not text:
         return []
-    import sentencex
+    import sentencex  # type: ignore[import-untyped]
 
     code = _language(language)
     ends, place = {len(text)}, 0

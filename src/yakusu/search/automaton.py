@@ -3,14 +3,16 @@
 N nodes, C classes of characters, V vocabulary, M some of its pieces.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
 from yakusu.data.tokenizer import EOS, UNK
-from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie, is_joined
+from yakusu.data.words import is_joined
+from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
 
 _N_DETOURS = 32  # pieces outside the phrases that lead around excluded phrases, of two kinds
 _N_EXACT = 6  # missing phrases; the time that `need` takes doubles with each
@@ -51,15 +53,17 @@ class Pieces:
 
     Args:
         texts: The text of each id, (V - 1,); empty for eos.
+        special: Ids that are used only where a phrase needs them, such as bytes.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], special: Collection[int] = ()) -> None:
         self.texts = texts
-        self.ids = {text: i for i, text in reversed(list(enumerate(texts))) if i != UNK}
+        ordered = sorted(range(len(texts)), key=lambda i: (i not in special, -i))
+        self.ids = {texts[i]: i for i in ordered if i != UNK}
         self.codes = {c: i for i, c in enumerate(sorted(set("".join(texts))))}
         self.classes = np.array([LETTER if is_joined(c) else OTHER for c in self.codes], np.int32)
         self.table = PieceTable.of(texts, range(len(texts)), self.codes)
-        usable = [i for i, text in enumerate(texts) if text and i != UNK]
+        usable = [i for i, text in enumerate(texts) if text and i != UNK and i not in special]
         to_continue = [i for i in usable if is_joined(texts[i][0])]  # a word
         to_begin = [i for i in usable if not is_joined(texts[i][0])]
         self.first = [*to_continue[:_N_DETOURS], *to_begin[:_N_DETOURS]]
@@ -78,12 +82,14 @@ class Automaton:
 
     Args:
         pieces: The vocabulary.
-        include: Phrases that must occur, at most MAX_INCLUDE.
+        include: The forms of each phrase that must occur; at most MAX_INCLUDE phrases.
         exclude: Phrases that must not occur.
     """
 
-    def __init__(self, pieces: Pieces, include: Sequence[str], exclude: Sequence[str]) -> None:
-        self.pieces = pieces
+    def __init__(
+        self, pieces: Pieces, include: Sequence[Sequence[str]], exclude: Sequence[str]
+    ) -> None:
+        self.pieces, self.include = pieces, include
         self.all_met = sum(2 << i for i in range(len(include)))
         trie = Trie(include, exclude)
         self.start, self.end = trie.start, len(trie.symbols)
@@ -96,7 +102,7 @@ class Automaton:
             self._classes[pieces.codes[character]] = trie.alphabet[character]
         self._columns = [self._classes[column] for column in pieces.table.columns]
         self._needs: dict[int, Array] = {}
-        useful = {EOS, *pieces.first}.union(*map(pieces.inside, include))
+        useful = {EOS, *pieces.first}.union(*map(pieces.inside, chain.from_iterable(include)))
         self._move_nodes, self._move_events = self._moves(sorted(useful))
         self.step = lru_cache(maxsize=1 << 12)(self._step)
 

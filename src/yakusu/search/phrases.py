@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yakusu.search.spelling import PhraseVocabulary
+from yakusu.search.spelling import Phrase, PhraseVocabulary
 
 
 def phrase_constraint(
     vocabulary: PhraseVocabulary,
-    include: Sequence[Sequence[str]],
+    include: Sequence[Sequence[str | Phrase]],
     exclude: Sequence[Sequence[str]],
     *,
     n_beams: int,
@@ -56,7 +56,7 @@ class PhraseConstraint:
     def __init__(
         self,
         vocabulary: PhraseVocabulary,
-        include: Sequence[Sequence[str]],
+        include: Sequence[Sequence[str | Phrase]],
         exclude: Sequence[Sequence[str]],
         *,
         n_beams: int,
@@ -150,14 +150,22 @@ class _Rules:
     def __init__(
         self,
         vocabulary: PhraseVocabulary,
-        include: Sequence[str],
+        include: Sequence[str | Phrase],
         exclude: Sequence[str],
         *,
         device: torch.device,
     ) -> None:
         self.device = device
         self.automaton = vocabulary.automaton(include, exclude)
-        self.spellings = [vocabulary.spelling(phrase) for phrase in vocabulary.included(include)]
+        self.forms = [  # of all phrases: the number of the phrase, and how to spell the form
+            (number, vocabulary.spelling(form))
+            for number, forms in enumerate(self.automaton.include)
+            for form in forms
+        ]
+        self.n_tokens = [  # of each phrase as it is given
+            next(spelling.n_tokens for i, spelling in self.forms if i == number)
+            for number in range(len(self.automaton.include))
+        ]
         self._most_needed = lru_cache(maxsize=64)(self.automaton.most_needed)
         self._excluded = lru_cache(maxsize=32)(self._excluded_mask)
         self._stage = lru_cache(maxsize=1024)(self._stage_of)
@@ -172,10 +180,10 @@ class _Rules:
     def proposals(self, node: int, met: int, after_space: bool) -> list[int]:
         """The tokens that begin or continue a missing phrase."""
         tokens: list[int] = []
-        for number, spelling in enumerate(self.spellings):
+        for form, (number, spelling) in enumerate(self.forms):
             if met >> number + 1 & 1:
                 continue
-            begun = [read + 1 for i, read in self.automaton.places[node] if i == number]
+            begun = [read + 1 for i, read in self.automaton.places[node] if i == form]
             tokens += [int(spelling.tokens[i]) for i in begun if i < len(spelling.tokens)]
             if not after_space:
                 tokens.append(int(spelling.tokens[0]))
@@ -189,12 +197,11 @@ class _Rules:
         return self._stage(node, met | events)
 
     def _stage_of(self, node: int, met: int) -> int:
-        done, in_progress = 0, 0.0
-        for number, spelling in enumerate(self.spellings):
-            if met >> number + 1 & 1:
-                done += spelling.n_tokens
-            else:
-                reads = [read + 1 for i, read in self.automaton.places[node] if i == number]
+        in_progress = 0.0
+        for form, (number, spelling) in enumerate(self.forms):
+            if not met >> number + 1 & 1:
+                reads = [read + 1 for i, read in self.automaton.places[node] if i == form]
                 left = min((spelling.left[i] for i in reads), default=np.inf)
-                in_progress = max(in_progress, spelling.n_tokens - left)
+                in_progress = max(in_progress, self.n_tokens[number] - left)
+        done = sum(n for number, n in enumerate(self.n_tokens) if met >> number + 1 & 1)
         return done + int(in_progress)

@@ -5,22 +5,56 @@ V vocabulary.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, product
 
 import numpy as np
 
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.tokenizer import EOS, UNK, Tokenizer
+from yakusu.data.words import is_joined
 from yakusu.errors import DataError
 from yakusu.search.automaton import MAX_INCLUDE, Automaton, Pieces
-from yakusu.search.trie import is_joined, occurs
+from yakusu.search.trie import occurs
 
 _SPACE = "▁"  # in pieces
 _UNKNOWN = "⁇"
 
 
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase to include, and the forms in which it may occur.
+
+    Attributes:
+        text: The phrase.
+        capitals: Whether its first letter, the first letters of its words, or all letters may also
+            be capital letters.
+    """
+
+    text: str
+    capitals: bool = False
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The phrase in all of its forms, as given first."""
+        if not self.capitals:
+            return (self.text,)
+        words = self.text.split()
+        titled = " ".join(map(_capitalised, words))
+        first = " ".join([*map(_capitalised, words[:1]), *words[1:]])
+        return tuple(dict.fromkeys((self.text, first, titled, self.text.upper())))
+
+
+def _capitalised(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
 class PhraseVocabulary:
     """The text of the pieces of a target vocabulary.
+
+    A byte that is not a character by itself appears as a surrogate, which no text contains; it is
+    not part of a word (`str.decode`, error handler "surrogateescape").
 
     Args:
         tokenizer: The tokenizer of the model.
@@ -29,9 +63,13 @@ class PhraseVocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
+        of_bytes = tokenizer.target_bytes
+        for byte, i in enumerate(of_bytes):
+            pieces[i] = bytes([byte]).decode("utf-8", "surrogateescape")
         texts = [re.sub(rf"\s|{_SPACE}", " ", piece) for piece in pieces]
         texts[EOS], texts[UNK] = "", _UNKNOWN
-        self.pieces = Pieces(texts)
+        slots = [i for i, piece in enumerate(pieces) if piece in SLOTS]
+        self.pieces = Pieces(texts, special={*of_bytes, *slots})
         self.ends_in_space = np.array([text.endswith(" ") for text in texts])  # (V - 1,)
         self._automaton = lru_cache(maxsize=128)(self._new_automaton)
 
@@ -62,9 +100,18 @@ class PhraseVocabulary:
     def _text(self, ids: Sequence[int]) -> str:
         return " ".join("".join(self.pieces.texts[i] for i in ids).split())
 
-    def included(self, phrases: Sequence[str]) -> tuple[str, ...]:
-        """The normalised text of phrases to include, without duplicates."""
-        return tuple(dict.fromkeys(self._text(self.spell(p)) for p in phrases))
+    def included(self, phrases: Sequence[str | Phrase]) -> tuple[tuple[str, ...], ...]:
+        """The normalised forms of phrases to include, without duplicates.
+
+        A form that cannot be spelled is left out, but not the phrase as it is given.
+        """
+        return tuple(dict.fromkeys(map(self._forms, phrases)))
+
+    def _forms(self, phrase: str | Phrase) -> tuple[str, ...]:
+        if isinstance(phrase, str):
+            return (self._text(self.spell(phrase)),)
+        others = [ids for ids in map(self._encode, phrase.forms[1:]) if UNK not in ids]
+        return tuple(dict.fromkeys(map(self._text, (self.spell(phrase.text), *others))))
 
     def excluded(self, phrases: Sequence[str]) -> tuple[str, ...]:
         """The normalised text of phrases to exclude; a phrase that cannot occur is left out."""
@@ -75,7 +122,7 @@ class PhraseVocabulary:
                 texts.append(self._text(self.spell(phrase)))
         return tuple(dict.fromkeys(texts))
 
-    def automaton(self, include: Sequence[str], exclude: Sequence[str]) -> Automaton:
+    def automaton(self, include: Sequence[str | Phrase], exclude: Sequence[str]) -> Automaton:
         """The automaton of the phrases to include and to exclude; recent ones are kept.
 
         Raises:
@@ -83,27 +130,37 @@ class PhraseVocabulary:
         """
         return self._automaton(tuple(include), tuple(exclude))
 
-    def _new_automaton(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> Automaton:
+    def _new_automaton(
+        self, include: tuple[str | Phrase, ...], exclude: tuple[str, ...]
+    ) -> Automaton:
         required, forbidden = self.included(include), self.excluded(exclude)
-        for text, phrase in product(required, forbidden):
+        for (text, *_), phrase in product(required, forbidden):
             if occurs(phrase, text):
                 raise DataError(
-                    f"the phrase '{text}' must occur and the phrase '{phrase}' must not: remove "
-                    "one of them"
+                    f"the phrase '{_readable(text)}' must occur and the phrase "
+                    f"'{_readable(phrase)}' must not: remove one of them"
                 )
         if len(required) > MAX_INCLUDE:
             raise DataError(
                 f"{len(required)} phrases must occur in a sentence, more than {MAX_INCLUDE}: "
                 "remove some"
             )
-        return Automaton(self.pieces, required, forbidden)
+        possible = [
+            [form for form in forms if not any(occurs(phrase, form) for phrase in forbidden)]
+            for forms in required
+        ]
+        return Automaton(self.pieces, possible, forbidden)
 
     def spelling(self, text: str) -> "Spelling":
         """How to spell a normalised phrase from any of its characters."""
-        return Spelling(text, self._encode(text), self.pieces)
+        return Spelling(text, self._encode(_readable(text)), self.pieces)
 
     def tokens_needed(
-        self, include: Sequence[str], exclude: Sequence[str], *, prefix: Sequence[int] = ()
+        self,
+        include: Sequence[str | Phrase],
+        exclude: Sequence[str],
+        *,
+        prefix: Sequence[int] = (),
     ) -> int:
         """How many tokens must at least follow a prefix so that all phrases occur, without eos.
 
@@ -124,11 +181,16 @@ class PhraseVocabulary:
             unmet &= ~events
         need = automaton.need(unmet)[node]
         if np.isinf(need):
-            phrases = ", ".join(f"'{phrase}'" for phrase in include)
+            phrases = ", ".join(f"'{_readable(forms[0])}'" for forms in automaton.include)
             raise DataError(
                 f"no translation has the phrases {phrases} without those to exclude: exclude fewer"
             )
         return int(need) - 1
+
+
+def _readable(text: str) -> str:
+    """A normalised phrase with the characters that its bytes stand for."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Spelling:
@@ -149,7 +211,7 @@ class Spelling:
     def __init__(self, phrase: str, ids: Sequence[int], pieces: Pieces) -> None:
         text, lengths = " " + phrase, [len(pieces.texts[i]) for i in ids]
         self.n_tokens = len(ids)
-        self.begins_anywhere = not is_joined(phrase[0])
+        self.begins_anywhere = not is_joined(_readable(phrase)[0])
         starts = accumulate(lengths, initial=len(text) - sum(lengths))
         preferred = dict(zip(starts, ids, strict=False))
         self.left = np.full(len(text) + 1, np.inf)

@@ -11,36 +11,18 @@ does not continue a word. A pattern has a mark at each end, so that a phrase mat
 The tree is the automaton of Aho and Corasick (1975).
 """
 
-import re
-import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.data.words import is_joined
+
 Array: TypeAlias = NDArray[Any]
 
 EXCLUDED = 1  # the event of an excluded phrase; that of phrase i to include is 2 << i
 MARK, LETTER, OTHER, FIRST = range(4)  # symbols: boundary, characters of no phrase, of phrases
-
-# The beginnings of the Unicode names of characters of scripts that are written without spaces.
-_UNSPACED = re.compile(
-    "CJK|IDEOGRAPHIC|HIRAGANA|(HALFWIDTH )?KATAKANA|BOPOMOFO|YI |THAI|LAO|KHMER|MYANMAR|TIBETAN|"
-    "JAVANESE|BALINESE|TAI "
-)
-
-
-@lru_cache(maxsize=1 << 16)
-def is_joined(character: str) -> bool:
-    """Whether a character is part of a word that spaces or punctuation separate from others.
-
-    Letters, digits, combining marks and the underscore are, except in scripts without spaces.
-    """
-    if not (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"):
-        return False
-    return not _UNSPACED.match(unicodedata.name(character, ""))
 
 
 def occurs(phrase: str, text: str) -> bool:
@@ -54,18 +36,24 @@ def occurs(phrase: str, text: str) -> bool:
 
 
 class Trie:
-    """The patterns of phrases as a tree of symbols; node 0 is the root."""
+    """The patterns of phrases as a tree of symbols; node 0 is the root.
 
-    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
-        characters = sorted({" ", *"".join(include), *"".join(exclude)})
+    Args:
+        include: The forms of each phrase to include; one of them must occur.
+        exclude: Phrases to exclude.
+    """
+
+    def __init__(self, include: Sequence[Sequence[str]], exclude: Sequence[str]) -> None:
+        forms = [(event, form) for event, phrase in enumerate(include) for form in phrase]
+        characters = sorted({" ", *"".join(form for _, form in forms), *"".join(exclude)})
         self.alphabet = {c: i for i, c in enumerate(characters, start=FIRST)}
         self.children: list[dict[int, int]] = [{}]
         self.symbols, self.parents = [LETTER], [0]  # the last symbol of each node
         self.own_places: list[list[tuple[int, int]]] = [[]]
         self.own_events = [0]
         self.start = self._child(0, MARK)
-        for i, phrase in enumerate(include):
-            self._add(phrase, 2 << i, i)
+        for number, (i, form) in enumerate(forms):
+            self._add(form, 2 << i, number)
         for phrase in exclude:
             self._add(phrase, EXCLUDED, None)
         self._link()
@@ -81,7 +69,7 @@ class Trie:
         return self.children[node][symbol]
 
     def _add(self, phrase: str, event: int, number: int | None) -> None:
-        """Add the pattern of a phrase; `number`: record the places in it."""
+        """Add the pattern of a phrase or form; `number`: record the places in it."""
         node = self.start
         for place, character in enumerate(phrase, start=1):
             if not is_joined(character) and self.symbols[node] != MARK:
@@ -115,10 +103,11 @@ class Trie:
         return found
 
     def all_places(self) -> list[list[tuple[int, int]]]:
-        """For each node, the phrases to include that are in progress.
+        """For each node, the forms of phrases to include that are in progress.
 
         Returns:
-            Pairs of a phrase and how many of its characters have been read, those with most first.
+            Pairs of a form, numbered over all phrases, and how many of its characters have been
+            read, those with most first.
         """
         places = [list(own) for own in self.own_places]
         for node in self.order[1:]:

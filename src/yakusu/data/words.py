@@ -1,0 +1,31 @@
+"""Words: runs of characters that spaces or punctuation separate from others."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import groupby
+
+# The beginnings of the Unicode names of characters of scripts that are written without spaces.
+_UNSPACED = re.compile(
+    "CJK|IDEOGRAPHIC|HIRAGANA|(HALFWIDTH )?KATAKANA|BOPOMOFO|YI |THAI|LAO|KHMER|MYANMAR|TIBETAN|"
+    "JAVANESE|BALINESE|TAI "
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def is_joined(character: str) -> bool:
+    """Whether a character is part of a word that spaces or punctuation separate from others.
+
+    Letters, digits, combining marks and the underscore are, except in scripts without spaces.
+    """
+    if not (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"):
+        return False
+    return not _UNSPACED.match(unicodedata.name(character, ""))
+
+
+def units(text: str) -> Iterator[str]:
+    """The words of a text, and each other character; several spaces are one."""
+    for joined, run in groupby(" ".join(text.split()), key=is_joined):
+        characters = list(run)
+        yield from ["".join(characters)] if joined else characters
