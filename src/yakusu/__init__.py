@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
+    from yakusu.translator.passage import TextConfig
     from yakusu.translator.request import Request
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
     "Request": "translator.request",
+    "TextConfig": "translator.passage",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
     "compress_translator": "pipeline.compress",
@@ -62,6 +64,7 @@ __all__ = [
     "RunError",
     "SamplingConfig",
     "SearchConfig",
+    "TextConfig",
     "Translation",
     "Translator",
     "YakusuError",

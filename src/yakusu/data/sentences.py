@@ -89,7 +89,7 @@ def split(text: str, language: str) -> list[str]:
     """
     if not text:
         return []
-    import sentencex  # type: ignore[import-untyped]
+    import sentencex
 
     code = _language(language)
     ends, place = {len(text)}, 0

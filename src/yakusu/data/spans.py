@@ -133,6 +133,6 @@ def _tag(text: str) -> tuple[str, Kind]:
     return "", "whole"
 
 
-def texts(spans: Iterable[Span]) -> list[str]:
-    """The texts of spans, sorted; equal for two texts that protect the same."""
-    return sorted(span.text for span in spans)
+def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
+    """What spans protect, sorted: the text of each, and whether it is a tag of a pair."""
+    return sorted((span.text, span.kind != "whole") for span in spans)

@@ -22,6 +22,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Tracker
 from yakusu.recipe import Recipe
 from yakusu.translator import Translator
+from yakusu.translator.passage import TextConfig
 
 if TYPE_CHECKING:
     from nltk.tree import Tree
@@ -175,7 +176,7 @@ class _Lines:
 
 def _translated(model: str | Path, sources: _Lines, progress: Progress) -> _Lines:
     keep_freed_memory()
-    translator = Translator.load(model)
+    translator = Translator.load(model, text=TextConfig(one_sentence_per_line=True))
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
@@ -279,6 +280,7 @@ class DevScore:
             search=recipe.search.model_copy(update={"n_best": 1}),
             task=recipe.task,
             device=model.output_weight.device,
+            text=TextConfig(one_sentence_per_line=True),
         )
         sources = self.group.shard(self.src)
         with self.progress.track("validating", "sentences", len(sources)) as tracker:

@@ -8,11 +8,13 @@ from pydantic import ValidationError
 
 from yakusu.config import Config
 from yakusu.data.corpus import holds_trees, read_sources
-from yakusu.data.text import Text
+from yakusu.data.layout import Layout
+from yakusu.data.text import Text, raw_lines
 from yakusu.device import keep_freed_memory
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
+from yakusu.translator.passage import TextConfig
 from yakusu.translator.request import Request
 
 
@@ -21,6 +23,7 @@ def translate(
     sentences: str | Path | Iterable[str | Request],
     options: SearchConfig | None = None,
     *,
+    text: TextConfig | None = None,
     ensemble: Sequence[str | Path] = (),
     batch: int = 64,
     window: int | None = None,
@@ -30,43 +33,46 @@ def translate(
 
     Args:
         model: Model folder.
-        sentences: The path of a file with one sentence per line, or an iterable of sentences or
-            requests. A parser also accepts a file of trees and parses their words.
+        sentences: The path of a text file, or an iterable of texts or requests. A parser also
+            accepts a file of trees and parses their words.
         options: Settings of the search; those that are not given are the model's.
+        text: How text is read: what is copied, and whether lines are divided into sentences.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
         window: Number of sentences read ahead and sorted by length (default: 32 batches).
         device: Device to translate on: "cpu", "cuda" or "auto".
 
     Yields:
-        The `n_best` best translations of each sentence, best first.
+        The `n_best` best translations of each line or text, best first.
 
     Raises:
         ModelError: A folder is incomplete or corrupt, the vocabularies of an ensemble differ, or
             the file contains trees, but the model is not a parser.
-        DataError: The file does not exist or cannot be read, or a prefix or phrase cannot be
-            spelled with the vocabulary.
+        DataError: The file or the glossary does not exist or cannot be read, a regular expression
+            is not valid, or a prefix or phrase cannot be spelled with the vocabulary.
         RecipeError: `n_best` is larger than the beam.
 
     Example:
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
     """
-    translator = open_translator(model, options, ensemble=ensemble, device=device)
+    translator = open_translator(model, options, text=text, ensemble=ensemble, device=device)
+    layout = None
     if isinstance(sentences, str | Path):
-        sentences = sentences_for(translator, sentences, name=str(model))
-    return translator.stream(sentences, batch=batch, window=window)
+        sentences, layout = sentences_for(translator, sentences, name=str(model)), Layout()
+    return translator.stream(sentences, batch=batch, window=window, layout=layout)
 
 
 def open_translator(
     model: str | Path,
     options: SearchConfig | None = None,
     *,
+    text: TextConfig | None = None,
     ensemble: Sequence[str | Path] = (),
     device: str = "cpu",
 ) -> Translator:
     """Load a model folder and override its search settings; arguments as in `translate`."""
     keep_freed_memory()
-    translator = Translator.load(model, ensemble=ensemble, device=device)
+    translator = Translator.load(model, ensemble=ensemble, device=device, text=text)
     if options is not None:
         given = _given(options)
         if translator.search.sampling and options.sampling:
@@ -85,7 +91,7 @@ def _given(config: Config) -> dict[str, Any]:
 
 
 def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iterable[str]:
-    """Return the sentences to translate: an iterable unchanged, or the lines of a file.
+    """Return the texts to translate: an iterable unchanged, or the lines of a file.
 
     Args:
         translator: Translator or parser.
@@ -105,4 +111,4 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
         )
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
-    return read_sources(sentences)
+    return read_sources(sentences) if holds_trees(sentences) else raw_lines(sentences)

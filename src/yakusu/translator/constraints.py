@@ -11,7 +11,7 @@ from yakusu.search.characters import CharacterConstraint, Spellings
 from yakusu.search.constraint import Constraint
 from yakusu.search.phrases import phrase_constraint
 from yakusu.search.slots import SlotGoal
-from yakusu.search.spelling import PhraseVocabulary
+from yakusu.search.spelling import Phrase, PhraseVocabulary
 from yakusu.tasks.task import Task
 from yakusu.translator.request import Job
 
@@ -77,7 +77,10 @@ class Constraints:
     def _given(self, job: Job) -> str:
         """Text that a translation contains whatever the model has learned."""
         prefix = self._tokenizer.decode_target([job.prefix])[0] if job.prefix else ""
-        return "".join((prefix, *job.include))
+        phrases = [
+            phrase if isinstance(phrase, Phrase) else Phrase(phrase) for phrase in job.include
+        ]
+        return "".join((prefix, *(form for phrase in phrases for form in phrase.forms)))
 
     def _slots(self, jobs: Sequence[Job], *, n_beams: int, device: torch.device) -> SlotGoal | None:
         """The placeholder tokens; None: the vocabulary has none, and no job needs any."""

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, with_config
 
 from yakusu.data.text import windows
 from yakusu.model.linear import padded_length
+from yakusu.search.spelling import Phrase
 
 
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
@@ -43,7 +44,7 @@ class Job:
     text: str
     ids: list[int]  # of the source, ending with eos
     prefix: list[int]  # of the target
-    include: tuple[str, ...]
+    include: tuple[str | Phrase, ...]
     exclude: tuple[str, ...]
     slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
     aligns: bool = False  # whether the units of the translation are linked to those of the source

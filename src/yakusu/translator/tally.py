@@ -14,6 +14,7 @@ class Tally:
         segments: Sentences, and parts of long sentences, that were translated.
         spans: Protected spans.
         unseen: Words and characters that were copied because training has never seen them.
+        terms: Terms of the glossary; the translation has the target term of each.
         kept: Lines that have no text to translate, but are not empty.
         truncated: Sentences that were truncated.
     """
@@ -21,6 +22,7 @@ class Tally:
     segments: int = 0
     spans: int = 0
     unseen: int = 0
+    terms: int = 0
     kept: int = 0
     truncated: int = 0
 

@@ -16,6 +16,7 @@ from yakusu.data.batches import pad
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
 from yakusu.data.placeholders import IS_SLOT, SLOTS
+from yakusu.data.terms import Glossary, Term
 from yakusu.data.text import Pair, windows
 from yakusu.data.tokenizer import UNK, Tokenizer
 from yakusu.device import pick_device
@@ -25,6 +26,7 @@ from yakusu.model.ensemble import Ensemble
 from yakusu.scoring import Scored, Scorer
 from yakusu.search.beam import Hypothesis, beam_search, length_penalty, limit
 from yakusu.search.config import SearchConfig
+from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import tasks
 from yakusu.translator.constraints import Constraints
 from yakusu.translator.details import Details, details_of
@@ -78,7 +80,7 @@ class Translator:
         tally: Counts of what has been translated, and of what was copied.
 
     Raises:
-        DataError: A regular expression in `text` is not valid.
+        DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
     """
 
     def __init__(
@@ -99,9 +101,11 @@ class Translator:
         self.device = torch.device(device)
         self.max_source_tokens = min(max_source_tokens, model.max_length)
         self.tally = Tally()
+        text = text or TextConfig()
+        self._glossary = _glossary(text.glossary, languages) if text.glossary else None
         self._constraints = Constraints(tokenizer, self.task)
         self._passages = PassageReader(
-            text or TextConfig(),
+            text,
             language=languages[0],
             covers=tokenizer.covers,
             fits=self._fits,
@@ -257,7 +261,10 @@ class Translator:
         for place, slot in zip(places(text), slots_of(text), strict=True):
             prefix = prefix.replace(passage.spans[place], slot, 1)
         own = replace(request, text=text, prefix=prefix)
-        return replace(self.job(own, self._cut(number, text, ids)), aligns=bool(passage.tags))
+        terms = self._glossary.find(text) if self._glossary else ()
+        self.tally.terms += len(terms)
+        job = self.job(own, self._cut(number, text, ids), terms=terms)
+        return replace(job, aligns=bool(passage.tags))
 
     def _translations(
         self, plan: "_Plan", outputs: Sequence[Sequence[Output]]
@@ -282,17 +289,19 @@ class Translator:
         (ids,) = self.tokenizer.encode_source([to_slots(text)])
         return len(ids) <= min(longest + 1, self.max_source_tokens)
 
-    def job(self, request: Request, ids: list[int]) -> Job:
+    def job(self, request: Request, ids: list[int], *, terms: Sequence[Term] = ()) -> Job:
         """The input of the search for a request.
 
         Args:
             request: The sentence and its settings.
             ids: Its source ids, ending with eos, at most `max_source_tokens`.
+            terms: Terms of a glossary that it contains.
 
         Raises:
             DataError: The prefix or a phrase cannot be spelled with the vocabulary.
         """
-        include = (*self.search.include, *request.include)
+        of_terms = [Phrase(term.target, capitals=True) for term in terms]
+        include: tuple[str | Phrase, ...] = (*self.search.include, *request.include, *of_terms)
         exclude = (*self.search.exclude, *request.exclude)
         if (request.prefix or include or exclude) and self.task.constrains:
             raise DataError(
@@ -459,6 +468,13 @@ class _Plan:
     number: int
     passages: list[Passage]
     jobs: list[Job]
+
+
+def _glossary(path: str, languages: tuple[str, str]) -> Glossary:
+    glossary = Glossary.read(path, languages=languages)
+    for conflict in glossary.conflicts:
+        _log.warning("%s: %s", path, conflict)
+    return glossary
 
 
 @contextmanager
