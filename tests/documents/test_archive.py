@@ -1,4 +1,4 @@
-"""Archives are refused with a sentence if unsafe, and rewritten without a change to other members."""
+"""Unsafe archives are refused with a sentence; rewriting keeps all other members."""
 
 import io
 import zipfile

@@ -134,9 +134,7 @@ def test_each_voice_of_webvtt_is_a_text() -> None:
 def test_tags_that_enclose_each_line_enclose_each_new_line() -> None:
     text = cue("{\\an8}<i>one two three</i>", "<i>four</i>")
     assert list(opened(text).texts) == ["one two three four"]
-    assert translated(text, lambda _: "aa bb cc dd") == cue(
-        "{\\an8}<i>aa bb</i>", "<i>cc dd</i>"
-    )
+    assert translated(text, lambda _: "aa bb cc dd") == cue("{\\an8}<i>aa bb</i>", "<i>cc dd</i>")
 
 
 def test_tags_without_their_other_end_stay() -> None:
@@ -258,9 +256,7 @@ def subrip(cues: Sequence[Sequence[str]]) -> str:
 
 
 @given(CUES, st.sampled_from(["\n", "\r\n"]))
-def test_texts_that_do_not_change_leave_the_same_bytes(
-    cues: list[list[str]], end: str
-) -> None:
+def test_texts_that_do_not_change_leave_the_same_bytes(cues: list[list[str]], end: str) -> None:
     data = subrip(cues).replace("\n", end).encode()
     document = opened(data)
     assert document.render(document.texts) == data

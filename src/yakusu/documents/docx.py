@@ -60,10 +60,11 @@ def _part_names(archive: Archive) -> list[str]:
     found = []
     for element in types.elements:
         name = element.get("PartName").removeprefix("/")
+        kind = element.get("ContentType")
         for rank, pattern in enumerate(_PARTS):
-            if re.search(rf"[.\-]{pattern}$", element.get("ContentType")) and name in archive.names:
+            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind):
                 number = int(re.sub(r"\D", "", name) or 0)
-                found.append((rank, number, name))
+                found += [(rank, number, name)] if name in archive.names else []
     if not any(rank == 0 for rank, _, _ in found):
         raise DataError("the archive has no Word document: save the document as .docx")
     return [name for _, _, name in sorted(found)]

@@ -215,9 +215,11 @@ def bases(items: Sequence[Item], default: Run) -> dict[Pair | None, Run]:
 
 
 def flat(items: Sequence[Item]) -> Iterator[Written]:
+    """The text and pieces in items; empty text is left out."""
     for item in items:
         if isinstance(item, Text | Raw):
-            yield item
+            if not isinstance(item, Text) or item.text:
+                yield item
         elif isinstance(item, Group):
             yield from flat(item.items)
         else:
