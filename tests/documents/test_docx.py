@@ -135,6 +135,13 @@ def test_the_rarer_formatting_has_marks() -> None:
     assert texts(run("No", ITALIC), run(", press it.", BOLD)) == ["<0>No</0>, press it."]
 
 
+def test_spaces_stay_out_of_marks_and_wide_spaces_are_marks() -> None:
+    assert texts(run("Press"), run(" Start ", BOLD), run("now.")) == ["Press <0>Start</0> now."]
+    assert texts(run("One"), run(" ", BOLD), run("two.")) == ["One two."]
+    blank = run("     ", '<w:u w:val="single"/>')
+    assert texts(run("Name:"), blank, run("Date:")) == ["Name:<0/>Date:"]
+
+
 def test_a_stretch_is_written_as_one_run_with_its_formatting() -> None:
     body = p("<w:pPr><w:jc/></w:pPr>", run("Pre"), run("ss "), run("Start", BOLD), run(" now"))
     new = body_after(lambda _: f"Jetzt {O0}Start{C0} & los", body)

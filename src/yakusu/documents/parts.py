@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from yakusu.documents.archive import Archive
-from yakusu.documents.inline import Inline, build
+from yakusu.documents.formatted import Formatted, build
 from yakusu.documents.items import Item, Run, write
 from yakusu.documents.xmltree import Element, Xml, parse
 from yakusu.errors import DataError
@@ -44,7 +44,7 @@ class _Paragraph:
     start: int
     inner: int
     inner_end: int
-    inline: Inline
+    formatted: Formatted
     index: int  # of its text
 
 
@@ -78,9 +78,7 @@ class Part:
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the part with these translations of `texts`."""
-        changed = any(
-            translations[paragraph.index] != paragraph.inline.text for paragraph in self._paragraphs
-        )
+        changed = any(translations[one.index] != one.formatted.text for one in self._paragraphs)
         return self._copied(0, len(self._data), translations) if changed else self._data
 
     def _collect(self, element: Element, alternatives: tuple[_Alternative, ...], xml: Xml) -> None:
@@ -88,11 +86,11 @@ class Part:
         if self._dialect.is_skipped(element):
             return
         if self._dialect.is_paragraph(element):
-            inline = build(self._dialect.items(element, xml))
-            if inline is not None:
-                index = self._index(inline.text, alternatives)
+            formatted = build(self._dialect.items(element, xml))
+            if formatted is not None:
+                index = self._index(formatted.text, alternatives)
                 paragraph = _Paragraph(
-                    element.start, element.inner, element.inner_end, inline, index
+                    element.start, element.inner, element.inner_end, formatted, index
                 )
                 self._paragraphs.append(paragraph)
         texts: defaultdict[str, deque[int]] = defaultdict(deque)
@@ -126,10 +124,10 @@ class Part:
 
     def _paragraph(self, paragraph: _Paragraph, translations: Sequence[str]) -> bytes:
         translation = translations[paragraph.index]
-        if translation == paragraph.inline.text:  # paragraphs in it may have changed
+        if translation == paragraph.formatted.text:  # paragraphs in it may have changed
             return self._copied(paragraph.inner, paragraph.inner_end, translations)
         return write(
-            paragraph.inline.compose(translation),
+            paragraph.formatted.compose(translation),
             lambda start, end: self._copied(start, end, translations),
             lambda text, run: self._encoded(self._dialect.encode(text, run)),
         )

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.inline import Inline, build
+from yakusu.documents.formatted import Formatted, build
 from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
 from yakusu.errors import DataError
 
@@ -41,7 +41,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_RUN = Run(None)
+_RUN = Run("")
 
 
 def read(data: bytes, options: DocumentOptions) -> Document:
@@ -67,7 +67,7 @@ class _Unit:
         lead: What stays at the beginning, such as a dash.
         around: What stays around each line: tags.
         source: The rest of the lines, joined.
-        inline: The text and its tags.
+        formatted: The text and its tags.
     """
 
     first: int
@@ -75,7 +75,7 @@ class _Unit:
     lead: str
     around: tuple[str, str]
     source: str
-    inline: Inline
+    formatted: Formatted
 
 
 class Subtitles:
@@ -95,7 +95,7 @@ class Subtitles:
             for first, last in _blocks(lines, self._is_vtt)
             for unit in self._read_block(first, last)
         ]
-        self.texts = [unit.inline.text for unit in self._units]
+        self.texts = [unit.formatted.text for unit in self._units]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
@@ -107,7 +107,7 @@ class Subtitles:
         out: list[str] = []
         done = 0
         for unit, translation in zip(self._units, translations, strict=True):
-            if translation == unit.inline.text:
+            if translation == unit.formatted.text:
                 continue
             out += self._lines[done : unit.first]
             out += self._written(unit, re.sub("[\r\n]+", " ", translation))
@@ -128,9 +128,9 @@ class Subtitles:
                 line.lstrip() if i else line
                 for i, line in enumerate([*(line.rstrip() for line in lines[:-1]), lines[-1]])
             )
-            inline = build(_items(source, self._is_vtt))
-            if inline is not None:
-                yield _Unit(start, end, lead, around, source, inline)
+            formatted = build(_items(source, self._is_vtt))
+            if formatted is not None:
+                yield _Unit(start, end, lead, around, source, formatted)
 
     def _written(self, unit: _Unit, translation: str) -> Iterator[str]:
         """The lines of a text with its translation."""
@@ -138,7 +138,7 @@ class Subtitles:
             (html.escape(item.text, quote=False) if self._is_vtt else item.text)
             if isinstance(item, Text)
             else unit.source[item.start : item.end]
-            for item in unit.inline.compose(balanced(translation, unit.last - unit.first))
+            for item in unit.formatted.compose(balanced(translation, unit.last - unit.first))
         )
         lines = text.split("\n")
         old = list(self._lines[unit.first : unit.last])

@@ -10,7 +10,7 @@ pieces share one mark. What precedes the first word or follows the last one is n
 """
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -53,7 +53,7 @@ class _Mark:
     run: Run | None = None
 
 
-class Inline:
+class Formatted:
     """A paragraph with a text to translate.
 
     Attributes:
@@ -63,9 +63,14 @@ class Inline:
     def __init__(self, items: Sequence[Item], base: Run) -> None:
         lead, core, tail = trimmed(items)
         self._lead, self._tail = lead, tail
-        self._base = base
-        self._marks: list[_Mark] = []
-        self.text = "".join(self._marked(core))
+        runs = bases(core, base)
+        marker = _Marker(runs)
+        for item in core:
+            marker.add(item)
+        marker.end()
+        self._base = runs[None]
+        self._marks = marker.marks
+        self.text = "".join(marker.text)
 
     def compose(self, translation: str) -> list[Written]:
         """Return the items of the paragraph with another text.
@@ -95,47 +100,74 @@ class Inline:
                 inside.append((mark, number))
         return list(flat([*written, *self._tail]))
 
-    def _marked(self, core: Sequence[Item]) -> Iterator[str]:
-        """The text and marks of the items of a paragraph."""
-        runs = bases(core, self._base)
-        self._base = runs[None]
-        scope: list[Pair | None] = [None]
-        numbers: dict[Pair, int] = {}
-        current: tuple[Hashable, int] | None = None  # formatting that has marks, and its number
-        pieces: list[Item] = []
-        for item in core:
-            if isinstance(item, Raw | Group):
-                pieces.append(item)
-                continue
-            key = item.run.key if isinstance(item, Text) else None
-            if current is not None and (not isinstance(item, Text) or key != current[0]):
-                yield closing(current[1])
-                current = None
-            if pieces:
-                yield empty(self._numbered(_Mark(before=tuple(pieces))))
-                pieces = []
-            if isinstance(item, Text):
-                if current is None and key != runs[scope[-1]].key:
-                    current = key, self._numbered(_Mark(run=item.run))
-                    yield opening(current[1])
-                yield item.text
-            elif isinstance(item, Open):
-                pair = item.pair
-                numbers[pair] = self._numbered(_Mark(pair.before, pair.after, runs[pair]))
-                scope.append(pair)
-                yield opening(numbers[pair])
-            else:
-                scope.pop()
-                yield closing(numbers[item.pair])
-        if current is not None:
-            yield closing(current[1])
 
-    def _numbered(self, mark: _Mark) -> int:
-        self._marks.append(mark)
-        return len(self._marks) - 1
+class _Marker:
+    """Makes one text with marks of items."""
+
+    def __init__(self, runs: Mapping[Pair | None, Run]) -> None:
+        self.text: list[str] = []
+        self.marks: list[_Mark] = []
+        self._runs = runs  # by pair, those without marks
+        self._scope: list[Pair | None] = [None]
+        self._numbers: dict[Pair, int] = {}
+        self._formatting: tuple[Hashable, int] | None = None  # that has marks, and their number
+        self._spaces = ""  # after the last word of that formatting; they stay out of its pair
+        self._pieces: list[Item] = []  # that get the next empty mark
+
+    def add(self, item: Item) -> None:
+        """Append an item."""
+        if isinstance(item, Raw | Group):
+            self._pieces.append(item)
+            return
+        key = item.run.key if isinstance(item, Text) else None
+        if self._formatting is not None and (key is None or key != self._formatting[0]):
+            self.end()
+        self.text.append(self._spaces)
+        self._spaces = ""
+        if self._pieces:
+            self.text.append(empty(self._number(_Mark(before=tuple(self._pieces)))))
+            self._pieces = []
+        if isinstance(item, Text):
+            self._add_text(item)
+        elif isinstance(item, Open):
+            mark = _Mark(item.pair.before, item.pair.after, self._runs[item.pair])
+            self._scope.append(item.pair)
+            self._numbers[item.pair] = self._number(mark)
+            self.text.append(opening(self._numbers[item.pair]))
+        else:
+            self._scope.pop()
+            self.text.append(closing(self._numbers[item.pair]))
+
+    def end(self) -> None:
+        """End the formatting that has marks."""
+        if self._formatting is not None:
+            self.text.append(closing(self._formatting[1]))
+            self._formatting = None
+
+    def _add_text(self, item: Text) -> None:
+        if item.run.key == self._runs[self._scope[-1]].key:
+            self.text.append(item.text)
+            return
+        word = item.text.strip()
+        if not word and self._formatting is None:
+            if len(item.text) == 1:
+                self.text.append(item.text)
+            else:  # a space to fill in, for example underlined
+                self._pieces.append(Group((item,)))
+            return
+        before, _, self._spaces = item.text.partition(word) if word else ("", "", item.text)
+        self.text.append(before)
+        if self._formatting is None:
+            self._formatting = item.run.key, self._number(_Mark(run=item.run))
+            self.text.append(opening(self._formatting[1]))
+        self.text.append(word)
+
+    def _number(self, mark: _Mark) -> int:
+        self.marks.append(mark)
+        return len(self.marks) - 1
 
 
-def build(items: Sequence[Item]) -> Inline | None:
+def build(items: Sequence[Item]) -> Formatted | None:
     """Return the paragraph of these items, or None if it has no text to translate.
 
     Pairs must be properly nested. A paragraph with more markup than `data.markup` has numbers is
@@ -147,7 +179,7 @@ def build(items: Sequence[Item]) -> Inline | None:
         return None
     if not any(has_letter(item.text) for item in texts):
         return None
-    return Inline(without_empty_pairs(with_ranges(list(without_marks(items)))), texts[0].run)
+    return Formatted(without_empty_pairs(with_ranges(list(without_marks(items)))), texts[0].run)
 
 
 def check_marks(text: str, translation: str) -> None:
