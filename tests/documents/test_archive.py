@@ -35,6 +35,15 @@ def message(data: bytes) -> str:
     return str(error.value)
 
 
+def test_attributes_of_zero_stay() -> None:
+    info = zipfile.ZipInfo("a.xml")
+    data = bytearray(zipped((info, b"old")))
+    start = data.index(b"PK\x01\x02") + 38
+    data[start : start + 4] = bytes(4)
+    assert descriptions(bytes(data))[0][3] == 0
+    assert descriptions(Archive(bytes(data)).rewritten({"a.xml": b"new"}))[0][3] == 0
+
+
 def descriptions(data: bytes) -> list[tuple[object, ...]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return [

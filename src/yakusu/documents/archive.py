@@ -95,10 +95,12 @@ class Archive:
         with self._open() as source, zipfile.ZipFile(target, "w") as archive:
             archive.comment = source.comment
             for info in source.infolist():
-                with archive.open(_copied(info), "w") as member:
-                    new = contents.get(info.filename)
-                    for chunk in _chunks(source, info) if new is None else [new]:
+                content = contents.get(info.filename)
+                copied = _copied(info)
+                with archive.open(copied, "w") as member:
+                    for chunk in _chunks(source, info) if content is None else [content]:
                         member.write(chunk)
+                copied.external_attr = info.external_attr  # zipfile replaces 0
         return target.getvalue()
 
     @contextmanager

@@ -109,7 +109,7 @@ class TextDialect:
 
     def _content(self, parent: Element, run: Run, xml: Xml) -> Iterator[Item]:
         """The items of a paragraph, or of an element in it, whose text is in a run."""
-        for child in parent.children:
+        for child in parent.merged_children:
             if isinstance(child, str):
                 yield Text(_SPACES.sub(" ", child), run)
             elif child.uri != _TEXT:

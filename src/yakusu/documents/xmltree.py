@@ -6,6 +6,7 @@ attacks that use either.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from xml.parsers import expat
 
 from yakusu.errors import DataError
@@ -26,7 +27,7 @@ class Element:
         inner: Index of the first byte after the start tag.
         inner_end: Index of the first byte of the end tag.
         end: Index of the first byte after the end tag.
-        children: Elements and text.
+        children: Elements and text, which may be in several pieces.
     """
 
     uri: str
@@ -43,6 +44,15 @@ class Element:
     def elements(self) -> Iterator["Element"]:
         """The child elements."""
         return (child for child in self.children if isinstance(child, Element))
+
+    @property
+    def merged_children(self) -> Iterator["Element | str"]:
+        """Elements and text, without text next to text."""
+        for is_text, group in groupby(self.children, lambda child: isinstance(child, str)):
+            if is_text:
+                yield "".join(child for child in group if isinstance(child, str))
+            else:
+                yield from group
 
     @property
     def text(self) -> str:
