@@ -202,7 +202,7 @@ def test_line_ends_byte_order_marks_and_encodings_stay(end: str, encoding: str) 
         (SRT + "3\nsoon --> later\nx\n", "line 11: 'soon --> later' is not a valid timing"),
         (VTT + "\nsoon --> later\nx\n", "line 23: 'soon --> later' is not a valid timing"),
         ("Hello\n", "line 1: 'Hello' is neither the number nor the timing of a cue"),
-        (cue("caf\xe9").encode("latin-1"), "line 3, byte 4: 0xe9 is not UTF-8"),
+        (cue("Z\xfcrich").encode("latin-1"), "line 3, byte 2: 0xfc is not UTF-8"),
         (cue("x").encode("utf-16-le"), "line 1 contains a NUL byte"),
         (b"\xff\xfea", "line 1, byte 1: 0x61 is not UTF-16-LE"),
     ],
