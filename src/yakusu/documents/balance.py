@@ -2,6 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass
+from math import inf
 
 from yakusu.data.markup import is_closing, is_mark
 
@@ -29,18 +30,27 @@ def balanced(text: str, n_lines: int) -> str:
     two. A text with too few places for line breaks has fewer lines.
     """
     places, width = _places(text)
-    lines, start = [], 0
+    lines, start, first = [], 0, 0  # `first`: index of the first place that is left
     for line in range(1, n_lines):
-        target = width * line / n_lines
-        if not places:
+        if first == len(places):
             break
-        reserved = min(n_lines - 1 - line, len(places) - 1)  # places for the following lines
-        candidates = places[: len(places) - reserved]
-        best = min(candidates, key=lambda place: abs(place.column - target) + place.cost)
-        lines.append(text[start : best.start])
-        start = best.end
-        places = places[places.index(best) + 1 :]
+        reserved = min(n_lines - 1 - line, len(places) - first - 1)  # for the following lines
+        best = _nearest(places, range(first, len(places) - reserved), width * line / n_lines)
+        lines.append(text[start : places[best].start])
+        start, first = places[best].end, best + 1
     return "\n".join([*lines, text[start:]])
+
+
+def _nearest(places: list[_Place], indexes: range, target: float) -> int:
+    """The index of the best place for a break near a column."""
+    best, lowest = indexes[0], inf
+    for i in indexes:
+        distance = abs(places[i].column - target)
+        if distance + places[i].cost < lowest:
+            best, lowest = i, distance + places[i].cost
+        if places[i].column > target and distance > lowest:
+            break
+    return best
 
 
 def _places(text: str) -> tuple[list[_Place], int]:

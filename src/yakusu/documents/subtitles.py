@@ -8,6 +8,7 @@ that continues in the next cue is two texts. Tags are marks.
 import codecs
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -248,23 +249,33 @@ def _items(source: str, is_vtt: bool) -> list[Item]:
     """The text and tags of a source."""
     items: list[Item] = []
     opened: list[tuple[str, int]] = []  # names of open tags, with the indexes of their items
+    names: Counter[str] = Counter()  # of `opened`
     end = 0
     for tag in (_VTT_TAG if is_vtt else _SRT_TAG).finditer(source):
         items += _text(source[end : tag.start()], is_vtt)
         end = tag.end()
         items.append(Raw(tag.start(), end))
-        name = _NAME.match(tag[0])
-        if name is None:
+        match = _NAME.match(tag[0])
+        if match is None:
             continue
+        name = match[1].lower()
         if not tag[0].startswith("</"):
-            opened.append((name[1].lower(), len(items) - 1))
-        elif any(name[1].lower() == open_name for open_name, _ in opened):
-            while opened[-1][0] != name[1].lower():
-                opened.pop()
-            start = opened.pop()[1]
+            opened.append((name, len(items) - 1))
+            names[name] += 1
+        elif names[name]:
+            start = _closed(opened, names, name)
             pair = Pair((items[start],), (items[-1],))
             items[start], items[-1] = Open(pair), Close(pair)
     return [*items, *_text(source[end:], is_vtt)]
+
+
+def _closed(opened: list[tuple[str, int]], names: Counter[str], name: str) -> int:
+    """Close the last open tag of this name, and drop those after it; return its index."""
+    while True:
+        last, start = opened.pop()
+        names[last] -= 1
+        if last == name:
+            return start
 
 
 def _text(source: str, is_vtt: bool) -> list[Item]:
