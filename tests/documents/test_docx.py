@@ -123,9 +123,10 @@ def test_runs_of_equal_formatting_are_one_text() -> None:
     ]
 
 
-def test_spelling_marks_and_ends_of_pages_split_no_word() -> None:
+def test_spelling_marks_ends_of_pages_and_soft_hyphens_split_no_word() -> None:
     broken = "<w:r><w:lastRenderedPageBreak/><w:t>d</w:t></w:r>"
     assert texts(run("wor"), '<w:proofErr w:type="spellStart"/>', run("l"), broken) == ["world"]
+    assert texts("<w:r><w:t>wor</w:t><w:softHyphen/><w:t>ld</w:t></w:r>") == ["world"]
 
 
 def test_the_rarer_formatting_has_marks() -> None:

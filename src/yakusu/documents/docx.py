@@ -2,8 +2,8 @@
 
 A change of formatting within a paragraph is a pair of marks; tabs, breaks, pictures, references to
 notes, fields and deleted text are empty marks. The text of a link, of a content control and of
-inserted text is enclosed in a pair. What programs compute anew (marks of spelling, ends of pages)
-and phonetic guides leave a paragraph that is translated.
+inserted text is enclosed in a pair. What programs compute anew (marks of spelling, ends of pages),
+soft hyphens and phonetic guides leave a paragraph that is translated.
 """
 
 import re
@@ -34,7 +34,7 @@ _PARTS = (  # ends of the content types of parts, in reading order
 _CONTAINERS = frozenset(
     ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
 )
-_COMPUTED = {"proofErr", "lastRenderedPageBreak"}
+_DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
 _PROSE_FIELDS = {"HYPERLINK", "TOC", "QUOTE", "IF", "FORMTEXT"}
 _UNSEEN = {"lang", "noProof"}  # properties of runs
 _FIELD = "field "  # roles: "field begin", "field separate", "field end"
@@ -116,7 +116,7 @@ def _content(parent: Element, xml: Xml, start: int = 0) -> Iterator[Item]:
             yield from _run(child, xml)
         elif name in _CONTAINERS:
             yield from _container(child, xml)
-        elif name not in _COMPUTED:
+        elif name not in _DROPPED:
             yield _piece(child, None)
 
 
@@ -154,7 +154,7 @@ def _run(element: Element, xml: Xml) -> Iterator[Item]:
             for base in child.elements:
                 if _word(base) == "rubyBase":
                     yield from _content(base, xml)
-        elif name != "rPr" and name not in _COMPUTED:
+        elif name != "rPr" and name not in _DROPPED:
             yield _piece(child, run)
 
 
