@@ -204,6 +204,7 @@ def test_line_ends_byte_order_marks_and_encodings_stay(end: str, encoding: str) 
         ("Hello\n", "line 1: 'Hello' is neither the number nor the timing of a cue"),
         (cue("Z\xfcrich").encode("latin-1"), "line 3, byte 2: 0xfc is not UTF-8"),
         (cue("x").encode("utf-16-le"), "line 1 contains a NUL byte"),
+        ("\u0a0a\nab".encode("utf-16")[:-1], "line 2, byte 3: 0x62 is not UTF-16-LE"),
         (b"\xff\xfea", "line 1, byte 1: 0x61 is not UTF-16-LE"),
     ],
 )

@@ -153,15 +153,16 @@ def _decoded(data: bytes, encoding: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        start = data.rfind(b"\n", 0, error.start) + 1
-        line = data.count(b"\n", 0, error.start) + 1
+        before = data[: error.start].decode(encoding, "ignore")
+        line = before.count("\n") + 1
+        place = len(before.rpartition("\n")[2].encode(encoding)) + 1
         raise DataError(
-            f"line {line}, byte {error.start - start + 1}: 0x{data[error.start]:02x} is not "
-            f"{encoding.upper()}: convert the file (for example with iconv -f LATIN1 -t UTF-8)"
+            f"line {line}, byte {place}: 0x{data[error.start]:02x} is not {encoding.upper()}: "
+            "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
         ) from error
     if "\0" in text:
         raise DataError(
-            f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} contains a NUL byte: convert "
+            f"line {text.partition(chr(0))[0].count(chr(10)) + 1} contains a NUL byte: convert "
             "the file (iconv -f UTF-16 -t UTF-8), or correct the line"
         )
     return text
