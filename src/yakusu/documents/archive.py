@@ -1,0 +1,181 @@
+"""Zip archives that hold a document (docx, odt): read within limits, rewritten with other contents.
+
+Everything is checked before a member is used: the number of members, their sizes as declared and
+as decompressed, the ratio of compression, their names and their checksums.
+"""
+
+import copy
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from yakusu.errors import DataError
+
+MAX_MEMBERS = 10_000
+MAX_SIZE = 2**30  # bytes of all members, decompressed
+MAX_PART = 2**28  # bytes of a member that is read as a whole
+MAX_RATIO = 100  # decompressed to compressed bytes, of all members together
+_FREE_SIZE = 2**26  # bytes; smaller archives may have any ratio
+_CHUNK = 2**16  # bytes
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ENCRYPTED = 1  # flag of a member
+_ZIP64 = 1  # type of an extra field
+_UNREADABLE = (  # what zipfile and its decompressors raise
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    OverflowError,
+    IndexError,
+)
+
+
+class Archive:
+    """The members of a zip archive.
+
+    Args:
+        data: The archive.
+
+    Raises:
+        DataError: The data is not a zip archive, or it is corrupt, encrypted or too large, or a
+            member has an unsafe name.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        if data.startswith(_OLE):
+            raise DataError(
+                "the file is protected by a password, or is a document of Word 97 to 2003 (.doc): "
+                "remove the password, or save it as .docx"
+            )
+        self._data = data
+        with self._open() as archive:
+            _check_directory(archive.infolist(), len(data))
+            for info in archive.infolist():
+                for _ in _chunks(archive, info):
+                    pass  # sizes and checksums are verified on the way
+            self.names = [info.filename for info in archive.infolist()]
+
+    def read(self, name: str) -> bytes:
+        """Return the contents of a member.
+
+        Raises:
+            DataError: The archive has no such member, or it is larger than 256 MiB.
+        """
+        with self._open() as archive:
+            if name not in archive.NameToInfo:
+                raise DataError(f"the archive lacks {name}: save the document again")
+            info = archive.getinfo(name)
+            if info.file_size > MAX_PART:
+                raise DataError(
+                    f"{name} has {info.file_size:,} bytes, more than {MAX_PART:,}: split the "
+                    "document"
+                )
+            return b"".join(_chunks(archive, info))
+
+    def rewritten(self, contents: Mapping[str, bytes]) -> bytes:
+        """Return the archive with other contents of some members.
+
+        All members keep their order, time, attributes and method of compression.
+
+        Args:
+            contents: New contents by name of member. Without any, the archive is unchanged.
+        """
+        if not contents:
+            return self._data
+        target = io.BytesIO()
+        with self._open() as source, zipfile.ZipFile(target, "w") as archive:
+            archive.comment = source.comment
+            for info in source.infolist():
+                content = contents.get(info.filename)
+                copied = _copied(info)
+                with archive.open(copied, "w") as member:
+                    for chunk in _chunks(source, info) if content is None else [content]:
+                        member.write(chunk)
+                copied.external_attr = info.external_attr  # zipfile replaces 0
+        return target.getvalue()
+
+    @contextmanager
+    def _open(self) -> Iterator[zipfile.ZipFile]:
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+                yield archive
+        except _UNREADABLE as error:
+            reason = str(error).rstrip(".") or type(error).__name__
+            raise DataError(
+                f"the file is not a valid zip archive ({reason}): obtain it again, or save the "
+                "document again"
+            ) from error
+
+
+def _check_directory(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Check what the directory of an archive of `size` bytes declares."""
+    if len(members) > MAX_MEMBERS:
+        raise DataError(
+            f"the archive has {len(members):,} members, more than {MAX_MEMBERS:,}: it is not a "
+            "document"
+        )
+    total = sum(info.file_size for info in members)
+    if total > MAX_SIZE:
+        raise DataError(
+            f"the archive has {total:,} bytes when decompressed, more than {MAX_SIZE:,}: split "
+            "the document"
+        )
+    if total > max(_FREE_SIZE, MAX_RATIO * size):
+        raise DataError(
+            f"the archive grows from {size:,} to {total:,} bytes when decompressed, more than "
+            f"{MAX_RATIO} times: it is not a document, or save it with compressed pictures"
+        )
+    seen: set[str] = set()
+    for info in members:
+        if info.flag_bits & _ENCRYPTED:
+            raise DataError(f"{info.filename} is encrypted: remove the password of the document")
+        if _is_unsafe(info.filename) or info.filename in seen:
+            problem = "occurs twice" if info.filename in seen else "is an unsafe path"
+            raise DataError(
+                f"the archive is invalid, since its member {info.filename!r} {problem}: save the "
+                "document again"
+            )
+        seen.add(info.filename)
+
+
+def _is_unsafe(name: str) -> bool:
+    """Whether a name leads out of the folder into which an archive is unpacked."""
+    path = name.replace("\\", "/")
+    return not path or path.startswith("/") or path[1:2] == ":" or ".." in path.split("/")
+
+
+def _chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Decompress a member, which must have the size that it declares."""
+    size = 0
+    with archive.open(info) as member:
+        while chunk := member.read(_CHUNK):
+            size += len(chunk)
+            if size > info.file_size:
+                break
+            yield chunk
+    if size != info.file_size:
+        raise zipfile.BadZipFile(f"{info.filename} does not have the size that it declares")
+
+
+def _copied(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The description of a member for a new archive, which needs no 64-bit sizes."""
+    new = copy.copy(info)
+    new.extra = b"".join(field for kind, field in _extra_fields(info.extra) if kind != _ZIP64)
+    return new
+
+
+def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """Split the extra data of a member into fields with their types."""
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        yield kind, extra[: size + 4]
+        extra = extra[size + 4 :]

@@ -1,0 +1,243 @@
+"""Word documents (.docx, .docm, .dotx): paragraphs of the text, headers, footers, notes, comments.
+
+A change of formatting within a paragraph is a pair of marks; tabs, breaks, pictures, references to
+notes, fields and deleted text are empty marks. The text of a link, of a content control and of
+inserted text is enclosed in a pair. What programs compute anew (marks of spelling, ends of pages),
+soft hyphens and phonetic guides leave a paragraph that is translated.
+"""
+
+import re
+from collections.abc import Hashable, Iterator
+from itertools import takewhile
+
+from yakusu.documents.archive import Archive
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.items import Close, Group, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.parts import OfficeDocument
+from yakusu.documents.xmltree import Element, Xml, escaped, parse
+from yakusu.errors import DataError
+
+_WORD = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",
+}
+_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+_TYPES = "[Content_Types].xml"
+_PARTS = (  # ends of the content types of parts, in reading order
+    r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
+    r"header\+xml",
+    r"footer\+xml",
+    r"footnotes\+xml",
+    r"endnotes\+xml",
+    r"comments\+xml",
+)
+_CONTAINERS = frozenset(
+    ("hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "dir", "bdo", "fldSimple")
+)
+_DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
+_PROSE_FIELDS = {"HYPERLINK", "TOC", "QUOTE", "IF", "FORMTEXT"}
+_UNSEEN = {"lang", "noProof"}  # properties of runs
+_FIELD = "field "  # roles: "field begin", "field separate", "field end"
+_INSTRUCTION = "instruction"
+_SPACES = re.compile("[\t\r\n]+")
+
+
+def read(data: bytes, options: DocumentOptions) -> Document:
+    """Read a Word document.
+
+    Raises:
+        DataError: The data is not a valid Word document.
+    """
+    archive = Archive(data)
+    return OfficeDocument(archive, dict.fromkeys(_part_names(archive), WordDialect()))
+
+
+def _part_names(archive: Archive) -> list[str]:
+    """The names of the parts with text, in reading order."""
+    if _TYPES not in archive.names:
+        raise DataError("the file is a zip archive but not a Word document: save it as .docx")
+    types = parse(archive.read(_TYPES), _TYPES, lambda uri, local: local == "Override")
+    found = []
+    for element in types.elements:
+        name = element.get("PartName").removeprefix("/")
+        kind = element.get("ContentType")
+        for rank, pattern in enumerate(_PARTS):
+            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind):
+                number = int(re.sub(r"\D", "", name) or 0)
+                found += [(rank, number, name)] if name in archive.names else []
+    if not any(rank == 0 for rank, _, _ in found):
+        raise DataError("the archive has no Word document: save the document as .docx")
+    return [name for _, _, name in sorted(found)]
+
+
+class WordDialect:
+    """WordprocessingML."""
+
+    def is_wanted(self, uri: str, local: str) -> bool:
+        """Whether an element is a paragraph."""
+        return local == "p" and uri in _WORD
+
+    def is_paragraph(self, element: Element) -> bool:
+        """Whether an element is a paragraph."""
+        return _word(element) == "p"
+
+    def is_copy(self, element: Element) -> bool | None:
+        """Whether an element is a fallback for another one (True), or has one (False)."""
+        if element.uri != _COMPATIBILITY or element.local not in ("Choice", "Fallback"):
+            return None
+        return element.local == "Fallback"
+
+    def is_skipped(self, element: Element) -> bool:
+        """No paragraph is skipped."""
+        return False
+
+    def items(self, paragraph: Element, xml: Xml) -> list[Item]:
+        """The contents of a paragraph."""
+        return _cursor_last(_with_fields(list(_content(paragraph, xml))), paragraph)
+
+    def encode(self, text: str, run: Run) -> str:
+        """The markup for a text in a run."""
+        text = escaped(_SPACES.sub(" ", text))
+        return f'<{run.prefix}t xml:space="preserve">{text}</{run.prefix}t>'
+
+
+def _word(element: Element) -> str:
+    """The name of an element of WordprocessingML, or ""."""
+    return element.local if element.uri in _WORD else ""
+
+
+def _content(parent: Element, xml: Xml, start: int = 0) -> Iterator[Item]:
+    """The items of a paragraph, or of a container in it, from an index in the file."""
+    for child in parent.elements:
+        name = _word(child)
+        if child.start < start:
+            continue
+        if name == "r":
+            yield from _run(child, xml)
+        elif name in _CONTAINERS:
+            yield from _container(child, xml)
+        elif name not in _DROPPED:
+            yield _piece(child, None)
+
+
+def _container(element: Element, xml: Xml) -> Iterator[Item]:
+    """The items of an element around runs."""
+    body = next((child for child in element.elements if _word(child) == "sdtContent"), element)
+    inner = body.inner
+    for child in takewhile(lambda child: child.local.endswith("Pr"), body.elements):
+        inner = child.end  # properties stay before the contents
+    items = list(_content(body, xml, inner))
+    is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
+    if is_computed or not any(isinstance(item, Text) for item in items):
+        yield Raw(element.start, element.end)
+        return
+    pair = Pair((Raw(element.start, inner),), (Raw(body.inner_end, element.end),))
+    yield from [Open(pair), *items, Close(pair)]
+
+
+def _run(element: Element, xml: Xml) -> Iterator[Item]:
+    """The items of a run."""
+    properties = next((child for child in element.elements if _word(child) == "rPr"), None)
+    run = Run(
+        _formatting(properties),
+        before=xml.data[element.start : properties.end if properties else element.inner],
+        after=xml.data[element.inner_end : element.end],
+        prefix=element.prefix,
+    )
+    for child in element.elements:
+        name = _word(child)
+        if name == "t":
+            yield Text(_SPACES.sub(" ", child.text), run)
+        elif name == "noBreakHyphen":
+            yield Text("\u2011", run)
+        elif name == "ruby":  # the text, without its phonetic guide
+            for base in child.elements:
+                if _word(base) == "rubyBase":
+                    yield from _content(base, xml)
+        elif name != "rPr" and name not in _DROPPED:
+            yield _piece(child, run)
+
+
+def _piece(element: Element, run: Run | None) -> Raw:
+    """An element that stays."""
+    name = _word(element)
+    if name == "fldChar":
+        return Raw(element.start, element.end, run, _FIELD + element.get("fldCharType"))
+    if name == "instrText":
+        return Raw(element.start, element.end, run, _INSTRUCTION, element.text)
+    match = re.fullmatch("(.+)(Start|End)", name)
+    if match is None:
+        return Raw(element.start, element.end, run)
+    kind, end = match.groups()
+    return Raw(element.start, element.end, run, end.lower(), f"{kind} {element.get('id')}")
+
+
+def _formatting(element: Element | None) -> Hashable:
+    """What makes the properties of a run differ from others: what a reader sees."""
+    if element is None:
+        return frozenset()
+    shown = set()
+    for child in element.elements:
+        attributes = frozenset(
+            (name, value)
+            for name, value in child.attributes.items()
+            if not name.rpartition(" ")[2].startswith(("rsid", "hint"))
+        )
+        is_empty = child.local == "rFonts" and not attributes  # it had a hint only
+        if child.local not in _UNSEEN and not is_empty:
+            shown.add((child.uri, child.local, attributes, _formatting(child)))
+    return frozenset(shown)
+
+
+def _cursor_last(items: list[Item], paragraph: Element) -> list[Item]:
+    """Move the place of the last change, a bookmark that may be in a word, to the end."""
+    names = {
+        f"bookmark {child.get('id')}"
+        for child in paragraph.elements
+        if _word(child) == "bookmarkStart" and child.get("name") == "_GoBack"
+    }
+    return sorted(items, key=lambda item: isinstance(item, Raw) and item.value in names)
+
+
+def _with_fields(items: list[Item]) -> list[Item]:
+    """Make one item of each computed field, and pairs of the other fields."""
+    out: list[Item] = []
+    begins: list[int] = []
+    for item in items:
+        out.append(item)
+        role = item.role if isinstance(item, Raw) else ""
+        if role == _FIELD + "begin":
+            begins.append(len(out) - 1)
+        elif role == _FIELD + "end" and begins:
+            start = begins.pop()
+            out[start:] = _field(out[start:])
+    return out
+
+
+def _field(items: list[Item]) -> list[Item]:
+    """The items of a field, from its beginning to its end."""
+    if not _is_balanced(items):
+        return items
+    roles = [item.role if isinstance(item, Raw) else "" for item in items]
+    code = "".join(i.value for i in items if isinstance(i, Raw) and i.role == _INSTRUCTION)
+    if _FIELD + "separate" not in roles or not _has_prose(code):
+        return [Group(tuple(items))]
+    result = roles.index(_FIELD + "separate") + 1
+    pair = Pair(tuple(items[:result]), (items[-1],))
+    return [Open(pair), *items[result:-1], Close(pair)]
+
+
+def _is_balanced(items: list[Item]) -> bool:
+    """Whether items contain both ends of each pair, or none."""
+    inside: list[Pair] = []
+    for item in items:
+        if isinstance(item, Open):
+            inside.append(item.pair)
+        elif isinstance(item, Close) and (not inside or inside.pop() is not item.pair):
+            return False
+    return not inside
+
+
+def _has_prose(code: str) -> bool:
+    """Whether the result of a field is text that its author wrote."""
+    return code.split()[:1] != [] and code.split()[0].upper() in _PROSE_FIELDS

@@ -1,0 +1,171 @@
+"""OpenDocument text (.odt, .ott): paragraphs, headings, notes, comments, headers and footers.
+
+A change of formatting within a paragraph is a pair of marks; tabs, line breaks, pictures, notes,
+comments and fields are empty marks. The text of a link is enclosed in a pair. Deleted text stays.
+Phonetic guides and the ends of pages leave a paragraph that is translated.
+"""
+
+import re
+from collections.abc import Hashable, Iterator
+
+from yakusu.documents.archive import Archive
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.parts import OfficeDocument
+from yakusu.documents.xmltree import Element, Xml, escaped, parse
+from yakusu.errors import DataError
+
+_NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
+_TEXT = _NAMES + "text:1.0"
+_OFFICE = _NAMES + "office:1.0"
+_STYLE = _NAMES + "style:1.0"
+_PARTS = ("content.xml", "styles.xml")
+_MANIFEST = "META-INF/manifest.xml"
+_CONTAINERS = {"a", "meta"}
+_MAX_SPACES = 1000  # a longer space is no part of a sentence
+_SPACES = re.compile("[ \t\r\n]+")
+_UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
+
+
+def read(data: bytes, options: DocumentOptions) -> Document:
+    """Read an OpenDocument text.
+
+    Raises:
+        DataError: The data is not a valid OpenDocument text.
+    """
+    archive = Archive(data)
+    kind = archive.read("mimetype") if "mimetype" in archive.names else b""
+    if not kind.startswith(b"application/vnd.oasis.opendocument.text"):
+        raise DataError("the file is a zip archive but not a text document: save it as .odt")
+    if _MANIFEST in archive.names and b"encryption-data" in archive.read(_MANIFEST):
+        raise DataError("the document is encrypted: remove its password")
+    dialects = {}
+    for name in _PARTS:
+        if name == "content.xml" or name in archive.names:
+            dialects[name] = TextDialect(_styles(archive.read(name), name))
+    return OfficeDocument(archive, dialects)
+
+
+def _styles(data: bytes, name: str) -> dict[str, Hashable]:
+    """What the automatic styles of text change, by name."""
+    xml = parse(data, name, lambda uri, local: (uri, local) == (_OFFICE, "automatic-styles"))
+    return {
+        style.get("name"): (style.get("parent-style-name"), _formatting(style))
+        for styles in xml.elements
+        for style in styles.elements
+        if style.local == "style" and style.get("family") == "text"
+    }
+
+
+def _formatting(element: Element) -> frozenset[Hashable]:
+    """The properties of a style that a reader sees."""
+    shown: set[Hashable] = set()
+    for child in element.elements:
+        for name, value in child.attributes.items():
+            if not _UNSEEN.fullmatch(name.rpartition(" ")[2]):
+                shown.add((name, value))
+        shown |= _formatting(child)
+    return frozenset(shown)
+
+
+class TextDialect:
+    """Text of OpenDocument.
+
+    Args:
+        styles: What the automatic styles change, by name.
+    """
+
+    def __init__(self, styles: dict[str, Hashable]) -> None:
+        self._styles = styles
+
+    def is_wanted(self, uri: str, local: str) -> bool:
+        """Whether an element is a paragraph, or contains deleted ones."""
+        return uri == _TEXT and local in ("p", "h", "tracked-changes")
+
+    def is_paragraph(self, element: Element) -> bool:
+        """Whether an element is a paragraph or heading."""
+        return element.uri == _TEXT and element.local in ("p", "h")
+
+    def is_copy(self, element: Element) -> bool | None:
+        """No element repeats another one."""
+        return None
+
+    def is_skipped(self, element: Element) -> bool:
+        """Whether an element contains deleted text."""
+        return element.uri == _TEXT and element.local == "tracked-changes"
+
+    def items(self, paragraph: Element, xml: Xml) -> list[Item]:
+        """The contents of a paragraph."""
+        items = list(self._content(paragraph, Run((), prefix=paragraph.prefix), xml))
+        return _with_spaces(items)
+
+    def encode(self, text: str, run: Run) -> str:
+        """The markup for a text in a run."""
+
+        def space(match: re.Match[str]) -> str:
+            return f'<{run.prefix}s {run.prefix}c="{len(match[0])}"/>'
+
+        return re.sub("  +", space, escaped(re.sub("[\t\r\n]+", " ", text)))
+
+    def _content(self, parent: Element, run: Run, xml: Xml) -> Iterator[Item]:
+        """The items of a paragraph, or of an element in it, whose text is in a run."""
+        for child in parent.merged_children:
+            if isinstance(child, str):
+                yield Text(_SPACES.sub(" ", child), run)
+            elif child.uri != _TEXT:
+                yield Raw(child.start, child.end, run)
+            elif child.local == "span":
+                yield from self._content(child, self._inner(run, child, xml), xml)
+            elif child.local in _CONTAINERS:
+                yield from self._container(child, run, xml)
+            elif child.local == "ruby":
+                for base in child.elements:
+                    if base.local == "ruby-base":
+                        yield from self._content(base, run, xml)
+            elif child.local != "soft-page-break":
+                yield _piece(child, run)
+
+    def _container(self, element: Element, run: Run, xml: Xml) -> Iterator[Item]:
+        """The items of an element around text."""
+        pair = Pair((Raw(element.start, element.inner),), (Raw(element.inner_end, element.end),))
+        yield Open(pair)
+        yield from self._content(element, run, xml)
+        yield Close(pair)
+
+    def _inner(self, run: Run, span: Element, xml: Xml) -> Run:
+        """The run of text in a span that is in a run."""
+        name = span.get("style-name")
+        style = self._styles.get(name, name)
+        key = run.key if style in ("", ("", frozenset())) else (run.key, style)
+        return Run(
+            key,
+            before=run.before + xml.data[span.start : span.inner],
+            after=xml.data[span.inner_end : span.end] + run.after,
+            prefix=span.prefix,
+        )
+
+
+def _piece(element: Element, run: Run) -> Raw:
+    """An element that stays."""
+    place = Raw(element.start, element.end, run)
+    count = element.get("c") or "1"
+    if element.local == "s" and count.isdecimal() and int(count) <= _MAX_SPACES:
+        return Raw(element.start, element.end, run, "spaces", count)
+    match = re.fullmatch("(.+)-(start|end)", element.local)
+    if match is None:
+        return place
+    name = element.get("name") or element.get("change-id") or element.get("id")
+    return Raw(element.start, element.end, None, match[2], f"{match[1]} {name}")
+
+
+def _with_spaces(items: list[Item]) -> list[Item]:
+    """Make text of the spaces after the first word; those before it are an indentation."""
+    out: list[Item] = []
+    has_word = False
+    for item in items:
+        has_word = has_word or (isinstance(item, Text) and not item.text.isspace())
+        if has_word and isinstance(item, Raw) and item.role == "spaces" and item.run:
+            out.append(Text(" " * int(item.value), item.run))
+        else:
+            out.append(item)
+    return out

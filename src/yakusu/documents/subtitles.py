@@ -1,0 +1,283 @@
+"""Subtitles: SubRip (.srt) and WebVTT (.vtt).
+
+A cue is one text: its lines are joined by spaces, and the translation is divided into as many
+lines. Lines that begin with a dash, or with another speaker, are texts of their own. A sentence
+that continues in the next cue is two texts. Tags are marks.
+"""
+
+import codecs
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from yakusu.documents.balance import balanced
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.formatted import Formatted, build
+from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.errors import DataError
+
+_LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_TIME = r"(?:\d+\s?:\s?)?\d{1,2}\s?:\s?\d{1,2}(?:\s?[.,:]\s?\d{1,3})?"
+_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+_LIKE_TIMING = re.compile(
+    r"[-+]?\d+\s*[:.,]\s*\d.*-->|\d+:\d+[:.,]\d+.*\d+:\d+[:.,]\d+"  # in a stripped line
+)
+_VTT_BLOCK = re.compile(r"NOTE(?:\s.*)?|STYLE|REGION")
+_VTT_HEADER = re.compile(r"WEBVTT(?:\s.*)?")
+_OVERRIDE = r"\{\\[^{}]*\}"
+_SRT_TAG = re.compile(
+    rf"</?(?:[bius]|em|strong|font|span|ruby|rt|lang|c|v)(?:[\s.=][^<>]*)?>|<br\s*/?>|{_OVERRIDE}",
+    re.IGNORECASE,
+)
+_VTT_TAG = re.compile(rf"<[^<>]*>|{_OVERRIDE}")
+_NAME = re.compile(r"</?([A-Za-z]+)")
+_DASH = re.compile(rf"(?:\s|<[^<>]*>|{_OVERRIDE})*([-‐‑–—―])(?![-\d])\s*(?=\S)")
+_LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
+_SPEAKER = re.compile(r"\s*<v[\s.]")
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_RUN = Run("")
+
+
+def read(data: bytes, options: DocumentOptions) -> Document:
+    """Read subtitles: WebVTT if the first line says so, otherwise SubRip.
+
+    Raises:
+        DataError: The encoding or a timing is invalid.
+    """
+    bom, encoding = next(
+        ((bom, name) for bom, name in _BOMS if data.startswith(bom)), (b"", "utf-8")
+    )
+    lines = _LINE.findall(_decoded(data.removeprefix(bom), encoding))
+    return Subtitles(lines, bom, encoding)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Consecutive lines of a cue with one text.
+
+    Attributes:
+        first: Index of the first line.
+        last: Index after the last line.
+        lead: What stays at the beginning, such as a dash.
+        around: What stays around each line: tags.
+        source: The rest of the lines, joined.
+        formatted: The text and its tags.
+    """
+
+    first: int
+    last: int
+    lead: str
+    around: tuple[str, str]
+    source: str
+    formatted: Formatted
+
+
+class Subtitles:
+    """Subtitles as lines.
+
+    Attributes:
+        texts: The texts of the cues.
+    """
+
+    def __init__(self, lines: Sequence[str], bom: bytes, encoding: str) -> None:
+        self._lines = lines
+        self._bom = bom
+        self._encoding = encoding
+        self._is_vtt = bool(lines) and _VTT_HEADER.fullmatch(lines[0].rstrip()) is not None
+        self._units = [
+            unit
+            for first, last in _blocks(lines, self._is_vtt)
+            for unit in self._read_block(first, last)
+        ]
+        self.texts = [unit.formatted.text for unit in self._units]
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        if len(translations) != len(self.texts):
+            raise DataError(
+                f"the subtitles have {len(self.texts):,} texts, but there are "
+                f"{len(translations):,} translations"
+            )
+        out: list[str] = []
+        done = 0
+        for unit, translation in zip(self._units, translations, strict=True):
+            if translation == unit.formatted.text:
+                continue
+            out += self._lines[done : unit.first]
+            out += self._written(unit, re.sub("[\r\n]+", " ", translation))
+            done = unit.last
+        out += self._lines[done:]
+        return self._bom + "".join(out).encode(self._encoding, "replace")
+
+    def _read_block(self, first: int, last: int) -> Iterator[_Unit]:
+        """The texts in consecutive lines of a cue."""
+        starts = [first, *_speakers(self._lines, first, last), last]
+        for start, end in pairwise(starts):
+            lines = [line.rstrip("\r\n") for line in self._lines[start:end]]
+            match = _DASH.match(lines[0]) or _LEAD.match(lines[0])
+            lead = match[0] if match else ""
+            lines[0] = lines[0].removeprefix(lead)
+            around, lines = _peeled(lines) if len(lines) > 1 else (("", ""), lines)
+            source = " ".join(
+                line.lstrip() if i else line
+                for i, line in enumerate([*(line.rstrip() for line in lines[:-1]), lines[-1]])
+            )
+            formatted = build(_items(source, self._is_vtt))
+            if formatted is not None:
+                yield _Unit(start, end, lead, around, source, formatted)
+
+    def _written(self, unit: _Unit, translation: str) -> Iterator[str]:
+        """The lines of a text with its translation."""
+        text = "".join(
+            (html.escape(item.text, quote=False) if self._is_vtt else item.text)
+            if isinstance(item, Text)
+            else unit.source[item.start : item.end]
+            for item in unit.formatted.compose(balanced(translation, unit.last - unit.first))
+        )
+        lines = text.split("\n")
+        old = list(self._lines[unit.first : unit.last])
+        ends = [line[len(line.rstrip("\r\n")) :] for line in old[: len(lines) - 1] + old[-1:]]
+        before, after = unit.around
+        for i, (line, end) in enumerate(zip(lines, ends, strict=True)):
+            yield ("" if i else unit.lead) + before + line + after + end
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode(encoding, "ignore")
+        line = before.count("\n") + 1
+        place = len(before.rpartition("\n")[2].encode(encoding)) + 1
+        raise DataError(
+            f"line {line}, byte {place}: 0x{data[error.start]:02x} is not {encoding.upper()}: "
+            "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
+        ) from error
+    if "\0" in text:
+        raise DataError(
+            f"line {text.partition(chr(0))[0].count(chr(10)) + 1} contains a NUL byte: convert "
+            "the file (iconv -f UTF-16 -t UTF-8), or correct the line"
+        )
+    return text
+
+
+def _blocks(lines: Sequence[str], is_vtt: bool) -> Iterator[tuple[int, int]]:
+    """The ranges of consecutive lines of text in cues."""
+    in_cue = in_comment = False
+    start: int | None = None  # of the current block
+    for i, line in enumerate([*lines, ""]):
+        content = line.strip()
+        in_comment = bool(content) and (in_comment or _is_comment(content, is_vtt and not in_cue))
+        is_timing = bool(content) and not in_comment and _is_timing(lines, i, is_vtt)
+        if start is not None and (is_timing or not content):
+            has_number = is_timing and lines[i - 1].strip().isdecimal()
+            if start < i - has_number:
+                yield start, i - has_number
+            start = None
+        if is_timing:
+            in_cue = True
+        elif not content:
+            in_cue = in_cue and not is_vtt  # WebVTT shows nothing after an empty line
+        elif in_cue and start is None:
+            start = i
+        elif not in_cue and not is_vtt and not content.isdecimal():
+            raise DataError(
+                f"line {i + 1}: {content[:40]!r} is neither the number nor the timing of a cue "
+                "(00:00:01,000 --> 00:00:02,000): correct the line"
+            )
+
+
+def _is_comment(content: str, may_begin: bool) -> bool:
+    """Whether a block of WebVTT that is no cue begins."""
+    return may_begin and _VTT_BLOCK.fullmatch(content) is not None
+
+
+def _is_timing(lines: Sequence[str], i: int, is_vtt: bool) -> bool:
+    """Whether a line is the timing of a cue.
+
+    Raises:
+        DataError: It was meant to be one.
+    """
+    line = lines[i].strip()
+    if _TIMING.fullmatch(line):
+        return True
+    follows_number = i > 0 and lines[i - 1].strip().isdecimal()
+    if _LIKE_TIMING.match(line) or ("-->" in line and (is_vtt or follows_number)):
+        raise DataError(
+            f"line {i + 1}: {line[:60]!r} is not a valid timing: write it as 00:00:01"
+            f"{'.' if is_vtt else ','}000 --> 00:00:02{'.' if is_vtt else ','}000"
+        )
+    return False
+
+
+def _speakers(lines: Sequence[str], first: int, last: int) -> Iterator[int]:
+    """The lines after the first one where another speaker begins."""
+    is_dialogue = _DASH.match(lines[first]) is not None
+    for i in range(first + 1, last):
+        dash = _DASH.match(lines[i])
+        if (dash and (is_dialogue or dash[1] == "-")) or _SPEAKER.match(lines[i]):
+            yield i
+
+
+def _peeled(lines: list[str]) -> tuple[tuple[str, str], list[str]]:
+    """Take off the tags that enclose each line in the same way."""
+    before = after = ""
+    while True:
+        first = re.match(r"<([A-Za-z]+)[^<>]*>", lines[0])
+        if first is None:
+            return (before, after), lines
+        opener, closer = first[0], f"</{first[1]}>"
+        if not all(
+            line.startswith(opener)
+            and line.endswith(closer)
+            and line.count(f"<{first[1]}") == 1
+            and line.count(closer) == 1
+            for line in lines
+        ):
+            return (before, after), lines
+        before, after = before + opener, closer + after
+        lines = [line.removeprefix(opener).removesuffix(closer) for line in lines]
+
+
+def _items(source: str, is_vtt: bool) -> list[Item]:
+    """The text and tags of a source."""
+    items: list[Item] = []
+    opened: list[tuple[str, int]] = []  # names of open tags, with the indexes of their items
+    names: Counter[str] = Counter()  # of `opened`
+    end = 0
+    for tag in (_VTT_TAG if is_vtt else _SRT_TAG).finditer(source):
+        items += _text(source[end : tag.start()], is_vtt)
+        end = tag.end()
+        items.append(Raw(tag.start(), end))
+        match = _NAME.match(tag[0])
+        if match is None:
+            continue
+        name = match[1].lower()
+        if not tag[0].startswith("</"):
+            opened.append((name, len(items) - 1))
+            names[name] += 1
+        elif names[name]:
+            start = _closed(opened, names, name)
+            pair = Pair((items[start],), (items[-1],))
+            items[start], items[-1] = Open(pair), Close(pair)
+    return [*items, *_text(source[end:], is_vtt)]
+
+
+def _closed(opened: list[tuple[str, int]], names: Counter[str], name: str) -> int:
+    """Close the last open tag of this name, and drop those after it; return its index."""
+    while True:
+        last, start = opened.pop()
+        names[last] -= 1
+        if last == name:
+            return start
+
+
+def _text(source: str, is_vtt: bool) -> list[Item]:
+    return [Text(html.unescape(source) if is_vtt else source, _RUN)] if source else []

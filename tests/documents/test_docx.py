@@ -1,0 +1,480 @@
+"""Word documents keep everything but the texts of their paragraphs."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import docx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.documents.office import (
+    C0,
+    E0,
+    O0,
+    O1,
+    described,
+    members,
+    readable,
+    reversed_words,
+    shouted,
+    with_members,
+)
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.docx import read
+from yakusu.errors import DataError
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+MAIN = "word/document.xml"
+NAMESPACES = (
+    f'xmlns:w="{W}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+    'xmlns:v="urn:schemas-microsoft-com:vml"'
+)
+HEADER = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
+
+
+def saved(document: Any) -> bytes:
+    target = io.BytesIO()
+    document.save(target)
+    return target.getvalue()
+
+
+KIND = "application/vnd.openxmlformats-officedocument.wordprocessingml."
+PACKAGE = "http://schemas.openxmlformats.org/package/2006/"
+EMPTY = with_members(
+    b"PK\x05\x06" + bytes(18),
+    {
+        "[Content_Types].xml": (
+            f'<Types xmlns="{PACKAGE}content-types"><Default Extension="rels" ContentType='
+            '"application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/{MAIN}" ContentType="{KIND}document.main+xml"/></Types>'
+        ).encode(),
+        "_rels/.rels": (
+            f'<Relationships xmlns="{PACKAGE}relationships"><Relationship Id="rId1" Type='
+            '"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"'
+            f' Target="{MAIN}"/></Relationships>'
+        ).encode(),
+        MAIN: b"<a/>",
+    },
+)
+
+
+def document_xml(body: str) -> str:
+    return f"{HEADER}<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
+
+
+def docx_of(body: str, **parts: str) -> bytes:
+    return with_members(
+        EMPTY,
+        {MAIN: document_xml(body).encode()}
+        | {f"word/{name}.xml": xml.encode() for name, xml in parts.items()},
+    )
+
+
+def run(text: str, properties: str = "") -> str:
+    properties = properties and f"<w:rPr>{properties}</w:rPr>"
+    return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def p(*contents: str) -> str:
+    return f"<w:p>{''.join(contents)}</w:p>"
+
+
+def opened(data: bytes) -> Document:
+    return read(data, DocumentOptions())
+
+
+def texts(*contents: str) -> list[str]:
+    """The texts of a paragraph, readable."""
+    return [readable(text) for text in opened(docx_of(p(*contents))).texts]
+
+
+def body_after(translate: Callable[[str], str], body: str) -> str:
+    document = opened(docx_of(body))
+    data = document.render([translate(text) for text in document.texts])
+    xml = members(data)[MAIN].decode()
+    before, after = document_xml("|").split("|")
+    assert xml.startswith(before) and xml.endswith(after)
+    return xml.removeprefix(before).removesuffix(after)
+
+
+def message(data: bytes) -> str:
+    with pytest.raises(DataError) as error:
+        opened(data)
+    return str(error.value)
+
+
+BOLD, ITALIC = "<w:b/>", "<w:i/>"
+FIELD = (
+    '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText> {} </w:instrText></w:r>'
+    '<w:r><w:fldChar w:fldCharType="separate"/></w:r>{}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+)
+
+
+def test_runs_of_equal_formatting_are_one_text() -> None:
+    noise = '<w:noProof/><w:lang w:val="de-DE"/>'
+    assert texts(run("Wor"), run("d", noise), run(" order", '<w:rFonts w:hint="eastAsia"/>')) == [
+        "Word order"
+    ]
+
+
+def test_spelling_marks_ends_of_pages_and_soft_hyphens_split_no_word() -> None:
+    broken = "<w:r><w:lastRenderedPageBreak/><w:t>d</w:t></w:r>"
+    assert texts(run("wor"), '<w:proofErr w:type="spellStart"/>', run("l"), broken) == ["world"]
+    assert texts("<w:r><w:t>wor</w:t><w:softHyphen/><w:t>ld</w:t></w:r>") == ["world"]
+
+
+def test_the_rarer_formatting_has_marks() -> None:
+    assert texts(run("Press "), run("Start", BOLD), run(" to begin.")) == [
+        "Press <0>Start</0> to begin."
+    ]
+    assert texts(run("No", ITALIC), run(", press it.", BOLD)) == ["<0>No</0>, press it."]
+
+
+def test_spaces_stay_out_of_marks_and_wide_spaces_are_marks() -> None:
+    assert texts(run("Press"), run(" Start ", BOLD), run("now.")) == ["Press <0>Start</0> now."]
+    assert texts(run("One"), run(" ", BOLD), run("two.")) == ["One two."]
+    blank = run("     ", '<w:u w:val="single"/>')
+    assert texts(run("Name:"), blank, run("Date:")) == ["Name:<0/>Date:"]
+
+
+def test_a_stretch_is_written_as_one_run_with_its_formatting() -> None:
+    body = p("<w:pPr><w:jc/></w:pPr>", run("Pre"), run("ss "), run("Start", BOLD), run(" now"))
+    new = body_after(lambda _: f"Jetzt {O0}Start{C0} & los", body)
+    assert new == p("<w:pPr><w:jc/></w:pPr>", run("Jetzt "), run("Start", BOLD), run(" &amp; los"))
+
+
+def test_tabs_breaks_pictures_and_notes_are_empty_marks() -> None:
+    tab, picture = "<w:r><w:tab/></w:r>", "<w:r><w:drawing/></w:r>"
+    note = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    assert texts(run("a"), tab, run("b"), "<w:r><w:br/></w:r>", note, run("c"), picture) == [
+        "a<0/>b<1/>c"
+    ]
+
+
+def test_what_is_around_the_text_stays() -> None:
+    tab = '<w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:tab/></w:r>'
+    body = p(tab, run("  one "), "<w:r><w:t>two</w:t><w:tab/></w:r>", tab)
+    assert texts(tab, run("  one "), run("two"), tab) == ["one two"]
+    assert body_after(lambda _: "zwei", body) == p(tab, run("  zwei"), "<w:r><w:tab/></w:r>", tab)
+
+
+def test_pieces_of_a_run_stay_in_one_run() -> None:
+    body = p("<w:r><w:t>one</w:t><w:tab/><w:t>two</w:t></w:r>")
+    preserved = '<w:t xml:space="preserve">'
+    assert body_after(shouted, body) == p(
+        f"<w:r>{preserved}ONE</w:t><w:tab/>{preserved}TWO</w:t></w:r>"
+    )
+
+
+def test_text_in_links_content_controls_and_insertions_is_a_pair() -> None:
+    for before, after in [
+        ('<w:hyperlink r:id="rId1">', "</w:hyperlink>"),
+        ("<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>", "</w:sdtContent></w:sdt>"),
+        ('<w:ins w:id="1" w:author="A">', "</w:ins>"),
+        ('<w:smartTag w:element="x"><w:smartTagPr/>', "</w:smartTag>"),
+    ]:
+        contents = (run("See "), before, run("this", BOLD), after, run(" page"))
+        assert texts(*contents) == ["See <0>this</0> page"]
+        assert body_after(lambda _: f"{O0}Das{C0} siehe", p(*contents)) == p(
+            before, run("Das", BOLD), after, run(" siehe")
+        )
+
+
+def test_a_pair_around_the_whole_text_has_no_marks() -> None:
+    contents = ("<w:hyperlink>", run("This", BOLD), run(" page", BOLD), "</w:hyperlink>")
+    assert texts(*contents) == ["This page"]
+    assert body_after(lambda _: "X", p(*contents)) == p(
+        "<w:hyperlink>", run("X", BOLD), "</w:hyperlink>"
+    )
+
+
+def test_deleted_text_stays_and_is_not_translated() -> None:
+    deleted = '<w:del w:id="1"><w:r><w:delText>very </w:delText></w:r></w:del>'
+    moved = f'<w:moveFrom w:id="2">{run("gone")}</w:moveFrom>'
+    assert texts(run("a "), deleted, run("word"), moved) == ["a <0/>word"]
+    assert body_after(lambda _: f"Wort {E0}!", p(run("a "), deleted, run("word"), moved)) == p(
+        run("Wort "), deleted, run("!"), moved
+    )
+
+
+def test_computed_fields_stay_and_the_text_of_links_is_translated() -> None:
+    page = FIELD.format("PAGE", run("7"))
+    assert texts(run("Page "), page, run(" of ten")) == ["Page <0/> of ten"]
+    link = FIELD.format('HYPERLINK "http://x"', run("this page"))
+    assert texts(run("See "), link, run(" now")) == ["See <0>this page</0> now"]
+    toc = FIELD.format("TOC", run("One ") + FIELD.format("PAGEREF _Toc1", run("3")))
+    assert texts(toc) == ["One"]
+    simple = f'<w:fldSimple w:instr=" DATE ">{run("May 1")}</w:fldSimple>'
+    assert texts(run("On "), simple, run(" we met")) == ["On <0/> we met"]
+
+
+def test_a_field_keeps_its_codes() -> None:
+    body = p(run("Page "), FIELD.format("PAGE", run("7")), run(" of ten"))
+    assert body_after(lambda t: t.replace("Page", "Seite").replace("of ten", "von zehn"), body) == (
+        body.replace("Page", "Seite").replace("of ten", "von zehn")
+    )
+
+
+def test_a_field_over_several_paragraphs_keeps_its_ends() -> None:
+    begin, end = FIELD.format("TOC", "|").split("|")
+    body = p(begin, run("One")) + p(run("Two"), end)
+    assert body_after(shouted, body) == body.replace("One", "ONE").replace("Two", "TWO")
+
+
+def test_formulas_stay() -> None:
+    formula = "<m:oMath><m:r><m:t>alpha</m:t></m:r></m:oMath>"
+    assert texts(run("where "), formula, run(" is an angle")) == ["where <0/> is an angle"]
+    assert texts(formula) == []
+
+
+def test_bookmarks_and_comments_enclose_the_same_words() -> None:
+    start, end = '<w:bookmarkStart w:id="1" w:name="x"/>', '<w:bookmarkEnd w:id="1"/>'
+    assert texts(run("one "), start, run("two"), end, run(" three")) == ["one <0>two</0> three"]
+    noted = '<w:commentRangeStart w:id="1"/>', '<w:commentRangeEnd w:id="1"/>'
+    crossing = (run("a "), start, run("b "), noted[0], run("c "), end, run("d "), noted[1])
+    assert texts(*crossing, run("e")) == ["a <0/>b <1>c <2/>d </1>e"]
+
+
+def test_the_place_of_the_last_change_splits_no_word() -> None:
+    cursor = '<w:bookmarkStart w:id="0" w:name="_GoBack"/><w:bookmarkEnd w:id="0"/>'
+    assert texts(run("wo"), cursor, run("rd")) == ["word"]
+    assert body_after(shouted, p(run("wo"), cursor, run("rd"))) == p(run("WORD"), cursor)
+
+
+def test_phonetic_guides_leave_a_translated_paragraph() -> None:
+    ruby = (
+        "<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>かん</w:t></w:r></w:rt>"
+        f"<w:rubyBase>{run('漢')}</w:rubyBase></w:ruby></w:r>"
+    )
+    assert texts(run("これは"), ruby, run("字です")) == ["これは漢字です"]
+    assert body_after(lambda _: "kanji", p(run("これは"), ruby)) == p(run("kanji"))
+
+
+def test_hyphens_that_do_not_break_are_characters() -> None:
+    assert texts("<w:r><w:t>e</w:t><w:noBreakHyphen/><w:t>mail</w:t></w:r>") == ["e\u2011mail"]
+
+
+def test_characters_that_are_marks_stay() -> None:
+    assert texts(run(f"press {O1} now")) == ["press <0/> now"]
+    assert body_after(shouted, p(run(f"press {O1} now"))) == p(run(f"PRESS {O1} NOW"))
+
+
+def test_paragraphs_without_letters_are_no_texts() -> None:
+    assert texts(run("1,234.5 %")) == []
+
+
+BOX = "<w:txbxContent>{}</w:txbxContent>"
+SHAPE = (
+    "<w:r><mc:AlternateContent><mc:Choice><w:drawing>{0}</w:drawing></mc:Choice>"
+    "<mc:Fallback><w:pict><v:textbox>{1}</v:textbox></w:pict></mc:Fallback>"
+    "</mc:AlternateContent></w:r>"
+)
+
+
+def test_both_copies_of_a_text_box_get_one_translation() -> None:
+    box = BOX.format(p(run("In")) + p(run("Side")) + p(run("In")))
+    body = p(run("Out "), SHAPE.format(box, box), run("side"))
+    document = opened(docx_of(body))
+    assert [readable(t) for t in document.texts] == ["Out <0/>side", "In", "Side", "In"]
+    new = document.render([document.texts[0], "1", "2", "3"])
+    xml = members(new)[MAIN].decode()
+    assert re.findall("<w:t [^>]*>(.*?)</w:t>", xml) == ["Out ", *"123123", "side"]
+
+
+def test_text_boxes_are_translated_with_and_without_the_paragraph_around() -> None:
+    body = p(run("Out "), SHAPE.format(BOX.format(p(run("In"))), BOX.format(p(run("Other")))))
+    document = opened(docx_of(body))
+    assert list(document.texts) == ["Out", "In", "Other"]
+    for changed in range(3):
+        new = [t.upper() if i == changed else t for i, t in enumerate(document.texts)]
+        found = re.findall("<w:t [^>]*>(.*?)</w:t>", members(document.render(new))[MAIN].decode())
+        assert [t.strip() for t in found if t.strip()] == new
+
+
+def test_crossing_pairs_give_valid_xml() -> None:
+    body = p("<w:hyperlink>", run("one"), "</w:hyperlink>", "<w:ins>", run("two"), "</w:ins>")
+    document = opened(docx_of(body))
+    assert readable(document.texts[0]) == "<0>one</0><1>two</1>"
+    one, two = C0, O1
+    new = document.render([document.texts[0].replace(one + two, two + one)])
+    assert docx.Document(io.BytesIO(new)).element.xml.count("hyperlink") == 2
+
+
+@pytest.mark.parametrize("translation", ["", "one", f"{O0}one", f"{C0}one{O0}", f"{O0}a{C0}{E0}"])
+def test_a_translation_with_other_marks_is_refused(translation: str) -> None:
+    document = opened(docx_of(p(run("longer "), run("one", BOLD))))
+    with pytest.raises(DataError, match="markup"):
+        document.render([translation])
+
+
+def test_a_wrong_number_of_translations_is_refused() -> None:
+    with pytest.raises(DataError, match="has 1 texts, but there are 2 translations"):
+        opened(docx_of(p(run("one")))).render(["a", "b"])
+
+
+def test_characters_that_xml_does_not_allow_are_left_out() -> None:
+    assert body_after(lambda _: "a\0b\ud800c\uffff<\n", p(run("x"))) == p(run("abc&lt; "))
+
+
+def test_headers_footers_notes_and_comments_are_translated_in_reading_order() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Text")
+    document.add_comment(paragraph.runs, "Comment")
+    document.sections[0].footer.paragraphs[0].text = "Footer"
+    document.sections[0].header.paragraphs[0].text = "Header"
+    data = saved(document)
+    types = members(data)["[Content_Types].xml"].decode()
+    extra = "".join(
+        f'<Override PartName="/word/{name}.xml" ContentType="{KIND}{name}+xml"/>'
+        for name in ("footnotes", "endnotes")
+    )
+    notes = {
+        f"word/{name}.xml": f"<w:{name} {NAMESPACES}>{p(run(name))}</w:{name}>".encode()
+        for name in ("endnotes", "footnotes")
+    }
+    types = types.replace("</Types>", f"{extra}</Types>")
+    data = with_members(data, notes | {"[Content_Types].xml": types.encode()})
+    found = opened(data)
+    assert list(found.texts) == ["Text", "Header", "Footer", "footnotes", "endnotes", "Comment"]
+    again = opened(found.render([shouted(text) for text in found.texts]))
+    assert list(again.texts) == [shouted(text) for text in found.texts]
+
+
+def test_strict_documents_and_other_prefixes_are_read() -> None:
+    strict = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+    xml = f'<document xmlns="{strict}"><body><p><r><t>one</t></r></p></body></document>'
+    data = with_members(EMPTY, {MAIN: xml.encode()})
+    new = members(opened(data).render(["two"]))[MAIN].decode()
+    assert new == xml.replace("<t>one", '<t xml:space="preserve">two')
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "utf-8-sig", "latin-1"])
+def test_the_encoding_of_a_part_stays(encoding: str) -> None:
+    declared = encoding.removesuffix("-sig")
+    xml = document_xml(p(run("größer"))).replace("UTF-8", declared)
+    data = with_members(EMPTY, {MAIN: xml.encode(encoding)})
+    new = members(opened(data).render(["weiß € "]))[MAIN]
+    euro = "&#8364;" if encoding == "latin-1" else "€"
+    assert new == xml.replace("größer", f"weiß {euro} ").encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        ("<a><b></a>", "word/document.xml, line 1, column 9: the XML is invalid"),
+        ("", "word/document.xml, line 1, column 1: the XML is invalid"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', "has a document type declaration"),
+        ("<a>" * 300, "more than 256 levels of elements"),
+        ('<?xml version="1.0" encoding="shift_jis"?><a/>', "word/document.xml"),
+        ('<?xml version="1.0" encoding="none"?><a/>', "word/document.xml"),
+    ],
+)
+def test_invalid_xml_is_refused(xml: str, words: str) -> None:
+    assert words in message(with_members(EMPTY, {MAIN: xml.encode()}))
+
+
+def test_other_archives_are_refused() -> None:
+    assert "not a Word document" in message(with_members(b"PK\x05\x06" + bytes(18), {"a": b""}))
+    types = members(EMPTY)["[Content_Types].xml"].replace(b"wordprocessingml", b"spreadsheetml")
+    assert "has no Word document" in message(with_members(EMPTY, {"[Content_Types].xml": types}))
+
+
+WORDS = st.text(st.sampled_from("ab é漢 "), max_size=6)
+STYLES = st.sets(st.sampled_from(["bold", "italic", "underline"]))
+PARAGRAPHS = st.lists(st.lists(st.tuples(WORDS, STYLES), max_size=5), max_size=4)
+
+
+def made(paragraphs: Sequence[Sequence[tuple[str, set[str]]]]) -> bytes:
+    document = docx.Document(io.BytesIO(docx_of("")))
+    cell = document.add_table(1, 1).cell(0, 0)
+    for i, runs in enumerate(paragraphs):
+        paragraph = (cell if i % 2 else document).add_paragraph()
+        for text, styles in runs:
+            new = paragraph.add_run(text)
+            for style in styles:
+                setattr(new, style, True)
+    return saved(document)
+
+
+def paragraphs_of(data: bytes) -> list[Any]:
+    document = docx.Document(io.BytesIO(data))
+    return [*document.paragraphs, *document.tables[0].cell(0, 0).paragraphs]
+
+
+def styled(data: bytes) -> list[Counter[tuple[object, ...]]]:
+    """The number of visible characters of each formatting, in each paragraph."""
+    return [
+        sum(
+            (
+                Counter({(r.bold, r.italic, r.underline): len("".join(r.text.split()))})
+                for r in paragraph.runs
+            ),
+            Counter(),
+        )
+        for paragraph in paragraphs_of(data)
+    ]
+
+
+@settings(deadline=None, max_examples=50)
+@given(PARAGRAPHS)
+def test_texts_that_do_not_change_leave_the_same_bytes(paragraphs: Any) -> None:
+    data = made(paragraphs)
+    document = opened(data)
+    assert document.render(document.texts) == data
+
+
+@settings(deadline=None, max_examples=50)
+@given(PARAGRAPHS)
+def test_all_else_stays_if_all_texts_change(paragraphs: Any) -> None:
+    data = made(paragraphs)
+    document = opened(data)
+    new = document.render([shouted(text) for text in document.texts])
+    assert described(new) == described(data)
+    old_members, new_members = members(data), members(new)
+    old_xml, new_xml = old_members.pop(MAIN), new_members.pop(MAIN)
+    assert new_members == old_members
+    runs = re.compile(rb"<w:r>.*?</w:r>|<w:r/>|\s+", re.DOTALL)
+    assert runs.sub(b"", new_xml) == runs.sub(b"", old_xml)
+    assert [q.text for q in paragraphs_of(new)] == [q.text.upper() for q in paragraphs_of(data)]
+
+
+@settings(deadline=None, max_examples=50)
+@given(PARAGRAPHS)
+def test_styles_stay_on_as_many_characters_if_words_are_reversed(paragraphs: Any) -> None:
+    data = made(paragraphs)
+    document = opened(data)
+    new = document.render([reversed_words(text) for text in document.texts])
+    assert [+count for count in styled(new)] == [+count for count in styled(data)]
+
+
+MIXTURES = st.lists(
+    st.sampled_from(
+        [
+            *(run("one "), run("two", BOLD), run(" three", ITALIC), "<w:r><w:tab/></w:r>"),
+            *(FIELD.format("PAGE", run("3")), *FIELD.format("TOC", "|").split("|")),
+            *('<w:bookmarkStart w:id="1"/>', '<w:bookmarkEnd w:id="1"/>'),
+            *('<w:bookmarkStart w:id="2"/>', '<w:bookmarkEnd w:id="2"/>', "<w:proofErr/>"),
+            SHAPE.format(BOX.format(p(run("box"))), ""),
+        ]
+    ),
+    max_size=8,
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(MIXTURES, MIXTURES)
+def test_any_mixture_of_contents_is_read_again_as_its_translation(
+    outside: list[str], inside: list[str]
+) -> None:
+    link = ("<w:hyperlink>", *inside, "</w:hyperlink>")
+    data = docx_of(p(*outside, *link, *outside))
+    document = opened(data)
+    assert document.render(document.texts) == data
+    again = opened(document.render([shouted(text) for text in document.texts]))
+    assert list(again.texts) == [shouted(text) for text in document.texts]

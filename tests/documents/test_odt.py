@@ -1,0 +1,288 @@
+"""OpenDocument texts keep everything but the texts of their paragraphs."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from odf import teletype
+from odf.opendocument import OpenDocumentText, load
+from odf.style import Style, TextProperties
+from odf.text import A, H, LineBreak, P, Span, Tab
+
+from tests.documents.office import (
+    C0,
+    O0,
+    described,
+    members,
+    readable,
+    reversed_words,
+    shouted,
+    with_members,
+)
+from yakusu.documents.document import Document, DocumentOptions
+from yakusu.documents.odt import read
+from yakusu.errors import DataError
+
+NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
+NAMESPACES = (
+    "".join(f' xmlns:{name}="{NAMES}{name}:1.0"' for name in ("office", "style", "text"))
+    + f' xmlns:format="{NAMES}xsl-fo-compatible:1.0" xmlns:draw="{NAMES}drawing:1.0"'
+    ' xmlns:ooo="http://openoffice.org/2009/office" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+STYLES = (
+    '<style:style style:name="T1" style:family="text">'
+    '<style:text-properties ooo:rsid="0012" format:language="de" style:country-asian="JP"/>'
+    '</style:style><style:style style:name="B" style:family="text">'
+    '<style:text-properties format:font-weight="bold"/></style:style>'
+)
+CONTENT = "content.xml"
+
+
+def content_xml(body: str) -> str:
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content{NAMESPACES}>'
+        f"<office:automatic-styles>{STYLES}</office:automatic-styles><office:body><office:text>"
+        f"{body}</office:text></office:body></office:document-content>"
+    )
+
+
+def odt_of(body: str, **parts: str) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr(CONTENT, content_xml(body), zipfile.ZIP_DEFLATED)
+        for name, xml in parts.items():
+            archive.writestr(f"{name}.xml", xml, zipfile.ZIP_DEFLATED)
+    return target.getvalue()
+
+
+def opened(data: bytes) -> Document:
+    return read(data, DocumentOptions())
+
+
+def texts(body: str) -> list[str]:
+    return [readable(text) for text in opened(odt_of(body)).texts]
+
+
+def body_after(translate: Callable[[str], str], body: str) -> str:
+    document = opened(odt_of(body))
+    data = document.render([translate(text) for text in document.texts])
+    xml = members(data)[CONTENT].decode()
+    before, after = content_xml("|").split("|")
+    assert xml.startswith(before) and xml.endswith(after)
+    return xml.removeprefix(before).removesuffix(after)
+
+
+def p(content: str) -> str:
+    return f'<text:p text:style-name="P1">{content}</text:p>'
+
+
+def span(style: str, content: str) -> str:
+    return f'<text:span text:style-name="{style}">{content}</text:span>'
+
+
+def test_spans_that_do_not_show_split_no_word() -> None:
+    assert texts(p(f"Wor{span('T1', 'd')} order")) == ["Word order"]
+
+
+def test_the_rarer_formatting_has_marks_and_keeps_its_span() -> None:
+    body = p(f"Press {span('B', 'Start')} now")
+    assert texts(body) == ["Press <0>Start</0> now"]
+    assert body_after(lambda _: f"{O0}Los{C0} & jetzt", body) == p(
+        f"{span('B', 'Los')} &amp; jetzt"
+    )
+
+
+def test_formatting_in_formatting_is_kept() -> None:
+    body = p(f"a {span('B', 'b ' + span('Emphasis', 'c'))} delta")
+    assert texts(body) == ["a <0>b</0> <1>c</1> delta"]
+    assert body_after(shouted, body) == p(
+        f"A {span('B', 'B')} {span('B', span('Emphasis', 'C'))} DELTA"
+    )
+
+
+def test_tabs_breaks_fields_notes_and_comments_are_empty_marks() -> None:
+    note = f"<text:note><text:note-citation>1</text:note-citation>{p('Below')}</text:note>"
+    comment = f"<office:annotation><dc:creator>Ada</dc:creator>{p('Why?')}</office:annotation>"
+    body = p(
+        f"a<text:tab/>b{note} c<text:line-break/><text:page-number>1</text:page-number>d{comment} e"
+    )
+    assert texts(body) == ["a<0/>b<1/> c<2/>d<3/> e", "Below", "Why?"]
+    assert body_after(shouted, body) == re.sub(
+        "(?<=>)[a-e]| [ce]|Below|Why", lambda match: match[0].upper(), body
+    )
+
+
+def test_the_text_of_a_link_is_a_pair() -> None:
+    body = p(f'See <text:a href="x">{span("B", "this page")}</text:a> now')
+    assert texts(body) == ["See <0>this page</0> now"]
+    assert body_after(shouted, body) == p(
+        f'SEE <text:a href="x">{span("B", "THIS PAGE")}</text:a> NOW'
+    )
+
+
+def test_white_space_is_collapsed_and_wide_spaces_are_written_as_such() -> None:
+    body = p('One.\n   Two.<text:s text:c="2"/>Three.')
+    assert texts(body) == ["One. Two.  Three."]
+    assert body_after(shouted, body) == p('ONE. TWO.<text:s text:c="2"/>THREE.')
+
+
+def test_an_indentation_stays() -> None:
+    body = p('<text:s/>one<text:s text:c="3"/>')
+    assert body_after(shouted, body) == body.replace("one", "ONE")
+
+
+def test_a_space_of_great_width_is_a_piece() -> None:
+    assert texts(p('one<text:s text:c="999999999"/>two')) == ["one<0/>two"]
+
+
+def test_bookmarks_and_changes_enclose_the_same_words() -> None:
+    for kind, name in (("bookmark", "name"), ("reference-mark", "name"), ("change", "change-id")):
+        start, end = (f'<text:{kind}-{side} text:{name}="x"/>' for side in ("start", "end"))
+        assert texts(p(f"one {start}two{end} three")) == ["one <0>two</0> three"]
+
+
+def test_deleted_text_stays() -> None:
+    deleted = (
+        f"<text:tracked-changes><text:deletion>{p('gone')}</text:deletion></text:tracked-changes>"
+    )
+    body = deleted + p('one <text:change text:change-id="1"/>two')
+    assert texts(body) == ["one <0/>two"]
+    assert body_after(shouted, body) == body.replace("one ", "ONE ").replace(">two", ">TWO")
+
+
+def test_ends_of_pages_and_phonetic_guides_leave_a_translated_paragraph() -> None:
+    base, guide = "<text:ruby-base>漢</text:ruby-base>", "<text:ruby-text>かん</text:ruby-text>"
+    ruby = f"<text:ruby>{base}{guide}</text:ruby>"
+    body = p(f"これは{ruby}字<text:soft-page-break/>です")
+    assert texts(body) == ["これは漢字です"]
+    assert body_after(lambda _: "kanji", body) == p("kanji")
+
+
+def test_text_boxes_in_a_paragraph_are_translated() -> None:
+    body = p(f"Out <draw:frame><draw:text-box>{p('In')}</draw:text-box></draw:frame>side")
+    assert texts(body) == ["Out <0/>side", "In"]
+    assert body_after(shouted, body) == re.sub("Out|side|In", lambda m: m[0].upper(), body)
+
+
+def test_headers_and_footers_are_translated() -> None:
+    styles = (
+        f"<office:document-styles{NAMESPACES}><office:master-styles><style:header>{p('Top')}"
+        "</style:header></office:master-styles></office:document-styles>"
+    )
+    document = opened(odt_of("<text:h>Title</text:h>", styles=styles))
+    assert list(document.texts) == ["Title", "Top"]
+    new = members(document.render(["Title", "Oben"]))
+    assert new["styles.xml"].decode() == styles.replace("Top", "Oben")
+    assert new[CONTENT].decode() == content_xml("<text:h>Title</text:h>")
+
+
+def test_the_type_stays_the_first_member_and_stored() -> None:
+    document = opened(odt_of(p("one")))
+    data = document.render(["two"])
+    assert data[:4] == b"PK\x03\x04" and data[30:38] == b"mimetype"
+    assert described(data)[0][:3] == described(odt_of(p("one")))[0][:3]
+    assert data[38:].startswith(b"application/vnd.oasis.opendocument.text")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (with_members(odt_of(""), {"mimetype": b"application/zip"}), "not a text document"),
+        (
+            with_members(odt_of(""), {"META-INF/manifest.xml": b"<m:encryption-data/>"}),
+            "the document is encrypted: remove its password",
+        ),
+        (with_members(odt_of(""), {CONTENT: b"<a>"}), "content.xml, line 1, column 4"),
+        (
+            with_members(odt_of(""), {CONTENT: b"<!DOCTYPE a><a/>"}),
+            "has a document type declaration",
+        ),
+    ],
+)
+def test_other_files_are_refused(data: bytes, words: str) -> None:
+    with pytest.raises(DataError) as error:
+        opened(data)
+    assert words in str(error.value)
+
+
+WORDS = st.text(st.sampled_from("ab é漢 "), max_size=6)
+PIECES = st.lists(
+    st.tuples(st.sampled_from(["plain", "Bold", "Italic", "link", "tab", "break"]), WORDS),
+    max_size=5,
+)
+
+
+def made(paragraphs: list[list[tuple[str, str]]]) -> bytes:
+    document = OpenDocumentText()
+    for name in ("Bold", "Italic"):
+        style = Style(name=name, family="text")
+        style.addElement(TextProperties(fontfamily=name))
+        document.automaticstyles.addElement(style)
+    for i, pieces in enumerate(paragraphs):
+        paragraph = H(outlinelevel=1) if i % 2 else P()
+        for kind, text in pieces:
+            if kind == "plain":
+                teletype.addTextToElement(paragraph, text)
+            elif kind in ("tab", "break"):
+                paragraph.addElement(Tab() if kind == "tab" else LineBreak())
+            else:
+                element = A(href="x") if kind == "link" else Span(stylename=kind)
+                teletype.addTextToElement(element, text)
+                paragraph.addElement(element)
+        document.text.addElement(paragraph)
+    target = io.BytesIO()
+    document.save(target)
+    return target.getvalue()
+
+
+def shown(data: bytes) -> list[list[str]]:
+    document = load(io.BytesIO(data))
+    return [
+        teletype.extractText(element).split()
+        for kind in (P, H)
+        for element in document.getElementsByType(kind)
+    ]
+
+
+def styled(data: bytes) -> list[tuple[str, int]]:
+    """The number of visible characters of each span and link, sorted."""
+    xml = members(data)[CONTENT].decode()
+    found = re.findall(
+        r'<text:(?:span text:style-name="(\w+)"|a [^>]*)>(.*?)</text:(?:span|a)>', xml
+    )
+    lengths = [(name, len("".join(re.sub("<[^>]*>", "", text).split()))) for name, text in found]
+    return sorted((name, n) for name, n in lengths if n)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(PIECES, max_size=3))
+def test_odfpy_reads_the_translated_texts_and_all_else_stays(
+    paragraphs: list[list[tuple[str, str]]],
+) -> None:
+    data = made(paragraphs)
+    document = opened(data)
+    assert document.render(document.texts) == data
+    new = document.render([shouted(text) for text in document.texts])
+    assert described(new) == described(data)
+    old_members, new_members = members(data), members(new)
+    del old_members[CONTENT], new_members[CONTENT]
+    assert new_members == old_members
+    assert shown(new) == [[word.upper() for word in words] for words in shown(data)]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.sampled_from(["plain", "Bold", "link"]), WORDS), max_size=5))
+def test_styles_stay_on_as_many_characters_if_words_are_reversed(
+    pieces: list[tuple[str, str]],
+) -> None:
+    words = [(kind, text) for kind, text in pieces if text.strip()]
+    apart = [piece for word in words for piece in (word, ("tab", ""))]
+    data = made([apart])
+    document = opened(data)
+    new = document.render([reversed_words(text) for text in document.texts])
+    assert styled(new) == styled(data)
