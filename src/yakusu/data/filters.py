@@ -26,8 +26,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from yakusu.config import Config
-from yakusu.data.corpus import Corpus, read_pairs
-from yakusu.data.text import Pair, count_lines, windows
+from yakusu.data.corpus import Corpus, count_pairs, read_pairs
+from yakusu.data.text import Pair, windows
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 
@@ -159,7 +159,7 @@ def filter_corpus(
     """
     accepted = bytearray()
     with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
-        total = None if corpus.trees else count_lines(corpus.files[0])
+        total = count_pairs(corpus)
         with progress.track("reading", "pairs", total) as tracker:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:

@@ -347,4 +347,6 @@ def _inputs(recipe: Recipe) -> dict[str, Path]:
 
 
 def _first_changed(files: Mapping[str, Path], digests: Mapping[str, str]) -> Path | None:
-    return next((path for key, path in files.items() if sha256(path) != digests[key]), None)
+    # Version 0.1.0 named the key "tsv".
+    known = {key: digests.get(key) or digests[key.replace("pairs", "tsv")] for key in files}
+    return next((path for key, path in files.items() if sha256(path) != known[key]), None)
