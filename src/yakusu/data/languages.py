@@ -161,7 +161,9 @@ class UnitLanguages:
         if self._found or not self._seen:
             return
         if self.chosen is None:
-            raise DataError(f"{self._path} has only one language, {shown(self._seen)}")
+            raise DataError(
+                f"{self._path} has only one language, {shown(self._seen)}: specify a file with two"
+            )
         missing = [
             language
             for language in self.chosen
@@ -176,12 +178,16 @@ class UnitLanguages:
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what was left out."""
         for language, n in self._left_out.items():
-            yield f"{self._path}: {n:,} units without {language} were left out"
-        if self._repeated:
+            yield f"{self._path}: {_units(n)} without {language} {'was' if n == 1 else 'were'} left out"
+        if n := self._repeated:
             yield (
-                f"{self._path}: {self._repeated:,} units have several segments in one language, of "
-                "which only the first was read"
+                f"{self._path}: {_units(n)} {'has' if n == 1 else 'have'} several segments in one "
+                "language, of which only the first was read"
             )
+
+
+def _units(n: int) -> str:
+    return f"{n:,} unit{'s' * (n != 1)}"
 
 
 def shown(codes: Iterable[str]) -> str:

@@ -132,6 +132,8 @@ def text_of(element: "Element", code: frozenset[str], path: str) -> str:
     Raises:
         DataError: The segment refers to an entity.
     """
+    if not len(element):
+        return element.text or ""
     parts = [element.text or ""]
     for child in element:
         if not isinstance(child.tag, str):

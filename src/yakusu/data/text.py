@@ -84,7 +84,8 @@ class PairFile:
 
 def one_line(text: str) -> str:
     """Return a text in one line: line breaks become spaces; white space at both ends is removed."""
-    return text.replace("\r\n", " ").replace("\n", " ").strip()
+    text = text.strip()
+    return text.replace("\r\n", " ").replace("\n", " ") if "\n" in text else text
 
 
 def read_lines(path: str | Path, *, errors: InvalidLines | None = None) -> Iterator[str]:

@@ -35,7 +35,8 @@ def read_tmx(file: PairFile) -> Iterator[Pair]:
         codes, segments = _segments(element)
         source = srclang if srclang and srclang != _ALL else element.get("srclang", "")
         if found := languages.pick(codes, source):
-            src, tgt = (text_of(segments[i], _CODE, file.path) for i in found)
+            src = text_of(segments[found[0]], _CODE, file.path)
+            tgt = text_of(segments[found[1]], _CODE, file.path)
             yield one_line(src), one_line(tgt)
     languages.check()
     for remark in languages.remarks():
@@ -62,13 +63,12 @@ def tmx_languages(path: str, n_units: int) -> tuple[list[str], str]:
 def _segments(unit: "Element") -> tuple[tuple[str, ...], list["Element"]]:
     """Return the language of each segment of a unit, and the segments."""
     prefix = str(unit.tag)[:-2]  # the namespace
+    tuv, seg = f"{prefix}tuv", f"{prefix}seg"
     codes, segments = [], []
     for variant in unit:
-        if variant.tag != f"{prefix}tuv":
-            continue
-        code = variant.get(_LANG) or variant.get("lang")
-        for segment in variant:
-            if code and segment.tag == f"{prefix}seg":
-                codes.append(code)
-                segments.append(segment)
+        if variant.tag == tuv and (code := variant.get(_LANG) or variant.get("lang")):
+            for segment in variant:
+                if segment.tag == seg:
+                    codes.append(code)
+                    segments.append(segment)
     return tuple(codes), segments
