@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
-from yakusu.data.corpus import Corpus, ExtraCorpus, with_languages
+from yakusu.data.corpus import Corpus, ExtraCorpus, parse_columns, with_languages
 from yakusu.data.filters import FilterConfig
 from yakusu.data.text import ErrorPolicy
 from yakusu.data.tokenizer import TokenizerConfig
@@ -175,12 +175,15 @@ def load_recipe(
     for override in overrides:
         apply_override(values, override)
     try:
-        return _with_languages(Recipe.model_validate(_expand(values)))
+        recipe = _with_languages(Recipe.model_validate(_expand(values)))
     except ValidationError as error:
         fault = error.errors()[0]
         keys = [str(part) for part in fault["loc"] if part in _names_within(values)]
         place = _place(keys, text, str(name), overrides)
         raise RecipeError(f"{place}: {_problem(fault, keys, values)}") from error
+    if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
+        raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
+    return recipe
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
@@ -246,20 +249,11 @@ def _as_overrides(files: Mapping[str, Any]) -> list[str]:
 
 
 def _column_overrides(columns: str, given: Mapping[str, Any]) -> list[str]:
-    """Return the overrides for the columns of the files of pairs."""
-    both = [column.strip() for column in columns.split(",")]
-    if len(both) != 2 or not all(both):
-        raise RecipeError(
-            f"--columns {columns}: give a source and a target, as in --columns en,de or 1,3"
-        )
-    splits = [
-        split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if given.get(name)
-    ]
-    values = [int(column) if column.isdecimal() else column for column in both]
+    splits = [split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if name in given]
     return [
         f"data.{split}.{side}_column={json.dumps(value, ensure_ascii=False)}"
         for split in splits or ["train"]
-        for side, value in zip(("src", "tgt"), values, strict=True)
+        for side, value in zip(("src", "tgt"), parse_columns(columns), strict=True)
     ]
 
 

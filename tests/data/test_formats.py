@@ -19,7 +19,7 @@ PACK = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
 }
 
 
@@ -289,7 +289,7 @@ def test_an_undefined_entity_is_reported_with_its_place(tmp_path: Path) -> None:
 def test_malformed_xml_is_reported_with_line_and_column(tmp_path: Path) -> None:
     content = tmx("\n" + unit(en="a", de="b") + "\n<tu></tv>")
     assert fault(written(tmp_path / "a.tmx", content)) == (
-        "a.tmx, line 3, column 10: malformed XML (Opening and ending tag mismatch: tu line 3 and "
+        "a.tmx, line 3, column 9: malformed XML (Opening and ending tag mismatch: tu line 3 and "
         "tv): correct the file or export it again"
     )
 
@@ -335,17 +335,19 @@ XLIFF_1 = """<?xml version="1.0"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
  <file original="a" source-language="en-US" target-language="de" datatype="plaintext"><body>
   <trans-unit id="1"><source>Press <g id="1">Start</g><x id="2"/>.</source>
-   <target state="translated"><g id="1">Start</g> dr<mrk mtype="x">ück</mrk>en<ph id="3">{0}</ph>.</target>
+   <target><g id="1">Start</g> dr<mrk mtype="x">ück</mrk>en<ph id="3">{0}</ph>.</target>
    <alt-trans><source>other</source><target>anderes</target></alt-trans></trans-unit>
   <group id="g"><trans-unit id="2"><source>new</source></trans-unit>
    <trans-unit id="3"><source>empty</source><target/></trans-unit>
-   <trans-unit id="4"><source>a<bpt id="1">&lt;b></bpt>b<ept id="1"/><it id="2" pos="open">x</it></source>
+   <trans-unit id="4">
+    <source>a<bpt id="1">&lt;b></bpt>b<ept id="1"/><it id="2" pos="open">x</it></source>
     <target>a
 b</target></trans-unit></group>
  </body></file>
 </xliff>
 """
-XLIFF_2 = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="ja">
+XLIFF_2 = """<xliff version="2.0" srcLang="en" trgLang="ja"
+ xmlns="urn:oasis:names:tc:xliff:document:2.0">
  <file id="f"><unit id="1"><originalData><data id="d">&lt;b></data></originalData>
   <segment><source>Press <pc id="1" dataRefStart="d">Start</pc>.</source>
    <target><pc id="1"><mrk id="m">開始</mrk></pc>を押す<ph id="2" dataRef="d"/>。</target></segment>
@@ -382,7 +384,7 @@ def test_xliff_without_a_target_language_takes_the_wanted_one(tmp_path: Path) ->
 
 
 def test_malformed_xliff_is_reported(tmp_path: Path) -> None:
-    assert fault(written(tmp_path / "a.xlf", XLIFF_1[:-20])).startswith("a.xlf, line 14, column")
+    assert fault(written(tmp_path / "a.xlf", XLIFF_1[:-20])).startswith("a.xlf, line 13, column")
     assert fault(written(tmp_path / "b.xlf", BOMB + XLIFF_2)).startswith("b.xlf declares entities")
     assert "root element is <tmx>, not <xliff>" in fault(written(tmp_path / "c.xlf", tmx("")))
 

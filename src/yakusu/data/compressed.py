@@ -58,10 +58,14 @@ def open_binary(path: Path) -> io.BufferedReader:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     suffix = path.suffix.lower()
     kind, named = compression_of(head), SUFFIXES.get(suffix)
-    if kind:
-        return io.BufferedReader(_Decompressed(file, kind, str(path)), _BUFFER)
-    if not named:
+    if not (kind or named):
         return file
+    if kind:
+        try:
+            return io.BufferedReader(_Decompressed(file, kind, str(path)), _BUFFER)
+        except RunError:
+            file.close()
+            raise
     file.close()
     if not head:
         raise DataError(f"{path} is empty, which no {named} file is: copy or compress it again")

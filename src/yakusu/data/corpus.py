@@ -24,7 +24,7 @@ from yakusu.data.text import (
     raw_lines,
     read_lines,
 )
-from yakusu.errors import DataError, YakusuError, unequal
+from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
 _log = logging.getLogger(__name__)
 Column = Annotated[int, Field(ge=1)] | str
@@ -230,6 +230,20 @@ def count_pairs(corpus: Corpus) -> int | None:
     if corpus.pairs and format_by_name(corpus.pairs) == "tsv":
         return count_lines(corpus.pairs, errors=InvalidLines(corpus.errors))
     return None
+
+
+def parse_columns(columns: str) -> tuple[int | str, int | str]:
+    """Return the source and the target of --columns: "en,de" -> ("en", "de"), "1,3" -> (1, 3).
+
+    Raises:
+        RecipeError: These are not two.
+    """
+    both = [int(each) if each.isdecimal() else each for each in map(str.strip, columns.split(","))]
+    if len(both) != 2 or "" in both:
+        raise RecipeError(
+            f"--columns {columns}: give a source and a target, as in --columns en,de or 1,3"
+        )
+    return both[0], both[1]
 
 
 def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:

@@ -178,7 +178,8 @@ class UnitLanguages:
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what was left out."""
         for language, n in self._left_out.items():
-            yield f"{self._path}: {_units(n)} without {language} {'was' if n == 1 else 'were'} left out"
+            were = "was" if n == 1 else "were"
+            yield f"{self._path}: {_units(n)} without {language} {were} left out"
         if n := self._repeated:
             yield (
                 f"{self._path}: {_units(n)} {'has' if n == 1 else 'have'} several segments in one "

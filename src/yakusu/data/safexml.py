@@ -68,7 +68,7 @@ def read_elements(path: str, root: str, names: Sequence[str]) -> Iterator["Eleme
 def _encoding(file: io.BufferedReader, path: str) -> str | None:
     """Return the encoding of a file that declares a wrong one; None: as declared."""
     head = file.peek(_HEAD)[:_HEAD]
-    if not head.strip():
+    if not head.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):  # byte order marks and white space
         raise DataError(f"{path} is empty: specify another file, or create it again")
     if b"<!ENTITY" in head.replace(b"\0", b""):
         raise _entities(path)

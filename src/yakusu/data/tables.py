@@ -42,7 +42,8 @@ def read_csv(file: PairFile) -> Iterator[Pair]:
 
 def _csv_rows(file: PairFile) -> Iterator[Row]:
     lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
-    first = next(lines, "")
+    if not (first := next(lines, "")):
+        return
     reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
     begin = 1
     try:
