@@ -1,8 +1,8 @@
 """Speed and peak memory of reading generated TMX files of different sizes (Linux).
 
 Memory should be constant as a file grows: compare the peaks. Each file is read in its own process,
-as `yakusu prepare` reads it; the peak is the resident memory that the kernel reports (VmHWM), with
-Python and its libraries.
+as `yakusu prepare` reads it; the peak is the resident memory that the kernel reports (VmHWM), also
+before reading begins: Python and its libraries.
 """
 
 import argparse
@@ -73,6 +73,7 @@ def measure(path: Path) -> dict[str, Any]:
     """Read the pairs of a file; called in its own process."""
     from yakusu.data.corpus import Corpus, read_pairs
 
+    before = _peak()
     pairs = read_pairs(Corpus(pairs=str(path), src_column="en", tgt_column="de"))
     start, cpu = time.perf_counter(), time.process_time()
     n_pairs = sum(1 for _ in pairs)
@@ -81,6 +82,7 @@ def measure(path: Path) -> dict[str, Any]:
         "cpu_seconds": time.process_time() - cpu,
         "pairs_read": n_pairs,
         "peak_mib": _peak(),
+        "before_mib": before,
     }
 
 
@@ -112,6 +114,7 @@ def main(args: argparse.Namespace) -> None:
             "pairs_per_second": round(n_units / found["seconds"]),
             "megabytes_per_second": round(n_bytes / 1e6 / found["seconds"], 1),
             "peak_mib": found["peak_mib"],
+            "before_mib": found["before_mib"],
         }
         for key, value in result.items():
             print(f"{key:24}{value}")

@@ -311,7 +311,8 @@ def test_xml_of_another_kind_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", "<html><tu/></html>")
     assert fault(path).startswith("a.tmx is XML of another kind: its root element is <html>, not")
     assert "malformed XML" in fault(written(tmp_path / "b.tmx", "plain text\n"))
-    assert "malformed XML" in fault(written(tmp_path / "c.tmx", b"PK\x03\x04\x00\xff"))
+    packed = written(tmp_path / "c.tmx", b"PK\x03\x04\x00\xff")
+    assert fault(packed).startswith("c.tmx is a ZIP archive, such as .zip, .docx or .xlsx: ")
 
 
 def test_invalid_bytes_in_xml_are_reported(tmp_path: Path) -> None:

@@ -209,6 +209,10 @@ def test_a_missing_zstandard_is_reported_with_the_extra(
             b"PK\x03\x04\x14\0\x08\0\xff\n",
             "is a ZIP archive, such as .zip, .docx or .xlsx: extract",
         ),
+        (
+            b"PK\x03\x04\x14\0\0\0\nvalid UTF-8\n",
+            "is a ZIP archive, such as .zip, .docx or .xlsx: ",
+        ),
         (b"7z\xbc\xaf\x27\x1c\n", "is a 7z archive: "),
         (b"a.de".ljust(257, b"\0") + b"ustar\0\xff\n", "is a tar archive: "),
         (b"\x04\x22\x4d\x18\xff\n", "is compressed with lz4: "),

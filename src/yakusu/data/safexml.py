@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.data.compressed import missing_library, open_binary
+from yakusu.data.text import refuse_binary
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def _encoding(file: io.BufferedReader, path: str) -> str | None:
     head = file.peek(_HEAD)[:_HEAD]
     if not head.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):  # byte order marks and white space
         raise DataError(f"{path} is empty: specify another file, or create it again")
+    refuse_binary(head, path)
     if b"<!ENTITY" in head.replace(b"\0", b""):
         raise _entities(path)
     # Some programs convert a file to UTF-8 and leave the declaration as it was.

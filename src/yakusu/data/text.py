@@ -126,14 +126,15 @@ def decode_lines(
         for number, line in enumerate(lines, start=1):
             if number == 1:
                 head = line[:_HEAD]
-                if b"\0" in head:  # UTF-16 of Latin letters is valid UTF-8
+                if b"\0" in head:  # so that it may be valid UTF-8 and yet not text
                     _refuse_utf16(head, name)
+                    refuse_binary(head, name)
             try:
                 text = line.decode("utf-8")
             except UnicodeDecodeError as error:
                 if not errors or errors.policy == "strict":
                     raise _not_utf8(error, name, number, head, option=errors is not None) from error
-                _refuse_binary(head, name, number)
+                _refuse_other_files(head, name, number)
                 text = errors.read(line, number)
             text = text.removesuffix("\n")
             yield text.removeprefix("\ufeff") if number == 1 else text
@@ -144,7 +145,7 @@ def decode_lines(
 def _not_utf8(
     error: UnicodeDecodeError, name: str, number: int, head: bytes, *, option: bool
 ) -> DataError:
-    _refuse_binary(head, name, number)
+    _refuse_other_files(head, name, number)
     fix = "convert the file (iconv -t UTF-8)"
     fix += ", correct the line, or add --errors skip" if option else " or correct the line"
     return DataError(
@@ -184,18 +185,23 @@ def _refuse_utf16(head: bytes, name: str) -> None:
             raise DataError(f"{name} is text {kind}, not UTF-8: convert it with {command}")
 
 
-def _refuse_binary(head: bytes, name: str, number: int) -> None:
-    """Raise DataError if the first bytes show that a file is something other than UTF-8 text."""
-    _refuse_utf16(head, name)
+def refuse_binary(head: bytes, name: str) -> None:
+    """Raise DataError if the first bytes of a file are those of a known kind of binary file."""
     if kind := compression_of(head):
-        command = {"gzip": "gzip", "bzip2": "bzip2", "xz": "xz"}.get(kind, "zstd")
+        command = "zstd" if kind == "Zstandard" else kind
         raise DataError(f"{name} is compressed with {kind}: decompress it with {command} -dc")
-    for magic, kind in _PACKED:
-        if re.match(magic, head):
-            raise DataError(f"{name} is {kind}: extract the text from it")
-    for magic, kind in _BINARY:
-        if re.match(magic, head):
-            raise DataError(f"{name} is {kind}, not text: export its text as UTF-8")
+    for kinds, what, fix in (
+        (_PACKED, "", "extract the text from it"),
+        (_BINARY, ", not text", "export its text as UTF-8"),
+    ):
+        if found := next((kind for magic, kind in kinds if re.match(magic, head)), None):
+            raise DataError(f"{name} is {found}{what}: {fix}")
+
+
+def _refuse_other_files(head: bytes, name: str, number: int) -> None:
+    """Raise DataError if a file with a line that is not UTF-8 is something other than text."""
+    _refuse_utf16(head, name)
+    refuse_binary(head, name)
     if xml := re.match(rb"\s*<\?xml\b[^>]*?(?:encoding=[\"']([\w.:-]+)|\?>)", head):
         encoding = (xml[1] or b"UTF-8").decode()
         raise DataError(
