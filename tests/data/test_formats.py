@@ -85,6 +85,13 @@ def test_two_regions_of_one_language_are_two_languages(tmp_path: Path) -> None:
     assert pairs(path, "pt-PT", "pt") == [("comboio", "trem")]
 
 
+def test_a_language_may_be_spelled_in_several_ways(tmp_path: Path) -> None:
+    units = unit(EN_us="dog", DE="Hund") + unit(de="Katze", en_US="cat")
+    path = written(tmp_path / "a.tmx", tmx(units, 'srclang="en_US"'))
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze")]
+    assert languages_in(str(path)) == (["EN-us", "DE"], "en_US")
+
+
 def test_a_missing_language_is_reported_with_those_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en_US="dog", de="Hund")))
     assert fault(path, "en", "fr") == (

@@ -76,6 +76,13 @@ def closeness(wanted: str, code: str) -> int | None:
     return 2 if one[: len(other)] == other else None
 
 
+def distinct(codes: Iterable[str]) -> list[str]:
+    """Return each language once, in its first spelling: EN-us is en-US."""
+    return list({code.lower().replace("_", "-"): code for code in reversed([*codes])}.values())[
+        ::-1
+    ]
+
+
 @lru_cache(maxsize=1024)
 def find_pair(wanted: tuple[str, str], codes: tuple[str, ...]) -> tuple[int | None, int | None]:
     """Return the positions of two languages in a list of codes; None if one is not in it.
@@ -106,7 +113,8 @@ class UnitLanguages:
 
     def __init__(self, path: str, wanted: tuple[str, str] | None) -> None:
         self._path, self.chosen, self._given = path, wanted, wanted is not None
-        self._seen: dict[str, None] = {}  # in the order of the file
+        self._spellings = set[str]()
+        self._seen = list[str]()  # each language once, in the order of the file
         self._found = False
         self._left_out = Counter[str]()  # units, by the language that they lack
         self._repeated = 0  # units
@@ -123,8 +131,9 @@ class UnitLanguages:
                 which of them is the source.
         """
         for code in codes:
-            if code not in self._seen and len(self._seen) <= _SHOWN:
-                self._seen[code] = None
+            if code not in self._spellings and len(self._spellings) <= _SHOWN:
+                self._spellings.add(code)
+                self._seen = distinct([*self._seen, code])
                 self._choose(source)
         if self.chosen is None:
             self._left_out["a second language"] += 1
@@ -150,7 +159,7 @@ class UnitLanguages:
         self.chosen = (second, first) if reverse else (first, second)
 
     def _choices(self) -> str:
-        return f"choose two of {shown(self._seen)}, as in --columns {','.join([*self._seen][:2])}"
+        return f"choose two of {shown(self._seen)}, as in --columns {','.join(self._seen[:2])}"
 
     def check(self) -> None:
         """Check at the end of the file that it has the languages.

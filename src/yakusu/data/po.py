@@ -31,7 +31,7 @@ def read_po(file: PairFile) -> Iterator[Pair]:
         DataError: The file is malformed, or is in another language than the columns say.
     """
     catalogue = _parse(file)
-    reverse = _is_reversed(file, catalogue.metadata.get("Language", ""))
+    reverse = _is_reversed(file, _language(catalogue))
     left_out = Counter[str]()
     for entry in catalogue:
         kind = "obsolete" if entry.obsolete else "fuzzy" if entry.fuzzy else "untranslated"
@@ -54,6 +54,14 @@ def _pairs(entry: "POEntry") -> list[Pair]:
     if not forms:
         return []
     return [(one_line(entry.msgid), forms[0]), (one_line(entry.msgid_plural), forms[-1])]
+
+
+def _language(catalogue: "POFile") -> str:
+    """Return the language of the translations that the header names, or "": sr@latin -> sr."""
+    found = re.fullmatch(
+        r"([a-z]{2,3}(?:[-_]\w+)*)(?:@\w+)?", catalogue.metadata.get("Language", ""), re.I
+    )
+    return found[1] if found else ""
 
 
 def _is_reversed(file: PairFile, language: str) -> bool:

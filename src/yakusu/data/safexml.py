@@ -111,6 +111,7 @@ def _malformed(error: SyntaxError, path: str, log: Sequence[object]) -> DataErro
     if not line and len(log):  # the parser found an error that it did not raise
         last = log[len(log) - 1]
         line, column, message = (getattr(last, name) for name in ("line", "column", "message"))
+    message = " ".join(message.split())
     reason = re.sub(r",? line \d+, column \d+( \(.*\))?$", "", message).rstrip(".")
     return DataError(
         f"{path}, line {line}, column {column}: malformed XML ({reason}): correct the file or "

@@ -123,7 +123,6 @@ def _index(column: int | str, header: Sequence[str], path: str) -> int:
     )
     if ranked:
         return ranked[0][1]
-    names = [name if len(name) < 40 else f"{name[:37]}..." for name in header[:_SHOWN]]
-    raise DataError(
-        f"{path}, line 1: there is no column '{column}': choose one of {', '.join(names)}"
-    )
+    names = [one_line(name if len(name) < 40 else f"{name[:37]}...") for name in header[:_SHOWN]]
+    known = ", ".join(names).encode("utf-8", "replace").decode("utf-8")  # without surrogates
+    raise DataError(f"{path}, line 1: there is no column '{column}': choose one of {known}")

@@ -8,7 +8,7 @@ The content of bpt, ept, it, ph and ut is native code, and so is a sub within th
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from yakusu.data.languages import UnitLanguages, language_pair
+from yakusu.data.languages import UnitLanguages, distinct, language_pair
 from yakusu.data.safexml import local_name, read_elements, text_of
 from yakusu.data.text import Pair, PairFile, one_line
 
@@ -57,7 +57,7 @@ def tmx_languages(path: str, n_units: int) -> tuple[list[str], str]:
             seen.update(dict.fromkeys(_segments(element)[0]))
         if number >= n_units:
             break
-    return list(seen), "" if srclang == _ALL else srclang
+    return distinct(seen), "" if srclang == _ALL else srclang
 
 
 def _segments(unit: "Element") -> tuple[tuple[str, ...], list["Element"]]:
