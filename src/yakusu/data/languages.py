@@ -78,9 +78,10 @@ def closeness(wanted: str, code: str) -> int | None:
 
 def distinct(codes: Iterable[str]) -> list[str]:
     """Return each language once, in its first spelling: EN-us is en-US."""
-    return list({code.lower().replace("_", "-"): code for code in reversed([*codes])}.values())[
-        ::-1
-    ]
+    found: dict[str, str] = {}
+    for code in codes:
+        found.setdefault(code.lower().replace("_", "-"), code)
+    return list(found.values())
 
 
 @lru_cache(maxsize=1024)
