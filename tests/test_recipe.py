@@ -340,7 +340,7 @@ def test_columns_apply_to_the_training_file_of_the_recipe(tmp_path: Path) -> Non
     assert load_recipe(path, ["data.target_language=ko"], columns="2,4").languages == ("", "ko")
 
 
-@pytest.mark.parametrize("columns", ["en", "en,", ",de", "a,b,c", ""])
+@pytest.mark.parametrize("columns", ["en", "en,", ",de", "a,b,c", "", "0,1"])
 def test_columns_are_two(columns: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe("tiny", pairs="a.tsv", columns=columns)

@@ -64,12 +64,13 @@ def translation_memories(records: list[Record]) -> Iterable[Table]:
             fixed(record["seconds"], 1),
             fixed(record["cpu_seconds"], 1),
             fixed(record["pairs_per_second"], 0),
+            fixed(record["pairs_per_cpu_second"], 0),
             fixed(record["before_mib"], 0),
             fixed(record["peak_mib"], 0),
         ]
         for record in records
     ]
-    head = ["MB", "Pairs", "Seconds", "CPU seconds", "Pairs per second"]
+    head = ["MB", "Pairs", "Seconds", "CPU seconds", "Pairs per second", "Pairs per CPU second"]
     head += ["MiB before reading", "Peak MiB"]
     yield Table(head, rows, records)
 

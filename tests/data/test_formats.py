@@ -4,6 +4,7 @@ import bz2
 import gzip
 import logging
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -632,6 +633,11 @@ def test_the_format_is_known_by_name_or_content(
     if name == "a.xml":
         utf16 = written(tmp_path / name, content.removeprefix("\ufeff").encode("utf-16"))
         assert format_of(utf16) == expected
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.tmx")
+    assert fault(tmp_path / "a.tmx").startswith("a.tmx is a pipe, but a corpus is read several ")
 
 
 def test_nothing_is_logged_about_a_complete_file(

@@ -236,10 +236,10 @@ def parse_columns(columns: str) -> tuple[int | str, int | str]:
     """Return the source and the target of --columns: "en,de" -> ("en", "de"), "1,3" -> (1, 3).
 
     Raises:
-        RecipeError: These are not two.
+        RecipeError: These are not two, or a number is 0.
     """
     both = [int(each) if each.isdecimal() else each for each in map(str.strip, columns.split(","))]
-    if len(both) != 2 or "" in both:
+    if len(both) != 2 or "" in both or 0 in both:
         raise RecipeError(
             f"--columns {columns}: give a source and a target, as in --columns en,de or 1,3"
         )

@@ -14,6 +14,7 @@ from yakusu.data.tables import read_csv, read_tsv
 from yakusu.data.text import Pair, PairFile
 from yakusu.data.tmx import read_tmx, tmx_languages
 from yakusu.data.xliff import read_xliff, xliff_languages
+from yakusu.errors import DataError
 
 Format = Literal["tmx", "xliff", "po", "csv", "tsv"]
 _READERS: dict[Format, Callable[[PairFile], Iterator[Pair]]] = {
@@ -48,12 +49,12 @@ def format_of(path: str | Path) -> Format:
     """Return the format of a file, by its name or its first bytes; TSV by default.
 
     Raises:
-        DataError: The file cannot be opened.
+        DataError: The file cannot be opened, or is a pipe.
     """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise DataError(f"{path} is a pipe, but a corpus is read several times: save it as a file")
     if named := format_by_name(path):
         return named
-    if Path(path).exists() and not Path(path).is_file():
-        return "tsv"  # a pipe can be read only once
     with open_binary(Path(path)) as file:
         head = file.peek(_HEAD)[:_HEAD].replace(b"\0", b"")
     if re.search(rb"<(\w+:)?xliff[\s>]", head):
