@@ -244,7 +244,9 @@ def test_xml_in_another_encoding_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", PACK)
 def test_a_compressed_stream_is_named(suffix: str) -> None:
     packed = PACK[suffix](b"dog\n" * 99)
-    with pytest.raises(DataError, match=f"^input is compressed with {SUFFIXES[suffix]}: decompres"):
+    with pytest.raises(
+        DataError, match=f"^input is compressed with {SUFFIXES[suffix]}: decompress"
+    ):
         list(decode_lines(io.BytesIO(packed), "input"))
 
 
