@@ -182,8 +182,8 @@ SECTIONS = (
         "python -m benchmarks.speed.tmx",
         translation_memories,
         "Generated TMX files with two languages; one unit in ten has inline markup. Memory is the "
-        "peak resident memory of the process; before reading, it holds Python and torch. Other processes used the machine, so that "
-        "the seconds are several times the CPU seconds.",
+        "peak resident memory of the process; before reading, it holds Python and torch. Other "
+        "processes used the machine, so that the seconds are several times the CPU seconds.",
     ),
     Section(
         "embedding_speed",
