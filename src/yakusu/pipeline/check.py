@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.text import Pair, count_lines
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
-from yakusu.pipeline.check_filters import Decided, Decisions, first_line
+from yakusu.pipeline.check_filters import Decided, Decisions, numbered_pairs
 from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
 from yakusu.pipeline.check_tokens import TokenCounter
 from yakusu.pipeline.check_warnings import warnings_of
@@ -61,14 +61,14 @@ def check(
     total = count_lines(corpus.files[0]) if corpus.src or corpus.tsv else None
     with progress.track("sampling", "pairs", total) as tracker:
         sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
-        for numbered in _numbered_pairs(corpus):
+        for numbered in numbered_pairs(corpus):
             sample.add(numbered)
             tracker.advance()
     overlaps = _Overlaps(recipe.data.dev, test or Corpus())
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         reading = _Reading(recipe, list(sample), Path(folder), stack)
         with progress.track("reading", "pairs", total) as tracker:
-            for line, pair in _numbered_pairs(corpus):
+            for line, pair in numbered_pairs(corpus):
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
@@ -251,8 +251,8 @@ class _Reading:
             f"'too long' and 'ratio' count tokens of a vocabulary of {vocab_size:,}, learned from "
             f"{n:,} evenly spaced pairs; prepare learns its own, so its counts may differ"
             if vocab_size
-            else f"'too long' and 'ratio' count {' and '.join(dict.fromkeys(self._units))}: there is "
-            "too little text for a vocabulary, whose tokens prepare counts"
+            else f"'too long' and 'ratio' count {' and '.join(dict.fromkeys(self._units))}, not "
+            "tokens: there is too little text for a vocabulary"
         )
         languages = (
             f"languages are those of {n:,} evenly spaced pairs; a line is foreign only if another "
@@ -262,8 +262,3 @@ class _Reading:
             "file names such as train.en) and the extra 'corpora'"
         )
         return tokens, languages, "everything else is counted in all pairs"
-
-
-def _numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
-    """Number the pairs by their lines."""
-    return enumerate(read_pairs(corpus), start=first_line(corpus))
