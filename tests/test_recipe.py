@@ -322,6 +322,82 @@ def test_files_are_overrides_and_an_override_wins_over_them() -> None:
     assert (recipe.data.train.src, recipe.data.train.tgt, recipe.run) == ('it\'s "a"\\.en', "b", "")
 
 
+# ---- one file with both sides
+
+
+def test_pairs_columns_and_errors_are_keys_of_the_corpora() -> None:
+    recipe = load_recipe("tiny", pairs="a.csv", dev_pairs="b.csv", columns="en, 3", errors="skip")
+    train, dev = recipe.data.train, recipe.data.dev
+    assert (train.pairs, train.src_column, train.tgt_column) == ("a.csv", "en", 3)
+    assert (dev.pairs, dev.src_column, dev.tgt_column) == ("b.csv", "en", 3)
+    assert train.errors == dev.errors == recipe.data.extra.errors == "skip"
+    assert recipe.languages == ("en", "")
+
+
+def test_columns_apply_to_the_training_file_of_the_recipe(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, '[data]\ntrain = { pairs = "a.tsv" }\n')
+    assert load_recipe(path, columns="de,ja").languages == ("de", "ja")
+    assert load_recipe(path, ["data.target_language=ko"], columns="2,4").languages == ("", "ko")
+
+
+@pytest.mark.parametrize("columns", ["en", "en,", ",de", "a,b,c", "", "0,1"])
+def test_columns_are_two(columns: str) -> None:
+    with pytest.raises(RecipeError) as error:
+        load_recipe("tiny", pairs="a.tsv", columns=columns)
+    assert str(error.value) == (
+        f"--columns {columns}: give a source and a target, as in --columns en,de or 1,3"
+    )
+
+
+def test_columns_without_a_file_of_pairs_are_refused() -> None:
+    with pytest.raises(RecipeError) as error:
+        load_recipe("tiny", src="a.en", tgt="a.de", columns="en,de")
+    assert str(error.value) == "--columns en,de has no effect without --pairs FILE: remove it"
+
+
+def test_an_unknown_policy_for_errors_is_refused() -> None:
+    assert fault("tiny", "data.train.errors=ignore") == (
+        "--set: data.train.errors = 'ignore': input should be 'strict', 'skip' or 'replace'"
+    )
+
+
+def test_the_key_tsv_of_earlier_recipes_is_read(tmp_path: Path) -> None:
+    text = '[data.train]\ntsv = "a.tsv"\ntgt_column = 3\n[data.dev]\ntsv = ""\nsrc = "b.en"\n'
+    recipe = load_recipe(recipe_file(tmp_path, text))
+    assert recipe.data.train == load_recipe("tiny", pairs="a.tsv", columns="1,3").data.train
+    save_recipe(recipe, tmp_path / "saved.toml")
+    assert "tsv =" not in (tmp_path / "saved.toml").read_text()
+    assert load_recipe(tmp_path / "saved.toml") == recipe
+
+
+TMX = (
+    '<tmx version="1.4"><header srclang="en-US"/><body><tu><tuv xml:lang="de"><seg>Hund</seg></tuv>'
+    '<tuv xml:lang="en-US"><seg>dog</seg></tuv></tu></body></tmx>'
+)
+
+
+def test_a_tmx_without_columns_has_the_languages_of_the_recipe_or_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(TMX)
+    recipe = load_recipe("tiny", pairs=path, dev_pairs=path)
+    assert recipe.languages == ("en-US", "de")
+    assert recipe.data.dev == recipe.data.train
+    save_recipe(recipe, tmp_path / "saved.toml")
+    assert load_recipe(tmp_path / "saved.toml") == recipe
+    reverse = load_recipe("tiny", ["data.target_language=en"], pairs=path)
+    assert reverse.languages == ("de", "en")
+    assert reverse.data.train.tgt_column == "en"
+    chosen = load_recipe("tiny", pairs=path, columns="de,en-US")
+    assert chosen.languages == ("de", "en-US")
+
+
+def test_a_dev_tmx_has_the_languages_of_the_training_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(TMX)
+    dev = load_recipe("tiny", src="train.de", tgt="train.en", dev_pairs=path).data.dev
+    assert (dev.src_column, dev.tgt_column) == ("de", "en")
+
+
 def test_head_sizes_follow_an_overridden_d_model() -> None:
     model = load_recipe("tiny", ["model.d_model=64", "model.n_heads=2"]).model
     assert (model.d_k, model.d_v) == (32, 32)
@@ -385,7 +461,7 @@ def test_a_missing_environment_variable_is_named(
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_saved_recipe_loads_as_the_same_recipe(name: str, tmp_path: Path) -> None:
-    corpus = "{trees = 'x'}" if name.startswith("parse") else "{tsv = 'x', src_column = 'ja'}"
+    corpus = "{trees = 'x'}" if name.startswith("parse") else "{pairs = 'x', src_column = 'ja'}"
     recipe = load_recipe(name, ["run='a b\\c'", "data.source_language=no", f"data.train={corpus}"])
     save_recipe(recipe, tmp_path / "saved.toml")
     assert load_recipe(tmp_path / "saved.toml") == recipe
@@ -439,7 +515,7 @@ def test_only_parsers_are_trained_on_trees() -> None:
     )
     told = "a parser is trained on trees, not on text: set data.train.trees (--trees FILE)"
     assert told in fault("parse", *text)
-    assert "set data.dev.trees (--dev-trees FILE)" in fault("parse", *trees, "data.dev.tsv=a.tsv")
+    assert "set data.dev.trees (--dev-trees FILE)" in fault("parse", *trees, "data.dev.pairs=a.tsv")
     assert load_recipe("parse", trees).task == "parsing"
 
 
@@ -451,7 +527,7 @@ def test_the_target_of_the_tokenizer_must_match_the_task() -> None:
 def test_a_weight_without_an_extra_corpus_is_refused() -> None:
     assert fault("tiny", "data.extra.weight=3") == (
         "--set: extra.weight = 3.0 has no effect without files: add extra.src and extra.tgt, "
-        "extra.tsv or extra.trees"
+        "extra.pairs or extra.trees"
     )
 
 
@@ -464,7 +540,7 @@ def test_an_unknown_row_of_table_3_is_refused_with_the_closest_name() -> None:
 
 def test_trees_and_text_in_one_corpus_are_refused() -> None:
     message = fault("parse", "data.train.trees=a.mrg", "data.train.src=a.en")
-    assert "a corpus of trees has no other files: remove src, tgt and tsv, or a.mrg" in message
+    assert "a corpus of trees has no other files: remove src, tgt and pairs, or a.mrg" in message
 
 
 def test_a_key_of_another_architecture_is_refused_with_its_name() -> None:

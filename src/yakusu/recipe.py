@@ -15,9 +15,9 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
-from yakusu.data.corpus import Corpus, ExtraCorpus
+from yakusu.data.corpus import Corpus, ExtraCorpus, parse_columns, with_languages
 from yakusu.data.filters import FilterConfig
-from yakusu.data.text import language_of
+from yakusu.data.text import ErrorPolicy
 from yakusu.data.tokenizer import TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
@@ -33,7 +33,8 @@ class DataConfig(Config):
     `$NAME` in a path is replaced by the value of that environment variable.
     """
 
-    source_language: str = ""  # code such as "en"; empty: the suffix of the file name, train.en
+    # Code such as "en"; empty: the suffix of the file name (train.en), or the column of `pairs`.
+    source_language: str = ""
     target_language: str = ""  # as above; determines BLEU's tokenizer
     train: Corpus = Corpus()
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
@@ -97,12 +98,9 @@ class Recipe(Config):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of the source and target languages; by default the suffixes of the file names."""
-        data = self.data
-        return (
-            data.source_language or language_of(data.train.src),
-            data.target_language or language_of(data.train.tgt),
-        )
+        """Codes of the source and target languages; by default those of the training corpus."""
+        data, (src, tgt) = self.data, self.data.train.languages
+        return data.source_language or src, data.target_language or tgt
 
 
 class RecipeFiles(TypedDict, total=False):
@@ -112,8 +110,13 @@ class RecipeFiles(TypedDict, total=False):
         run: Run folder.
         src: Source sentences of the training set.
         tgt: Their translations, line by line.
+        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV or CSV.
         dev_src: Source sentences of the dev set.
         dev_tgt: Their translations, line by line.
+        dev_pairs: One file with both sides of the dev set.
+        columns: Source and target in files of pairs, such as "en,de" or "1,3": languages, or names
+            or numbers of columns.
+        errors: What to do with lines that are not UTF-8: "strict", "skip" or "replace".
         trees: Trees to train a parser on: a file, a folder or a pattern.
         dev_trees: Trees of the dev set.
     """
@@ -121,20 +124,27 @@ class RecipeFiles(TypedDict, total=False):
     run: str | Path | None
     src: str | Path | None
     tgt: str | Path | None
+    pairs: str | Path | None
     dev_src: str | Path | None
     dev_tgt: str | Path | None
+    dev_pairs: str | Path | None
+    columns: str | None
+    errors: ErrorPolicy | None
     trees: str | Path | None
     dev_trees: str | Path | None
 
 
-_KEYS = {  # name in `RecipeFiles` -> key of the recipe
-    "run": "run",
-    "src": "data.train.src",
-    "tgt": "data.train.tgt",
-    "dev_src": "data.dev.src",
-    "dev_tgt": "data.dev.tgt",
-    "trees": "data.train.trees",
-    "dev_trees": "data.dev.trees",
+_KEYS = {  # name in `RecipeFiles` -> keys of the recipe
+    "run": ["run"],
+    "src": ["data.train.src"],
+    "tgt": ["data.train.tgt"],
+    "pairs": ["data.train.pairs"],
+    "dev_src": ["data.dev.src"],
+    "dev_tgt": ["data.dev.tgt"],
+    "dev_pairs": ["data.dev.pairs"],
+    "errors": ["data.train.errors", "data.extra.errors", "data.dev.errors"],
+    "trees": ["data.train.trees"],
+    "dev_trees": ["data.dev.trees"],
 }
 
 
@@ -146,7 +156,7 @@ def load_recipe(
     Args:
         name: Path of a TOML file, or the name of a packaged recipe such as "tiny".
         overrides: Keys to override, such as "training.max_steps=500"; the last one wins.
-        files: Files and folders: `run`, `src`, `tgt`, `dev_src`, `dev_tgt`, `trees`, `dev_trees`.
+        files: Files and folders, and how they are read; see `RecipeFiles`.
 
     Raises:
         RecipeError: The recipe does not exist, is not TOML, or has an unknown key (the message
@@ -165,12 +175,15 @@ def load_recipe(
     for override in overrides:
         apply_override(values, override)
     try:
-        return Recipe.model_validate(_expand(values))
+        recipe = _with_languages(Recipe.model_validate(_expand(values)))
     except ValidationError as error:
         fault = error.errors()[0]
         keys = [str(part) for part in fault["loc"] if part in _names_within(values)]
         place = _place(keys, text, str(name), overrides)
         raise RecipeError(f"{place}: {_problem(fault, keys, values)}") from error
+    if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
+        raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
+    return recipe
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
@@ -207,16 +220,40 @@ def _find(name: str | Path) -> Path:
     raise RecipeError(f"there is no recipe '{name}': {nearest(str(name), known)}")
 
 
+def _with_languages(recipe: Recipe) -> Recipe:
+    """Select the languages of the recipe in TMX and XLIFF files for which none are selected."""
+    data = recipe.data
+    languages = (data.source_language, data.target_language)
+    train = with_languages(data.train, languages)
+    src, tgt = train.languages
+    languages = (languages[0] or src, languages[1] or tgt)
+    dev, extra = (with_languages(corpus, languages) for corpus in (data.dev, data.extra))
+    corpora = {"train": train, "dev": dev, "extra": extra}
+    return recipe.model_copy(update={"data": data.model_copy(update=corpora)})
+
+
 def _as_overrides(files: Mapping[str, Any]) -> list[str]:
-    if unknown := set(files) - set(_KEYS):
+    if unknown := set(files) - {*_KEYS, "columns"}:
         raise RecipeError(
             f"unknown argument '{min(unknown)}': pass keys of the recipe as overrides, as in "
             '["training.max_steps=500"]'
         )
+    given = {name: value for name, value in files.items() if value is not None}
+    columns = given.pop("columns", None)
+    overrides = [
+        f"{key}={json.dumps(str(path), ensure_ascii=False)}"
+        for name, path in given.items()
+        for key in _KEYS[name]
+    ]
+    return overrides if columns is None else [*overrides, *_column_overrides(columns, given)]
+
+
+def _column_overrides(columns: str, given: Mapping[str, Any]) -> list[str]:
+    splits = [split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if name in given]
     return [
-        f"{_KEYS[name]}={json.dumps(str(path), ensure_ascii=False)}"
-        for name, path in files.items()
-        if path is not None
+        f"data.{split}.{side}_column={json.dumps(value, ensure_ascii=False)}"
+        for split in splits or ["train"]
+        for side, value in zip(("src", "tgt"), parse_columns(columns), strict=True)
     ]
 
 

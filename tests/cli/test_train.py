@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import yakusu
+from yakusu.folder import sha256
 from yakusu.recipe import load_recipe
 
 Yakusu = Callable[..., Any]
@@ -315,3 +317,143 @@ def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
         yakusu.train(settings, src=own / "a.en")
     with pytest.raises(yakusu.RecipeError, match="unknown argument 'max_steps': pass keys of the"):
         yakusu.train("tiny", max_steps=5)  # type: ignore[call-arg]
+
+
+# ---- one file with both sides
+
+
+def tmx_of(folder: Path, *, extra: str = "") -> Path:
+    """The corpus of a folder as a TMX file."""
+    units = "".join(
+        f'<tu><tuv xml:lang="de-DE"><seg>{tgt}</seg></tuv>'
+        f'<tuv xml:lang="en"><seg>{src}</seg></tuv></tu>\n'
+        for src, tgt in zip(
+            *((folder / f"a.{side}").read_text().splitlines() for side in ("en", "de")), strict=True
+        )
+    )
+    path = folder / "memory.tmx.zst"
+    text = f'<tmx version="1.4"><header srclang="en"/><body>{units}{extra}</body></tmx>'
+    path.write_bytes(zstandard.ZstdCompressor().compress(text.encode()))
+    return path
+
+
+def options_of(work: Path, run: Path, train_options: TrainOptions) -> list[str]:
+    """The options of the shared run without its files, with another run folder."""
+    options = train_options(work)
+    return [options[0], "--run", str(run), *options[options.index("--tgt") + 2 :]]
+
+
+def test_a_tmx_trains_the_same_translator_as_two_files(
+    run_yakusu: Yakusu, own: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    options_ = options_of(own, tmp_path / "tmx", train_options)
+    said = run_yakusu("train", *options_, "--pairs", tmx_of(own))
+    assert said.code == 0, said.err
+    for name in ("model.safetensors", "tokenizer.model"):
+        one, other = (own / run / "model" / name for run in ("run", "tmx"))
+        assert one.read_bytes() == other.read_bytes()
+    config = json.loads((own / "tmx" / "model" / "config.json").read_text())
+    assert (config["source_language"], config["target_language"]) == ("en", "de-DE")
+    again = run_yakusu("train", *options_, "--pairs", own / "memory.tmx.zst")
+    assert again.code == 0 and "nothing left to do" in again.err
+
+
+def test_tsv_is_another_name_of_pairs(
+    run_yakusu: Yakusu,
+    own: Path,
+    tmp_path: Path,
+    train_options: TrainOptions,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sides = [(own / f"a.{side}").read_text().splitlines() for side in ("de", "en")]
+    table = tmp_path / "a.tsv"
+    table.write_text(
+        "".join(
+            f"{de}\t{en}\n" for de, en in zip(["de", *sides[0]], ["en", *sides[1]], strict=True)
+        )
+    )
+    options_ = options_of(own, tmp_path / "tsv", train_options)
+    said = run_yakusu("prepare", *options_, "--tsv", table, "--columns", "2,1")
+    assert said.code == 0, said.err
+    assert f"{table}, line 1: 'en' and 'de' are taken for names of the columns" in caplog.text
+    for name in ("train.src.tokens", "train.tgt.tokens", "dev.src.txt"):
+        one, other = (own / run / "data" / name for run in ("run", "tsv"))
+        assert one.read_bytes() == other.read_bytes()
+    recipe = load_recipe(own / "tsv" / "recipe.toml")
+    assert (recipe.data.train.src_column, recipe.data.train.tgt_column) == (2, 1)
+
+
+def test_lines_that_are_not_utf8_are_left_out_with_their_pairs(
+    run_yakusu: Yakusu,
+    own: Path,
+    tmp_path: Path,
+    train_options: TrainOptions,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lines = (own / "a.de").read_bytes().splitlines(keepends=True)
+    lines[4] = b"sch\xf6n\n"
+    (own / "a.de").write_bytes(b"".join(lines))
+    options_ = [*train_options(own), "--run", str(tmp_path / "skip")]
+    assert run_yakusu("prepare", *options_).error.endswith(
+        "(iconv -t UTF-8), correct the line, or add --errors skip"
+    )
+    assert not (tmp_path / "skip" / "data").exists()
+    said = run_yakusu("prepare", *options_, "--errors", "skip")
+    assert said.code == 0
+    assert said.out.startswith(f"{len(lines)} pairs read; dropped: 1 empty, ")
+    warning = f"{own / 'a.de'}: 1 line is not UTF-8 and was left out: line 5"
+    assert caplog.messages.count(warning) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "options_", "told"),
+    [
+        ("tmx", ["--columns", "en,fr"], "has no language fr: choose two of de-DE, en, as in"),
+        ("tmx", ["--columns", "en"], "--columns en: give a source and a target, as in"),
+        ("tmx", ["--src", "a.en"], "a corpus is two files or one file of pairs, not both: remove"),
+        ("<tmx><header/><body><tu></body></tmx>", [], "line 1, column 31: malformed XML ("),
+        ("<!DOCTYPE tmx [<!ENTITY a 'b'>]><tmx/>", [], "declares entities in its DOCTYPE"),
+        ("", [], "is empty: specify another file"),
+        ("<tmx><header/><body/></tmx>", [], "there are no sentence pairs in "),
+    ],
+)
+@pytest.mark.parametrize("verb", ["prepare", "train"])
+def test_a_wrong_file_of_pairs_is_refused_before_anything_is_written(
+    run_yakusu: Yakusu,
+    own: Path,
+    tmp_path: Path,
+    verb: str,
+    content: str,
+    options_: list[str],
+    told: str,
+    train_options: TrainOptions,
+) -> None:
+    path = tmp_path / "b.tmx"
+    if content == "tmx":
+        path = tmx_of(own)
+    else:
+        path.write_text(content)
+    options_ = [*options_of(own, tmp_path / "new", train_options), "--pairs", str(path), *options_]
+    assert told in run_yakusu(verb, *options_).error
+    assert not (tmp_path / "new" / "data").exists()
+
+
+def test_a_run_prepared_from_the_key_tsv_is_resumed(
+    run_yakusu: Yakusu, own: Path, tmp_path: Path, train_options: TrainOptions
+) -> None:
+    table = tmp_path / "a.tsv"
+    sides = [(own / f"a.{side}").read_text().splitlines() for side in ("en", "de")]
+    table.write_text("".join(f"{en}\t{de}\n" for en, de in zip(*sides, strict=True)))
+    options_ = [*options_of(own, tmp_path / "old", train_options), "--tsv", str(table)]
+    first = run_yakusu("prepare", *options_)
+    recipe, facts, manifest = (
+        tmp_path / "old" / name for name in ("recipe.toml", "data/data.json", "data/manifest.json")
+    )
+    recipe.write_text(recipe.read_text().replace("\npairs =", "\ntsv ="))
+    before = sha256(facts)
+    text = facts.read_text().replace("train.pairs", "train.tsv")
+    facts.write_text(text + "  ")  # of the same length
+    manifest.write_text(manifest.read_text().replace(before, sha256(facts)))
+    assert run_yakusu("prepare", *options_).out == f"already prepared: {first.out}"
+    table.write_text("a\tb\n")
+    assert f"{table} has changed since" in run_yakusu("prepare", *options_).error

@@ -1,12 +1,21 @@
-"""Pairs are read from two files, a TSV or trees; an invalid corpus is reported."""
+"""Pairs are read from two files, one file or trees; an invalid corpus is reported."""
 
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from yakusu.data.corpus import Corpus, read_pairs, tree_files
+from yakusu.data.corpus import (
+    Corpus,
+    ExtraCorpus,
+    count_pairs,
+    read_pairs,
+    tree_files,
+    with_languages,
+)
+from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
 from yakusu.errors import DataError
+from yakusu.progress import Silent
 
 # Characters that str.splitlines() takes for the end of a line, and NUL.
 TRAPS = ["\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
@@ -55,16 +64,50 @@ def test_files_of_unequal_length_are_reported_with_both_counts(
     )
 
 
-def test_two_files_together_with_a_tsv_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"two files or one tsv, not both: remove a\.tsv or b\.en"):
-        Corpus(tsv="a.tsv", src="b.en", tgt="b.de")
+def test_two_files_together_with_one_file_of_pairs_are_rejected() -> None:
+    message = r"two files or one file of pairs, not both: remove a\.tsv or b\.en"
+    with pytest.raises(ValueError, match=message):
+        Corpus(pairs="a.tsv", src="b.en", tgt="b.de")
+
+
+def test_a_file_with_both_sides_is_not_read_as_one_side(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx.gz", "")
+    with pytest.raises(DataError) as error:
+        list(read_pairs(Corpus(src=str(path), tgt="a.de")))
+    assert str(error.value) == (
+        f"{path} holds both sides (TMX): pass it as --pairs, without src and tgt"
+    )
+
+
+def test_a_line_that_is_not_utf8_takes_its_pair_along_and_shifts_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    src, tgt = b"dog\nc\xe4t\nhen\nfox\n", b"Hund\nKatze\nHuhn\nF\xfcchs\n"
+    files = two_files(tmp_path, src, tgt)
+    corpus = files.model_copy(update={"errors": "skip"})
+    for _ in range(2):  # the warnings are given once
+        assert list(read_pairs(corpus)) == [
+            ("dog", "Hund"), ("", "Katze"), ("hen", "Huhn"), ("fox", "")
+        ]  # fmt: skip
+    assert caplog.messages == [
+        f"{files.src}: 1 line is not UTF-8 and was left out: line 2",
+        f"{files.tgt}: 1 line is not UTF-8 and was left out: line 4",
+    ]
+    report = FilterReport()
+    selection = filter_corpus(corpus, FilterConfig(), report, Silent())
+    assert [pair for _, pair in selection.pairs()] == [("dog", "Hund"), ("hen", "Huhn")]
+    assert (report.read, report.summary) == (4, "2 empty")
+    replaced = files.model_copy(update={"errors": "replace"})
+    assert list(read_pairs(replaced))[1::2] == [("c\ufffdt", "Katze"), ("fox", "F\ufffdchs")]
+    with pytest.raises(DataError, match=r"line 2, byte 2: 0xe4 is not UTF-8: .* add --errors skip"):
+        list(read_pairs(files))
 
 
 # ---- TSV
 
 
 def tsv(folder: Path, content: str, **columns: int | str) -> Corpus:
-    return Corpus(tsv=str(written(folder / "a.tsv", content)), **columns)
+    return Corpus(pairs=str(written(folder / "a.tsv", content)), **columns)
 
 
 def test_columns_are_numbered_from_one(tmp_path: Path) -> None:
@@ -91,7 +134,7 @@ def test_an_unknown_column_is_reported_with_the_known_ones(tmp_path: Path) -> No
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
     assert (
-        str(error.value) == f"{corpus.tsv}, line 1: there is no column 'fr': choose one of en, de"
+        str(error.value) == f"{corpus.pairs}, line 1: there is no column 'fr': choose one of en, de"
     )
 
 
@@ -100,8 +143,8 @@ def test_a_line_without_the_column_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         list(read_pairs(corpus))
     assert str(error.value) == (
-        f"{corpus.tsv}, line 2: column 2 is missing because the line has only 1: "
-        "separate columns with tabs"
+        f"{corpus.pairs}, line 2: column 2 is missing because the line has only 1: "
+        "separate columns with tabs, or name a file with commas .csv"
     )
 
 
@@ -127,7 +170,7 @@ def test_an_empty_last_cell_is_an_empty_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", [0, -1])
 def test_columns_below_one_are_rejected(column: int) -> None:
     with pytest.raises(ValidationError):
-        Corpus(tsv="a.tsv", src_column=column)
+        Corpus(pairs="a.tsv", src_column=column)
 
 
 def test_a_corpus_of_one_file_is_rejected() -> None:
@@ -139,7 +182,93 @@ def test_a_corpus_of_one_file_is_rejected() -> None:
 
 def test_a_corpus_without_files_is_false() -> None:
     assert not Corpus()
-    assert Corpus(src="a") and Corpus(tsv="a")
+    assert Corpus(src="a") and Corpus(pairs="a")
+
+
+def test_the_key_tsv_of_earlier_recipes_is_read() -> None:
+    assert Corpus.model_validate({"tsv": "a.tsv"}) == Corpus(pairs="a.tsv")
+    assert Corpus.model_validate({"tsv": "", "pairs": "a.tsv"}) == Corpus(pairs="a.tsv")
+    assert ExtraCorpus.model_validate({"tsv": "a", "weight": 2.0}).pairs == "a"
+    with pytest.raises(ValueError, match=r"tsv is an old name of pairs: remove tsv = 'b\.tsv'"):
+        Corpus.model_validate({"tsv": "b.tsv", "pairs": "a.tsv"})
+
+
+def test_reading_a_corpus_does_not_change_it(tmp_path: Path) -> None:
+    corpus = tsv(tmp_path, "en\tde\ndog\tHund\n")
+    assert list(read_pairs(corpus)) == [("dog", "Hund")]
+    assert corpus == tsv(tmp_path, "en\tde\ndog\tHund\n")
+
+
+# ---- languages
+
+TMX = (
+    '<tmx version="1.4"><header srclang="en-US"/><body><tu><tuv xml:lang="de"><seg>Hund</seg></tuv>'
+    '<tuv xml:lang="en-US"><seg>dog</seg></tuv></tu></body></tmx>'
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (("", ""), ("en-US", "de")),
+        (("en", ""), ("en", "de")),
+        (("de", ""), ("de", "en-US")),
+        (("", "de"), ("en-US", "de")),
+        (("", "en"), ("de", "en")),
+        (("en", "de"), ("en", "de")),
+        (("fr", "de"), ("fr", "de")),  # reported when the file is read
+        (("fr", ""), (1, 2)),
+    ],
+)
+def test_the_languages_of_a_tmx_are_those_of_the_recipe_or_its_only_two(
+    wanted: tuple[str, str], expected: tuple[str | int, str | int], tmp_path: Path
+) -> None:
+    corpus = Corpus(pairs=str(written(tmp_path / "a.tmx", TMX)))
+    selected = with_languages(corpus, wanted)
+    assert (selected.src_column, selected.tgt_column) == expected
+    if expected != (1, 2):
+        assert selected.languages == expected
+        assert with_languages(selected, ("x", "y")) == selected
+
+
+def test_other_corpora_get_no_languages(tmp_path: Path) -> None:
+    three = TMX.replace("</tu>", '<tuv lang="fr"><seg>chien</seg></tuv></tu>')
+    for corpus in (
+        Corpus(pairs=str(written(tmp_path / "a.tsv", "dog\tHund\n"))),
+        Corpus(pairs=str(written(tmp_path / "three.tmx", three))),
+        Corpus(pairs=str(written(tmp_path / "broken.tmx", TMX[:40]))),
+        Corpus(pairs="missing.tmx"),
+        Corpus(src="a.en", tgt="a.de"),
+    ):
+        assert with_languages(corpus, ("", "")) is corpus
+
+
+@pytest.mark.parametrize(
+    ("columns", "languages"),
+    [
+        (("en", "de"), ("en", "de")),
+        (("English", "zh_Hant"), ("en", "zh_Hant")),
+        ((1, "ja"), ("", "ja")),
+        (("src", "text"), ("", "")),
+    ],
+)
+def test_the_languages_of_a_table_are_its_columns_if_they_are_codes(
+    columns: tuple[int | str, int | str], languages: tuple[str, str]
+) -> None:
+    corpus = Corpus(pairs="a.tsv", src_column=columns[0], tgt_column=columns[1])
+    assert corpus.languages == languages
+
+
+def test_the_languages_of_two_files_are_their_suffixes() -> None:
+    assert Corpus(src="a.en.gz", tgt="a.de.zst").languages == ("en", "de")
+
+
+def test_counting_is_left_out_where_it_takes_as_long_as_reading(tmp_path: Path) -> None:
+    assert count_pairs(two_files(tmp_path, "a\nb\n", "x\ny\n")) == 2
+    assert count_pairs(tsv(tmp_path, "a\tb\n")) == 1
+    for name in ("a.tmx", "a.csv"):
+        assert count_pairs(Corpus(pairs=name)) is None
+    assert count_pairs(Corpus(trees="a.mrg")) is None
 
 
 # ---- trees
@@ -162,6 +291,8 @@ def test_a_path_a_folder_and_a_pattern_select_tree_files(tmp_path: Path) -> None
 
 
 def test_tree_files_may_be_compressed_and_uppercase(tmp_path: Path) -> None:
-    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "notes.gz", "mrg"):
+    for name in ("a.mrg", "b.mrg.gz", "C.MRG", "d.mrg.zst", "notes.gz", "mrg"):
         (tmp_path / name).write_text("")
-    assert {file.name for file in tree_files(tmp_path)} == {"a.mrg", "b.mrg.gz", "C.MRG"}
+    assert {file.name for file in tree_files(tmp_path)} == {
+        "a.mrg", "b.mrg.gz", "C.MRG", "d.mrg.zst"
+    }  # fmt: skip

@@ -7,6 +7,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress, command
+from yakusu.cli.corpus_options import takes_files
 from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
@@ -16,26 +17,6 @@ RecipeName = Annotated[
         metavar="RECIPE",
         help=f"TOML file, or the name of a packaged recipe: {', '.join(recipe_names())}.",
     ),
-]
-Run = Annotated[str | None, typer.Option("--run", help="Run folder, which receives all output.")]
-Src = Annotated[
-    str | None, typer.Option("--src", help="Source sentences, one per line (may be .gz).")
-]
-Tgt = Annotated[str | None, typer.Option("--tgt", help="Their translations, line by line.")]
-DevSrc = Annotated[
-    str | None,
-    typer.Option(
-        "--dev-src", help="Source sentences of the dev set (default: held out from --src)."
-    ),
-]
-DevTgt = Annotated[str | None, typer.Option("--dev-tgt", help="Translations of --dev-src.")]
-Trees = Annotated[
-    str | None,
-    typer.Option("--trees", help="Bracketed trees for a parser: a file, a folder or a pattern."),
-]
-DevTrees = Annotated[
-    str | None,
-    typer.Option("--dev-trees", help="Trees of the dev set (default: held out from --trees)."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -53,15 +34,10 @@ def add_to(app: typer.Typer) -> None:
         app.command()(verb)
 
 
+@takes_files
 def prepare(
     recipe: RecipeName,
-    run: Run = None,
-    src: Src = None,
-    tgt: Tgt = None,
-    dev_src: DevSrc = None,
-    dev_tgt: DevTgt = None,
-    trees: Trees = None,
-    dev_trees: DevTrees = None,
+    files: "yakusu.RecipeFiles",
     set_: Set = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
@@ -72,47 +48,24 @@ def prepare(
     `yakusu train` does this too; run it separately to check the data first.
 
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
+
+    Example: `yakusu prepare tiny --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    files = yakusu.RecipeFiles(
-        run=run,
-        src=src,
-        tgt=tgt,
-        dev_src=dev_src,
-        dev_tgt=dev_tgt,
-        trees=trees,
-        dev_trees=dev_trees,
-    )
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
     made = yakusu.prepare(loaded, progress=ConsoleProgress(), workers=workers)
     print(("already prepared: " if made.existed else "") + str(made))
 
 
-def train(
-    recipe: RecipeName,
-    run: Run = None,
-    src: Src = None,
-    tgt: Tgt = None,
-    dev_src: DevSrc = None,
-    dev_tgt: DevTgt = None,
-    trees: Trees = None,
-    dev_trees: DevTrees = None,
-    set_: Set = None,
-) -> None:
+@takes_files
+def train(recipe: RecipeName, files: "yakusu.RecipeFiles", set_: Set = None) -> None:
     """Train a translator.
 
     Interrupt at any time; rerun the same command to resume.
 
     Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
+
+    Example: `yakusu train tiny --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    files = yakusu.RecipeFiles(
-        run=run,
-        src=src,
-        tgt=tgt,
-        dev_src=dev_src,
-        dev_tgt=dev_tgt,
-        trees=trees,
-        dev_trees=dev_trees,
-    )
     made = yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files)
     if made.rank:
         return  # rank 0 reports for all processes

@@ -1,54 +1,107 @@
 """Corpora: the files that hold pairs of a source and a target, and functions that read them."""
 
+import logging
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from yakusu.config import Config
 from yakusu.data.brackets import begins_as_tree
-from yakusu.data.text import Pair, raw_lines, read_lines
-from yakusu.errors import DataError, unequal
+from yakusu.data.compressed import plain_name
+from yakusu.data.formats import format_by_name, languages_in, read_file
+from yakusu.data.languages import find_pair, language_code
+from yakusu.data.text import (
+    ErrorPolicy,
+    InvalidLines,
+    Pair,
+    PairFile,
+    count_lines,
+    language_of,
+    raw_lines,
+    read_lines,
+)
+from yakusu.errors import DataError, RecipeError, YakusuError, unequal
 
+_log = logging.getLogger(__name__)
 Column = Annotated[int, Field(ge=1)] | str
 _WILDCARDS = "*?["
 _INSPECTED_LINES = 10  # enough to tell a file of trees from a file of sentences
 
 
 class Corpus(Config):
-    """The files of a corpus: two text files, two columns of one TSV file, or trees.
+    """The files of a corpus: two text files, one file with both sides, or trees.
 
-    Any file may be compressed (.gz). `src_column` and `tgt_column` are column numbers, counted
-    from 1, or column names in the first line of the TSV file.
+    Any file may be compressed. `pairs` is TMX, XLIFF, PO, TSV or CSV; `src_column` and
+    `tgt_column` are its columns, as numbers from 1 or names in its first line, or its languages.
     """
 
     src: str = ""
     tgt: str = ""
-    tsv: str = ""
+    pairs: str = ""
     src_column: Column = 1
     tgt_column: Column = 2
     trees: str = ""  # a file, a folder of *.mrg files or a pattern; the source is the words
+    errors: ErrorPolicy = "strict"  # for lines that are not UTF-8
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_tsv(cls, values: Any) -> Any:
+        """Read the key of earlier recipes, in which a file of pairs was always TSV."""
+        if not isinstance(values, dict) or "tsv" not in values:
+            return values
+        tsv, rest = values["tsv"], {key: each for key, each in values.items() if key != "tsv"}
+        if tsv and rest.get("pairs"):
+            raise ValueError(f"tsv is an old name of pairs: remove tsv = {tsv!r}")
+        return {**rest, "pairs": tsv} if tsv else rest
 
     @model_validator(mode="after")
     def _check_exclusive(self) -> "Corpus":
-        if self.tsv and (self.src or self.tgt):
+        if self.pairs and (self.src or self.tgt):
             raise ValueError(
-                f"a corpus is two files or one tsv, not both: remove {self.tsv} or {self.src}"
+                "a corpus is two files or one file of pairs, not both: remove "
+                f"{self.pairs} or {self.src or self.tgt}"
             )
-        if self.trees and (self.src or self.tgt or self.tsv):
+        if self.trees and (self.src or self.tgt or self.pairs):
             raise ValueError(
-                f"a corpus of trees has no other files: remove src, tgt and tsv, or {self.trees}"
+                f"a corpus of trees has no other files: remove src, tgt and pairs, or {self.trees}"
             )
         return self
 
     def __bool__(self) -> bool:
-        return bool(self.src or self.tgt or self.tsv or self.trees)
+        return bool(self.src or self.tgt or self.pairs or self.trees)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The codes that the columns or the names of the files state, or ""."""
+        if not self.pairs:
+            return language_of(self.src), language_of(self.tgt)
+        multilingual = format_by_name(self.pairs) in ("tmx", "xliff")
+        src, tgt = (
+            (language_code(column) or (column if multilingual else ""))
+            if isinstance(column, str)
+            else ""
+            for column in (self.src_column, self.tgt_column)
+        )
+        return src, tgt
+
+    @cached_property
+    def _warned(self) -> set[str]:
+        """Warnings already given: a corpus is read several times."""
+        return set()
+
+    def warn(self, message: str) -> None:
+        """Log a warning about the content of this corpus, unless it was given before."""
+        if message and message not in self._warned:
+            self._warned.add(message)
+            _log.warning(message)
 
     @property
     def named_files(self) -> dict[str, Path]:
-        """The files of this corpus by their keys: "src", "tgt", "tsv", or "trees.1" and so on.
+        """The files of this corpus by their keys: "src", "tgt", "pairs", or "trees.1" etc.
 
         Raises:
             DataError: No tree file exists.
@@ -56,7 +109,7 @@ class Corpus(Config):
         if self.trees:
             numbered = enumerate(tree_files(self.trees), start=1)
             return {f"trees.{number}": path for number, path in numbered}
-        named = {"src": self.src, "tgt": self.tgt, "tsv": self.tsv}
+        named = {"src": self.src, "tgt": self.tgt, "pairs": self.pairs}
         return {key: Path(path) for key, path in named.items() if path}
 
     @property
@@ -75,7 +128,7 @@ class ExtraCorpus(Corpus):
         if self.weight != 1.0 and not self:
             raise ValueError(
                 f"extra.weight = {self.weight} has no effect without files: add extra.src and "
-                "extra.tgt, extra.tsv or extra.trees"
+                "extra.tgt, extra.pairs or extra.trees"
             )
         return self
 
@@ -94,24 +147,49 @@ def read_sources(path: str | Path) -> Iterator[str]:
 def read_pairs(corpus: Corpus) -> Iterator[Pair]:
     """Read the pairs of a corpus in order; a tree is a pair of its words and its bracketed line.
 
+    What a reader leaves out is counted and logged as a warning, once for each corpus.
+
     Raises:
-        DataError: A file is missing or not UTF-8, the two files have different numbers of lines,
-            a TSV line lacks a column, or a tree is malformed.
+        DataError: A file is missing, malformed or not UTF-8, the two files have different numbers
+            of lines, a row lacks a column, or a file of pairs lacks a language.
+        RunError: A file needs a library that is not installed.
     """
     if corpus.trees:
         return _read_trees(corpus)
-    if corpus.tsv:
-        return _read_tsv(corpus)
+    if corpus.pairs:
+        return _read_one_file(corpus)
     if not (corpus.src and corpus.tgt):
         given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
-            f"{given or 'a corpus'} has no {missing}: specify two files (src and tgt), or one tsv"
+            f"{given or 'a corpus'} has no {missing}: specify two files (src and tgt), or pairs"
         )
-    return _read_two_files(corpus.src, corpus.tgt)
+    return _read_two_files(corpus)
 
 
-def _read_two_files(src_path: str, tgt_path: str) -> Iterator[Pair]:
-    return aligned(read_lines(src_path), read_lines(tgt_path), names=(src_path, tgt_path))
+def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
+    names = (corpus.src, corpus.tgt)
+    for name in names:
+        if (kind := format_by_name(name)) in ("tmx", "xliff", "po"):
+            raise DataError(
+                f"{name} holds both sides ({kind.upper()}): pass it as --pairs, without src and tgt"
+            )
+    src_errors, tgt_errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
+    yield from aligned(
+        read_lines(corpus.src, errors=src_errors),
+        read_lines(corpus.tgt, errors=tgt_errors),
+        names=names,
+    )
+    corpus.warn(src_errors.warning(corpus.src))
+    corpus.warn(tgt_errors.warning(corpus.tgt))
+
+
+def _read_one_file(corpus: Corpus) -> Iterator[Pair]:
+    columns, errors = (
+        (corpus.src_column, corpus.tgt_column),
+        InvalidLines(corpus.errors, whole_lines=True),
+    )
+    yield from read_file(PairFile(corpus.pairs, columns, errors, corpus.warn))
+    corpus.warn(errors.warning(corpus.pairs))
 
 
 def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -> Iterator[Pair]:
@@ -141,33 +219,64 @@ def aligned(src: Iterable[str], tgt: Iterable[str], *, names: tuple[str, str]) -
         yield source, target
 
 
-def _read_tsv(corpus: Corpus) -> Iterator[Pair]:
-    lines = enumerate(raw_lines(corpus.tsv), start=1)
-    columns = (corpus.src_column, corpus.tgt_column)
-    named = any(isinstance(column, str) for column in columns)
-    header = [cell.strip() for cell in next(lines, (1, ""))[1].split("\t")] if named else []
-    src, tgt = (_column_index(column, header, corpus.tsv) for column in columns)
-    for number, line in lines:
-        cells = line.split("\t")
-        if not line.strip():
-            yield "", ""  # counted as an empty pair
-            continue
-        if len(cells) <= max(src, tgt):
-            raise DataError(
-                f"{corpus.tsv}, line {number}: column {max(src, tgt) + 1} is missing because the "
-                f"line has only {len(cells)}: separate columns with tabs"
-            )
-        yield cells[src].strip(), cells[tgt].strip()
+def count_pairs(corpus: Corpus) -> int | None:
+    """Return the number of pairs; None if counting them takes as long as reading them.
+
+    Raises:
+        DataError: A file cannot be read or is not UTF-8.
+    """
+    if corpus.src:
+        return count_lines(corpus.src, errors=InvalidLines(corpus.errors))
+    if corpus.pairs and format_by_name(corpus.pairs) == "tsv":
+        return count_lines(corpus.pairs, errors=InvalidLines(corpus.errors))
+    return None
 
 
-def _column_index(column: int | str, header: list[str], path: str) -> int:
-    if isinstance(column, int):
-        return column - 1
-    if column not in header:
-        raise DataError(
-            f"{path}, line 1: there is no column '{column}': choose one of {', '.join(header)}"
+def parse_columns(columns: str) -> tuple[int | str, int | str]:
+    """Return the source and the target of --columns: "en,de" -> ("en", "de"), "1,3" -> (1, 3).
+
+    Raises:
+        RecipeError: These are not two, or a number is 0.
+    """
+    both = [int(each) if each.isdecimal() else each for each in map(str.strip, columns.split(","))]
+    if len(both) != 2 or "" in both or 0 in both:
+        raise RecipeError(
+            f"--columns {columns}: give a source and a target, as in --columns en,de or 1,3"
         )
-    return header.index(column)
+    return both[0], both[1]
+
+
+def with_languages(corpus: Corpus, wanted: tuple[str, str]) -> Corpus:
+    """Select two languages of a TMX or XLIFF file for which none are selected.
+
+    Args:
+        corpus: Any corpus; it is returned unchanged if there is nothing to select, or if the file
+            cannot be read or has several languages to choose from.
+        wanted: Source and target language; "": the other one of the two of the file.
+    """
+    if not corpus.pairs or (corpus.src_column, corpus.tgt_column) != (1, 2):
+        return corpus
+    try:
+        codes, srclang = languages_in(corpus.pairs)
+    except YakusuError:
+        return corpus  # reported when the corpus is read
+    if not codes:
+        return corpus
+    src, tgt = wanted if all(wanted) else _complete(wanted, codes, srclang)
+    if not (src and tgt):
+        return corpus
+    return corpus.model_copy(update={"src_column": src, "tgt_column": tgt})
+
+
+def _complete(wanted: tuple[str, str], codes: list[str], srclang: str) -> tuple[str, str]:
+    """Return both languages of a file with two, of which at most one is known; "": unknown."""
+    src, tgt = wanted
+    known = (src or ("" if tgt else srclang), tgt)
+    positions = [position for position in find_pair(known, tuple(codes)) if position is not None]
+    if len(codes) != 2 or not positions:
+        return "", ""
+    other = codes[1 - positions[0]]
+    return (other, tgt) if tgt else (src or codes[positions[0]], other)
 
 
 def _read_trees(corpus: Corpus) -> Iterator[Pair]:
@@ -181,7 +290,7 @@ def tree_files(place: str | Path) -> list[Path]:
     """List tree files in order.
 
     Args:
-        place: A file, a folder (all *.mrg and *.mrg.gz files below it) or a pattern.
+        place: A file, a folder (all *.mrg files below it, compressed or not) or a pattern.
 
     Raises:
         DataError: The folder or pattern matches no file.
@@ -212,4 +321,4 @@ def holds_trees(place: str | Path) -> bool:
 
 
 def _is_tree_file(path: Path) -> bool:
-    return path.name.lower().endswith((".mrg", ".mrg.gz"))
+    return plain_name(path.name).lower().endswith(".mrg")

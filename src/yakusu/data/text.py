@@ -1,99 +1,229 @@
-"""Lines of text files: plain or gzip, UTF-8, read as a stream.
+"""Lines of text files: UTF-8, plain or compressed, read as a stream.
 
 Only "\\n" ends a line: a carriage return, a form feed or U+2028 within a sentence never shifts the
 alignment of two files.
 """
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import IO, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
+from yakusu.data.compressed import DamagedError, compression_of, open_binary, plain_name
 from yakusu.errors import DataError
 
 Pair = tuple[str, str]  # source line, target line
 Text = str | Path | Iterable[str]  # the path of a file, or its lines
+ErrorPolicy = Literal["strict", "skip", "replace"]
 T = TypeVar("T")
+_LISTED = 10  # line numbers in a warning
+_HEAD = 1024  # bytes that tell what a file is
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+class InvalidLines:
+    """What happens to lines that are not UTF-8, and which lines these were.
+
+    Args:
+        policy: "strict": raise DataError; "skip": read an empty line instead, so that line N of
+            one file still belongs to line N of another; "replace": read U+FFFD in place of each
+            invalid byte.
+        whole_lines: Under "skip", return the line with its invalid bytes as surrogates, for a
+            reader that needs its quotes and tabs and then drops it.
+
+    Attributes:
+        count: Number of lines that were not UTF-8.
+        first: Numbers of the first ten of them.
+    """
+
+    def __init__(self, policy: ErrorPolicy = "strict", *, whole_lines: bool = False) -> None:
+        self.policy = policy
+        self.count, self.first = 0, list[int]()
+        self._whole_lines = whole_lines
+
+    def read(self, line: bytes, number: int) -> str:
+        """Count a line that is not UTF-8 and return the text to read in its place."""
+        self.count += 1
+        if len(self.first) < _LISTED:
+            self.first.append(number)
+        if self.policy == "replace":
+            return line.decode("utf-8", "replace")
+        return line.decode("utf-8", "surrogateescape") if self._whole_lines else ""
+
+    def warning(self, name: str) -> str:
+        """Return a sentence with the number of lines that were not UTF-8; "" if there were none."""
+        if not self.count:
+            return ""
+        done = "read with U+FFFD for each invalid byte" if self.policy == "replace" else "left out"
+        one = self.count == 1
+        numbers = ", ".join(map(str, self.first)) + (", ..." if self.count > _LISTED else "")
+        return (
+            f"{name}: {self.count:,} {'line is' if one else 'lines are'} not UTF-8 and "
+            f"{'was' if one else 'were'} {done}: line{'' if one else 's'} {numbers}"
+        )
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A file that holds both sides of a corpus, and how to read it.
+
+    Attributes:
+        path: The file.
+        columns: Source and target: numbers from 1, names, or language codes. (1, 2): the default.
+        errors: What to do with lines that are not UTF-8.
+        remark: Called with a sentence about what was left out.
+    """
+
+    path: str
+    columns: tuple[int | str, int | str]
+    errors: InvalidLines
+    remark: Callable[[str], None]
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line: line breaks become spaces; white space at both ends is removed."""
+    text = text.strip()
+    return text.replace("\r\n", " ").replace("\n", " ") if "\n" in text else text
+
+
+def read_lines(path: str | Path, *, errors: InvalidLines | None = None) -> Iterator[str]:
     """Read the lines of a text file without surrounding white space.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    return (line.strip() for line in raw_lines(path))
+    return (line.strip() for line in raw_lines(path, errors=errors))
 
 
-def raw_lines(path: str | Path) -> Iterator[str]:
+def raw_lines(path: str | Path, *, errors: InvalidLines | None = None) -> Iterator[str]:
     """Read the lines of a text file with their white space.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
     with open_binary(Path(path)) as file:
-        yield from decode_lines(file, str(path))
+        yield from decode_lines(file, str(path), errors=errors)
 
 
-def open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
-    """Open a file for reading; a name ending in .gz is decompressed.
-
-    Raises:
-        DataError: The file does not exist, is a folder or cannot be opened.
-    """
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: specify a text file")
-    if not path.exists():
-        raise DataError(f"{path} does not exist: check the path in the recipe or the command")
-    try:
-        return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def decode_lines(lines: Iterator[bytes], name: str) -> Iterator[str]:
+def decode_lines(
+    lines: Iterator[bytes], name: str, *, errors: InvalidLines | None = None
+) -> Iterator[str]:
     """Decode UTF-8 lines; remove the "\\n" at the end of each and a byte order mark at the start.
 
     Args:
         lines: Lines of bytes.
         name: Name of the file in error messages.
+        errors: What to do with lines that are not UTF-8 (default: raise an error); counts them.
 
     Raises:
-        DataError: A line is not valid UTF-8 (the message names the file, the line and the byte),
-            or the gzip file is truncated or corrupt.
+        DataError: A line is not valid UTF-8 (the message names the file, the line and the byte, or
+            what the file is if it is not text), or a compressed file is truncated or corrupt.
     """
-    number = 0
+    number, head = 0, b""
     try:
         for number, line in enumerate(lines, start=1):
-            text = line.decode("utf-8").removesuffix("\n")
+            if number == 1:
+                head = line[:_HEAD]
+                if b"\0" in head:  # so that it may be valid UTF-8 and yet not text
+                    _refuse_utf16(head, name)
+                    refuse_binary(head, name)
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                if not errors or errors.policy == "strict":
+                    raise _not_utf8(error, name, number, head, option=errors is not None) from error
+                _refuse_other_files(head, name, number)
+                text = errors.read(line, number)
+            text = text.removesuffix("\n")
             yield text.removeprefix("\ufeff") if number == 1 else text
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is "
-            "not UTF-8: convert the file (iconv -t UTF-8) or correct the line"
-        ) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            f"{name} is not a valid gzip file after line {number}: compress it again"
-        ) from error
+    except DamagedError as error:
+        raise DamagedError(name, error.kind, f" after line {number}") from error
 
 
-def count_lines(path: str | Path) -> int:
+def _not_utf8(
+    error: UnicodeDecodeError, name: str, number: int, head: bytes, *, option: bool
+) -> DataError:
+    _refuse_other_files(head, name, number)
+    fix = "convert the file (iconv -t UTF-8)"
+    fix += ", correct the line, or add --errors skip" if option else " or correct the line"
+    return DataError(
+        f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is not "
+        f"UTF-8: {fix}"
+    )
+
+
+# What a file that is not UTF-8 may be: a pattern of its first bytes, its name, and the fix.
+_UTF16 = (
+    (rb"\xff\xfe\0\0|\0\0\xfe\xff", "in UTF-32", "iconv -f UTF-32 -t UTF-8"),
+    (rb"\xff\xfe|\xfe\xff", "in UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    (rb"(?:[^\0]\0){4}", "in UTF-16", "iconv -f UTF-16LE -t UTF-8"),
+    (rb"(?:\0[^\0]){4}", "in UTF-16", "iconv -f UTF-16BE -t UTF-8"),
+)
+_PACKED = (
+    (rb"PK\x03\x04", "a ZIP archive, such as .zip, .docx or .xlsx"),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (rb"Rar!\x1a\x07", "a RAR archive"),
+    (rb"(?s:.{257})ustar", "a tar archive"),
+    (rb"\x04\x22\x4d\x18", "compressed with lz4"),
+    (rb"\x1f\x9d", "compressed with compress"),
+)
+_BINARY = (
+    (rb"%PDF-", "a PDF document"),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Microsoft Office document"),
+    (rb"SQLite format 3\0", "an SQLite database"),
+    (rb"PAR1", "a Parquet file"),
+    (rb"\x89PNG|\xff\xd8\xff|GIF8", "a picture"),
+    (rb"\x7fELF", "a program"),
+)
+
+
+def _refuse_utf16(head: bytes, name: str) -> None:
+    for magic, kind, command in _UTF16:
+        if re.match(magic, head):
+            raise DataError(f"{name} is text {kind}, not UTF-8: convert it with {command}")
+
+
+def refuse_binary(head: bytes, name: str) -> None:
+    """Raise DataError if the first bytes of a file are those of a known kind of binary file."""
+    if kind := compression_of(head):
+        command = "zstd" if kind == "Zstandard" else kind
+        raise DataError(f"{name} is compressed with {kind}: decompress it with {command} -dc")
+    for kinds, what, fix in (
+        (_PACKED, "", "extract the text from it"),
+        (_BINARY, ", not text", "export its text as UTF-8"),
+    ):
+        if found := next((kind for magic, kind in kinds if re.match(magic, head)), None):
+            raise DataError(f"{name} is {found}{what}: {fix}")
+
+
+def _refuse_other_files(head: bytes, name: str, number: int) -> None:
+    """Raise DataError if a file with a line that is not UTF-8 is something other than text."""
+    _refuse_utf16(head, name)
+    refuse_binary(head, name)
+    if xml := re.match(rb"\s*<\?xml\b[^>]*?(?:encoding=[\"']([\w.:-]+)|\?>)", head):
+        encoding = (xml[1] or b"UTF-8").decode()
+        raise DataError(
+            f"{name}, line {number}: this is an XML file in {encoding}, not lines of text: "
+            "pass a TMX or XLIFF file as --pairs"
+        )
+    if b"\0" in head:
+        raise DataError(f"{name} is a binary file, not text: specify a text file in UTF-8")
+
+
+def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:
     """Count the lines of a text file.
 
     Raises:
         DataError: See `decode_lines` and `open_binary`.
     """
-    return sum(1 for _ in raw_lines(path))
+    return sum(1 for _ in raw_lines(path, errors=errors))
 
 
 def language_of(path: str | Path) -> str:
     """Return the language code at the end of a file name (train.de, train.de.gz), or ""."""
-    code = str(path).removesuffix(".gz").rpartition(".")[2]
+    code = plain_name(path).rpartition(".")[2]
     return code if re.fullmatch("[a-z]{2}", code) else ""
 
 

@@ -24,6 +24,7 @@ from yakusu.data.unseen import unseen
 _FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
 _RESERVED = f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]"  # in a text, they are copied
+_JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")
 _LETTER = regex.compile(r"\p{L}")
 # Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
@@ -73,7 +74,8 @@ class Passage:
         after: What follows, such as the line break.
         spans: The text of each private-use character.
         tags: The tags of pairs, with their positions in the plain text.
-        n_unseen: Number of spans that training has not seen.
+        n_spans: Number of protected spans, including tags.
+        n_unseen: Number of words and characters that training has not seen.
     """
 
     before: str
@@ -81,6 +83,7 @@ class Passage:
     after: str = ""
     spans: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[tuple[int, Span], ...] = ()
+    n_spans: int = 0
     n_unseen: int = 0
 
     @property
@@ -151,7 +154,7 @@ class PassageReader:
         plain, spans, tags, end = "", dict[str, str](), [], 0
         protected = self._finder.find(body)
         found = self._with_unseen(body, protected)
-        for span in found:
+        for span in _merged(found, body):
             plain += body[end : span.start]
             if span.kind == "whole":
                 place = _place(span.text, len(spans))
@@ -162,7 +165,7 @@ class PassageReader:
         plain += body[end:]
         segments = tuple(map(_segment, self._parts(plain, whole=whole)))
         n_unseen = len(found) - len(protected)
-        return Passage(before, segments, after, spans, tuple(tags), n_unseen)
+        return Passage(before, segments, after, spans, tuple(tags), len(protected), n_unseen)
 
     def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:
         """Add to the protected spans what training has not seen, in order."""
@@ -182,6 +185,18 @@ class PassageReader:
             return [plain]
         sentences = split(plain, self._language)
         return [part for sentence in sentences for part in clauses(sentence, self._fits)]
+
+
+def _merged(spans: Sequence[Span], text: str) -> list[Span]:
+    """Make one span of neighbours with only white space and a comma or the like between them."""
+    merged: list[Span] = []
+    for span in spans:
+        last = merged[-1] if merged else None
+        if last and last.kind == span.kind == "whole" and _JOINT.fullmatch(text, last.end, span.start):
+            merged[-1] = Span(last.start, span.end, text[last.start : span.end])
+        else:
+            merged.append(span)
+    return merged
 
 
 def _place(span: str, number: int) -> str:

@@ -31,6 +31,6 @@ class Tally:
         for passage in passages:
             n_texts = len(passage.texts)
             self.segments += n_texts
-            self.spans += len(passage.spans) + len(passage.tags) - passage.n_unseen
+            self.spans += passage.n_spans
             self.unseen += passage.n_unseen
             self.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())

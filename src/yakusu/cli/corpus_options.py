@@ -1,0 +1,110 @@
+"""The options that name the files of a run, from which a verb gets one `RecipeFiles`."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, Literal
+
+import typer
+
+import yakusu
+
+_CORPUS, _DEV = "Corpus", "Dev set (default: pairs held out of the corpus)"
+_OPTIONS: dict[str, Any] = {
+    "run": Annotated[
+        str | None, typer.Option("--run", help="Run folder, which receives all output.")
+    ],
+    "src": Annotated[
+        str | None,
+        typer.Option(
+            "--src",
+            help="Source sentences, one per line. Any file may be compressed (.gz, .bz2, .xz, "
+            ".zst).",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "tgt": Annotated[
+        str | None,
+        typer.Option("--tgt", help="Their translations, line by line.", rich_help_panel=_CORPUS),
+    ],
+    "pairs": Annotated[
+        str | None,
+        typer.Option(
+            "--pairs",
+            "--tsv",
+            help="One file with both sides, instead of --src and --tgt: TMX, XLIFF, PO, TSV or "
+            "CSV.",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "columns": Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="SRC,TGT",
+            help="Source and target in --pairs: language codes (en,de), or names or numbers of "
+            "columns (1,3). Default: the first two columns, or the only two languages.",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "errors": Annotated[
+        Literal["strict", "skip", "replace"] | None,
+        typer.Option(
+            "--errors",
+            help="Lines that are not UTF-8: refuse the file (strict, the default), leave out "
+            "their pairs (skip), or read U+FFFD for each invalid byte (replace).",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "trees": Annotated[
+        str | None,
+        typer.Option(
+            "--trees",
+            help="Bracketed trees for a parser: a file, a folder or a pattern.",
+            rich_help_panel=_CORPUS,
+        ),
+    ],
+    "dev_src": Annotated[
+        str | None,
+        typer.Option("--dev-src", help="Source sentences of the dev set.", rich_help_panel=_DEV),
+    ],
+    "dev_tgt": Annotated[
+        str | None,
+        typer.Option("--dev-tgt", help="Translations of --dev-src.", rich_help_panel=_DEV),
+    ],
+    "dev_pairs": Annotated[
+        str | None,
+        typer.Option(
+            "--dev-pairs",
+            help="One file with both sides, as --pairs; --columns applies to both.",
+            rich_help_panel=_DEV,
+        ),
+    ],
+    "dev_trees": Annotated[
+        str | None,
+        typer.Option("--dev-trees", help="Trees of the dev set.", rich_help_panel=_DEV),
+    ],
+}
+
+
+def takes_files(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of the corpora to a verb, which gets them as `files`."""
+    own = [p for p in signature(verb).parameters.values() if p.name != "files"]
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in _OPTIONS.items()
+    ]
+    first, *rest = own
+    parameters = [first, *added, *rest]
+
+    @wraps(verb)
+    def run(**values: Any) -> None:
+        files: yakusu.RecipeFiles = {}
+        files.update({name: values.pop(name) for name in _OPTIONS})  # type: ignore[typeddict-item]
+        verb(**values, files=files)
+
+    run.__signature__ = signature(verb).replace(  # type: ignore[attr-defined]
+        parameters=[p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+    )
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run

@@ -1,0 +1,91 @@
+"""Files that hold both sides of a corpus: TMX, XLIFF, PO, TSV and CSV, compressed or not.
+
+The name of a file decides its format, or its first bytes if the name says nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from yakusu.data.compressed import open_binary, plain_name
+from yakusu.data.po import read_po
+from yakusu.data.tables import read_csv, read_tsv
+from yakusu.data.text import Pair, PairFile
+from yakusu.data.tmx import read_tmx, tmx_languages
+from yakusu.data.xliff import read_xliff, xliff_languages
+from yakusu.errors import DataError
+
+Format = Literal["tmx", "xliff", "po", "csv", "tsv"]
+_READERS: dict[Format, Callable[[PairFile], Iterator[Pair]]] = {
+    "tmx": read_tmx,
+    "xliff": read_xliff,
+    "po": read_po,
+    "csv": read_csv,
+    "tsv": read_tsv,
+}
+_SUFFIXES: dict[str, Format] = {
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".sdlxliff": "xliff",
+    ".mqxliff": "xliff",
+    ".mxliff": "xliff",
+    ".po": "po",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+}
+_HEAD = 4096
+_INSPECTED_UNITS = 1000  # that tell whether a TMX file has two languages
+
+
+def format_by_name(path: str | Path) -> Format | None:
+    """Return the format that a file name states: app.po.gz is PO."""
+    return _SUFFIXES.get(Path(plain_name(path)).suffix.lower())
+
+
+def format_of(path: str | Path) -> Format:
+    """Return the format of a file, by its name or its first bytes; TSV by default.
+
+    Raises:
+        DataError: The file cannot be opened, or is a pipe.
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise DataError(f"{path} is a pipe, but a corpus is read several times: save it as a file")
+    if named := format_by_name(path):
+        return named
+    with open_binary(Path(path)) as file:
+        head = file.peek(_HEAD)[:_HEAD].replace(b"\0", b"")
+    if re.search(rb"<(\w+:)?xliff[\s>]", head):
+        return "xliff"
+    if re.match(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(\?xml|!DOCTYPE tmx|tmx)\b", head):
+        return "tmx"
+    return "po" if re.search(rb"^msgid\s+\"", head, re.MULTILINE) else "tsv"
+
+
+def read_file(file: PairFile) -> Iterator[Pair]:
+    """Read the pairs of a file in order.
+
+    Raises:
+        DataError: The file cannot be read or is malformed.
+        RunError: Its format needs a library that is not installed.
+    """
+    return _READERS[format_of(file.path)](file)
+
+
+def languages_in(path: str) -> tuple[list[str], str]:
+    """Return the languages of a TMX or XLIFF file, and which of them is the source, or "".
+
+    Only the first units are read. The list is empty for the other formats.
+
+    Raises:
+        DataError: The file cannot be read or is malformed.
+        RunError: Its format needs a library that is not installed.
+    """
+    match format_of(path):
+        case "tmx":
+            return tmx_languages(path, _INSPECTED_UNITS)
+        case "xliff":
+            return xliff_languages(path)
+    return [], ""

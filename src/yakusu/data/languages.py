@@ -1,0 +1,207 @@
+"""Language codes as files use them: en, en-US, zh_Hant, eng, and names in a header row."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from yakusu.errors import DataError
+
+_CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
+_SHOWN = 20  # languages in a message
+
+# Names of languages in English, as they occur in header rows.
+_NAMES = {
+    "arabic": "ar", "basque": "eu", "bengali": "bn", "bulgarian": "bg", "catalan": "ca",
+    "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl",
+    "english": "en", "estonian": "et", "finnish": "fi", "french": "fr", "galician": "gl",
+    "german": "de", "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu",
+    "icelandic": "is", "indonesian": "id", "irish": "ga", "italian": "it", "japanese": "ja",
+    "korean": "ko", "latin": "la", "latvian": "lv", "lithuanian": "lt", "malay": "ms",
+    "maltese": "mt", "norwegian": "no", "persian": "fa", "polish": "pl", "portuguese": "pt",
+    "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl",
+    "spanish": "es", "swahili": "sw", "swedish": "sv", "tamil": "ta", "thai": "th",
+    "turkish": "tr", "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi", "welsh": "cy",
+}  # fmt: skip
+
+
+def language_code(text: str) -> str:
+    """Return the language that a column name states, or "".
+
+    A code of three letters counts only if there is one of two letters for the same language, such
+    as deu: other ones, such as src and the, are more often words.
+    """
+    name = text.strip()
+    if code := _NAMES.get(re.sub(r"\W*\(.*\)$", "", name).lower()):
+        return code
+    if not _CODE.fullmatch(name):
+        return ""
+    import langcodes  # 0.04 s
+
+    if not langcodes.tag_is_valid(name):
+        return ""
+    base = re.split("[-_]", langcodes.standardize_tag(name))[0]
+    return name if len(base) == 2 else ""
+
+
+def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
+    """Return the two languages that select the sides of a file; None if none are given.
+
+    Raises:
+        DataError: The columns are numbers other than 1 and 2, or only one is a language.
+    """
+    match columns:
+        case (str(src), str(tgt)):
+            return src, tgt
+        case (1, 2):
+            return None
+    src, tgt = map(str, columns)
+    raise DataError(
+        f"'{src}' and '{tgt}' do not select the languages of this file: write two codes, as in "
+        "--columns en,de"
+    )
+
+
+def closeness(wanted: str, code: str) -> int | None:
+    """Return how well a code matches a wanted one; lower is better, None: not at all.
+
+    0: they are equal, apart from case; 1: the code says more, such as en-US for en; 2: the code
+    says less.
+    """
+    one, other = (text.lower().replace("_", "-").split("-") for text in (wanted, code))
+    if one == other:
+        return 0
+    if other[: len(one)] == one:
+        return 1
+    return 2 if one[: len(other)] == other else None
+
+
+def distinct(codes: Iterable[str]) -> list[str]:
+    """Return each language once, in its first spelling: EN-us is en-US."""
+    found: dict[str, str] = {}
+    for code in codes:
+        found.setdefault(code.lower().replace("_", "-"), code)
+    return list(found.values())
+
+
+@lru_cache(maxsize=1024)
+def find_pair(wanted: tuple[str, str], codes: tuple[str, ...]) -> tuple[int | None, int | None]:
+    """Return the positions of two languages in a list of codes; None if one is not in it.
+
+    The closest code wins, then the first. No position is used for both sides.
+    """
+    src, tgt = (
+        sorted(
+            (rank, i) for i, code in enumerate(codes) if (rank := closeness(one, code)) is not None
+        )
+        for one in wanted
+    )
+    if src and tgt and src[0][1] == tgt[0][1]:  # the closer match keeps the position
+        (src if src[0][0] > tgt[0][0] else tgt).pop(0)
+    return (src[0][1] if src else None), (tgt[0][1] if tgt else None)
+
+
+class UnitLanguages:
+    """Picks the source and the target of each unit of a multilingual file.
+
+    Args:
+        path: Name of the file in messages.
+        wanted: Codes of the two languages; None: the only two of the file.
+
+    Attributes:
+        chosen: The two languages; None until they are known.
+    """
+
+    def __init__(self, path: str, wanted: tuple[str, str] | None) -> None:
+        self._path, self.chosen, self._given = path, wanted, wanted is not None
+        self._spellings = set[str]()
+        self._seen = list[str]()  # each language once, in the order of the file
+        self._found = False
+        self._left_out = Counter[str]()  # units, by the language that they lack
+        self._repeated = 0  # units
+
+    def pick(self, codes: tuple[str, ...], source: str) -> tuple[int, int] | None:
+        """Return the positions of source and target in a unit; None if it lacks one.
+
+        Args:
+            codes: The language of each segment.
+            source: The source language that the file states, or "".
+
+        Raises:
+            DataError: No languages are given, and the file has more than two or does not state
+                which of them is the source.
+        """
+        for code in codes:
+            if code not in self._spellings and len(self._spellings) <= _SHOWN:
+                self._spellings.add(code)
+                self._seen = distinct([*self._seen, code])
+                self._choose(source)
+        if self.chosen is None:
+            self._left_out["a second language"] += 1
+            return None
+        src, tgt = find_pair(self.chosen, codes)
+        if src is None or tgt is None:
+            self._left_out[self.chosen[0] if src is None else self.chosen[1]] += 1
+            return None
+        self._found = True
+        self._repeated += codes.count(codes[src]) + codes.count(codes[tgt]) > 2
+        return src, tgt
+
+    def _choose(self, source: str) -> None:
+        """Take the only two languages of the file."""
+        if self._given or len(self._seen) < 2:
+            return
+        if len(self._seen) > 2:
+            raise DataError(f"{self._path} has more than two languages: {self._choices()}")
+        first, second = self._seen
+        if not source or find_pair((source, ""), (first, second))[0] is None:
+            raise DataError(f"{self._path} does not state its source language: {self._choices()}")
+        reverse = find_pair((source, ""), (first, second))[0] == 1
+        self.chosen = (second, first) if reverse else (first, second)
+
+    def _choices(self) -> str:
+        return f"choose two of {shown(self._seen)}, as in --columns {','.join(self._seen[:2])}"
+
+    def check(self) -> None:
+        """Check at the end of the file that it has the languages.
+
+        Raises:
+            DataError: No unit has both.
+        """
+        if self._found or not self._seen:
+            return
+        if self.chosen is None:
+            raise DataError(
+                f"{self._path} has only one language, {shown(self._seen)}: specify a file with two"
+            )
+        missing = [
+            language
+            for language in self.chosen
+            if all(closeness(language, code) is None for code in self._seen)
+        ]
+        if not missing:
+            raise DataError(
+                f"{self._path} has no unit with both {' and '.join(self.chosen)}: {self._choices()}"
+            )
+        raise DataError(f"{self._path} has no language {missing[0]}: {self._choices()}")
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what was left out."""
+        for language, n in self._left_out.items():
+            were = "was" if n == 1 else "were"
+            yield f"{self._path}: {_units(n)} without {language} {were} left out"
+        if n := self._repeated:
+            yield (
+                f"{self._path}: {_units(n)} {'has' if n == 1 else 'have'} several segments in one "
+                "language, of which only the first was read"
+            )
+
+
+def _units(n: int) -> str:
+    return f"{n:,} unit{'s' * (n != 1)}"
+
+
+def shown(codes: Iterable[str]) -> str:
+    """Return a list of codes for a message."""
+    listed = [code or "(none)" for code in codes]
+    return ", ".join(listed[:_SHOWN]) + (", ..." if len(listed) > _SHOWN else "")

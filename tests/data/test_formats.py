@@ -1,0 +1,649 @@
+"""TMX, XLIFF, PO, TSV and CSV are read as pairs; a hostile or broken file gets one sentence."""
+
+import bz2
+import gzip
+import logging
+import lzma
+import os
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.formats import format_of, languages_in
+from yakusu.errors import DataError
+
+PACK = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+def written(path: Path, content: bytes | str) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def pairs(path: Path, *columns: int | str, **more: str) -> list[tuple[str, str]]:
+    src, tgt = columns or (1, 2)
+    return list(read_pairs(Corpus(pairs=str(path), src_column=src, tgt_column=tgt, **more)))
+
+
+def fault(path: Path, *columns: int | str) -> str:
+    with pytest.raises(DataError) as error:
+        pairs(path, *columns)
+    message = str(error.value)
+    assert "\n" not in message
+    return message.replace(str(path), path.name)
+
+
+def tmx(units: str, header: str = 'srclang="en"', root: str = 'version="1.4"') -> str:
+    return f"<tmx {root}><header {header}/><body>{units}</body></tmx>"
+
+
+def unit(attribute: str = "xml:lang", **segments: str) -> str:
+    return "<tu>{}</tu>".format(
+        "".join(
+            f'<tuv {attribute}="{code.replace("_", "-")}"><seg>{text}</seg></tuv>'
+            for code, text in segments.items()
+        )
+    )
+
+
+# ---- TMX: languages
+
+
+def test_the_two_languages_of_a_tmx_are_source_and_target(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(de="Hund", en="dog") + unit(en="cat", de="Katze")))
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze")]
+    assert languages_in(str(path)) == (["de", "en"], "en")
+
+
+def test_languages_are_selected_in_both_directions(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund", fr="chien")))
+    assert pairs(path, "de", "fr") == [("Hund", "chien")]
+    assert pairs(path, "fr", "de") == [("chien", "Hund")]
+
+
+def test_a_language_matches_its_regions_and_an_exact_match_wins(tmp_path: Path) -> None:
+    units = unit(en_GB="lorry", en_US="truck", de_DE="Laster") + unit(
+        en_GB="lift", en="elevator", de="Lift"
+    )
+    path = written(tmp_path / "a.tmx", tmx(units))
+    assert pairs(path, "en", "de") == [("lorry", "Laster"), ("elevator", "Lift")]
+    assert pairs(path, "en-US", "de") == [("truck", "Laster"), ("elevator", "Lift")]
+    assert pairs(path, "EN_us", "de-DE") == [("truck", "Laster"), ("elevator", "Lift")]
+
+
+def test_two_regions_of_one_language_are_two_languages(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(pt_BR="trem", pt_PT="comboio"), 'srclang="pt-BR"'))
+    assert pairs(path) == [("trem", "comboio")]
+    assert pairs(path, "pt-PT", "pt") == [("comboio", "trem")]
+
+
+def test_a_language_may_be_spelled_in_several_ways(tmp_path: Path) -> None:
+    units = unit(EN_us="dog", DE="Hund") + unit(de="Katze", en_US="cat")
+    path = written(tmp_path / "a.tmx", tmx(units, 'srclang="en_US"'))
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze")]
+    assert languages_in(str(path)) == (["EN-us", "DE"], "en_US")
+
+
+def test_a_missing_language_is_reported_with_those_of_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en_US="dog", de="Hund")))
+    assert fault(path, "en", "fr") == (
+        "a.tmx has no language fr: choose two of en-US, de, as in --columns en-US,de"
+    )
+
+
+def test_several_languages_without_a_choice_are_reported(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund") + unit(en="cat", fr="chat")))
+    assert fault(path) == (
+        "a.tmx has more than two languages: choose two of en, de, fr, as in --columns en,de"
+    )
+
+
+@pytest.mark.parametrize("header", ['srclang="*all*"', 'srclang="fr"', ""])
+def test_an_unknown_source_language_is_reported(header: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund"), header))
+    assert fault(path).startswith("a.tmx does not state its source language: choose two of en, de")
+
+
+def test_languages_that_never_meet_are_reported(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "a.tmx", tmx(unit(en="dog", fr="chien") + unit(de="Katze", fr="chat"))
+    )
+    assert fault(path, "en", "de").startswith("a.tmx has no unit with both en and de: ")
+
+
+def test_one_language_is_not_enough(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en="dog")))
+    assert fault(path) == "a.tmx has only one language, en: specify a file with two"
+
+
+def test_the_old_lang_attribute_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit("lang", EN="dog", DE="Hund")))
+    assert pairs(path, "en", "de") == [("dog", "Hund")]
+
+
+def test_a_unit_without_one_language_is_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = unit(en="dog", de="Hund") + unit(en="cat") + unit(de="Maus") + unit(en="hen", de="Huhn")
+    corpus = Corpus(
+        pairs=str(written(tmp_path / "a.tmx", tmx(units))), src_column="en", tgt_column="de"
+    )
+    for _ in range(2):  # the warnings are given once
+        assert list(read_pairs(corpus)) == [("dog", "Hund"), ("hen", "Huhn")]
+    assert caplog.messages == [
+        f"{corpus.pairs}: 1 unit without de was left out",
+        f"{corpus.pairs}: 1 unit without en was left out",
+    ]
+
+
+def test_the_first_of_duplicated_segments_is_read_and_the_others_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
+    unit_ = "".join(tuv.format(*each) for each in (("en", "dog"), ("de", "Hund"), ("de", "Köter")))
+    path = written(tmp_path / "a.tmx", tmx(f"<tu>{unit_}</tu>"))
+    assert pairs(path) == [("dog", "Hund")]
+    assert "1 unit has several segments in one language" in caplog.text
+
+
+def test_a_tmx_without_units_has_no_pairs(tmp_path: Path) -> None:
+    assert pairs(written(tmp_path / "a.tmx", tmx(""))) == []
+
+
+def test_a_tmx_is_not_selected_by_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund")))
+    assert fault(path, 2, 1).endswith("write two codes, as in --columns en,de")
+    assert fault(path, 1, "de").startswith("'1' and 'de' do not select")
+
+
+# ---- TMX: text
+
+
+@pytest.mark.parametrize(
+    ("segment", "text"),
+    [
+        ('Press <bpt i="1">&lt;b&gt;</bpt>Start<ept i="1">&lt;/b&gt;</ept>.', "Press Start."),
+        ('a<ph x="1">{0}</ph>b<it pos="begin">&lt;i&gt;</it>c<ut>{\\cs6}</ut>', "abc"),
+        ("<hi>a <hi type='x'>b</hi> c</hi> d", "a b c d"),
+        ("<hi>a<ph>code <sub>title <hi>of</hi></sub></ph></hi> b", "a b"),
+        ("a<bpt i='1'>x<sub>y</sub>z</bpt> b<ept i='1'/>", "a b"),
+        ("a <!-- note --> b<?pi x?>", "a  b"),
+        ("a &lt;b&gt; &amp;amp; &#233;", "a <b> &amp; é"),
+        ("<![CDATA[a <b> & c]]>", "a <b> & c"),
+        ("two\nlines\r\nand\n  three ", "two lines and   three"),
+        ("a  b\tc\u00a0d", "a  b\tc\u00a0d"),
+        ("<unknown>kept</unknown>", "kept"),
+        ("", ""),
+    ],
+)
+def test_the_text_of_a_segment(segment: str, text: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(en=segment, de="x")))
+    assert pairs(path) == [(text, "x")]
+
+
+@given(
+    st.lists(
+        st.tuples(*2 * [st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cn"]))])
+    )
+)
+def test_any_text_comes_back_from_a_tmx(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
+) -> None:
+    from xml.sax.saxutils import escape
+
+    texts = [(src.replace("\x7f", ""), tgt.replace("\x7f", "")) for src, tgt in texts]
+    content = tmx("".join(unit(en=escape(src), de=escape(tgt)) for src, tgt in texts))
+    path = written(tmp_path_factory.mktemp("made") / "a.tmx", content)
+    assert pairs(path, "en", "de") == [(src.strip(), tgt.strip()) for src, tgt in texts]
+
+
+def test_namespaces_do_not_matter(tmp_path: Path) -> None:
+    units = unit(en="a <hi>b</hi><ph>c</ph>", de="x")
+    path = written(tmp_path / "a.tmx", tmx(units, root='xmlns="http://www.lisa.org/tmx14"'))
+    assert pairs(path) == [("a b", "x")]
+    path = written(
+        tmp_path / "b.tmx",
+        '<t:tmx xmlns:t="urn:t"><t:header srclang="en"/><t:body><t:tu><t:tuv xml:lang="en"><t:seg>a'
+        '</t:seg></t:tuv><t:tuv xml:lang="de"><t:seg>b</t:seg></t:tuv></t:tu></t:body></t:tmx>',
+    )
+    assert pairs(path) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "iso-8859-1"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_encodings_and_line_ends_do_not_matter(encoding: str, end: str, tmp_path: Path) -> None:
+    declared = {"utf-8-sig": "UTF-8"}.get(
+        encoding, encoding.removesuffix("-le").removesuffix("-be")
+    )
+    text = f'<?xml version="1.0" encoding="{declared}"?>\n' + tmx(unit(en="a\nb", de="schön"))
+    path = written(tmp_path / "a.tmx", text.replace("\n", end).encode(encoding))
+    assert pairs(path) == [("a b", "schön")]
+
+
+def test_utf8_that_is_declared_as_utf16_is_read(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?>\n' + tmx(unit(en="a", de="schön"))
+    assert pairs(written(tmp_path / "a.tmx", text)) == [("a", "schön")]
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_compressed_tmx_is_read(suffix: str, tmp_path: Path) -> None:
+    packed = PACK[suffix](tmx(unit(en="a", de="b") * 9).encode())
+    path = written(tmp_path / f"a.tmx{suffix}", packed)
+    assert pairs(path) == [("a", "b")] * 9
+    assert pairs(written(tmp_path / "memory", packed)) == [("a", "b")] * 9  # by its content
+
+
+# ---- TMX: hostile and broken files
+
+EXTERNAL = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">'
+BOMB = "<!DOCTYPE tmx [<!ENTITY a 'ha'>{}]>".format(
+    "".join(f"<!ENTITY {chr(98 + i)} '{f'&{chr(97 + i)};' * 10}'>" for i in range(9))
+)
+
+
+def test_a_doctype_with_an_external_dtd_is_accepted(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", EXTERNAL + tmx(unit(en="a", de="b")))
+    assert pairs(path) == [("a", "b")]
+
+
+def test_an_internal_subset_without_entities_is_accepted(tmp_path: Path) -> None:
+    doctype = "<!DOCTYPE tmx [<!ELEMENT hi ANY>]>"
+    assert pairs(written(tmp_path / "a.tmx", doctype + tmx(unit(en="a", de="b")))) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        BOMB,
+        "<!DOCTYPE tmx [<!ENTITY a SYSTEM 'file:///etc/hostname'>]>",
+        "<!DOCTYPE tmx [<!ENTITY % a SYSTEM 'file:///etc/hostname'> %a;]>",
+        '<!DOCTYPE tmx SYSTEM "tmx14.dtd" [<!ENTITY a "b">]>',
+        f"<!--{5000 * 'x'}--><!DOCTYPE tmx [<!ENTITY a 'b'>]>",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_declarations_of_entities_are_refused(doctype: str, encoding: str, tmp_path: Path) -> None:
+    content = doctype + tmx(unit(en="a &a;", de="b"))
+    assert fault(written(tmp_path / "a.tmx", content.encode(encoding))).startswith(
+        "a.tmx declares entities in its DOCTYPE, which are not safe to read"
+    )
+
+
+def test_a_bomb_in_an_attribute_is_refused(tmp_path: Path) -> None:
+    content = f"<!--{5000 * 'x'}-->{BOMB}<tmx x='&j;'><header/></tmx>"
+    assert fault(written(tmp_path / "a.tmx", content)).startswith("a.tmx, line 1, column ")
+
+
+def test_an_undefined_entity_is_reported_with_its_place(tmp_path: Path) -> None:
+    units = "\n" + unit(en="a&nbsp;b", de="x")
+    assert fault(written(tmp_path / "a.tmx", EXTERNAL + tmx(units))) == (
+        "a.tmx, line 2: the entity &nbsp; is not defined: write the character itself"
+    )
+    assert "line 2, column " in (message := fault(written(tmp_path / "a.tmx", tmx(units))))
+    assert "Entity 'nbsp' not defined" in message
+
+
+def test_malformed_xml_is_reported_with_line_and_column(tmp_path: Path) -> None:
+    content = tmx("\n" + unit(en="a", de="b") + "\n<tu></tv>")
+    assert fault(written(tmp_path / "a.tmx", content)) == (
+        "a.tmx, line 3, column 9: malformed XML (Opening and ending tag mismatch: tu line 3 and "
+        "tv): correct the file or export it again"
+    )
+
+
+def test_units_before_a_fault_are_read(tmp_path: Path) -> None:
+    units = unit(en="a", de="b") * 1000
+    read = read_pairs(Corpus(pairs=str(written(tmp_path / "a.tmx", tmx(units)[:-100]))))
+    assert [next(read) for _ in range(900)] == [("a", "b")] * 900
+    with pytest.raises(DataError, match="malformed XML"):
+        list(read)
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_tmx_is_reported(content: bytes, tmp_path: Path) -> None:
+    assert fault(written(tmp_path / "a.tmx", content)).startswith("a.tmx is empty: ")
+
+
+def test_xml_of_another_kind_is_reported(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tmx", "<html><tu/></html>")
+    assert fault(path).startswith("a.tmx is XML of another kind: its root element is <html>, not")
+    assert "malformed XML" in fault(written(tmp_path / "b.tmx", "plain text\n"))
+    packed = written(tmp_path / "c.tmx", b"PK\x03\x04\x00\xff")
+    assert fault(packed).startswith("c.tmx is a ZIP archive, such as .zip, .docx or .xlsx: ")
+
+
+def test_invalid_bytes_in_xml_are_reported(tmp_path: Path) -> None:
+    content = tmx(unit(en="a", de="sch\xf6n")).encode("latin-1")
+    assert "malformed XML (Invalid bytes in character encoding)" in fault(
+        written(tmp_path / "a.tmx", content)
+    )
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_truncated_compressed_tmx_is_reported(suffix: str, tmp_path: Path) -> None:
+    units = "".join(unit(en=f"a{n * n}", de=f"b{n**3}") for n in range(2000))
+    packed = PACK[suffix](tmx(units).encode())
+    path = written(tmp_path / f"a.tmx{suffix}", packed[: len(packed) // 2])
+    assert fault(path).endswith("file: compress it again")
+
+
+# ---- XLIFF
+
+XLIFF_1 = """<?xml version="1.0"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+ <file original="a" source-language="en-US" target-language="de" datatype="plaintext"><body>
+  <trans-unit id="1"><source>Press <g id="1">Start</g><x id="2"/>.</source>
+   <target><g id="1">Start</g> dr<mrk mtype="x">ück</mrk>en<ph id="3">{0}</ph>.</target>
+   <alt-trans><source>other</source><target>anderes</target></alt-trans></trans-unit>
+  <group id="g"><trans-unit id="2"><source>new</source></trans-unit>
+   <trans-unit id="3"><source>empty</source><target/></trans-unit>
+   <trans-unit id="4">
+    <source>a<bpt id="1">&lt;b></bpt>b<ept id="1"/><it id="2" pos="open">x</it></source>
+    <target>a
+b</target></trans-unit></group>
+ </body></file>
+</xliff>
+"""
+XLIFF_2 = """<xliff version="2.0" srcLang="en" trgLang="ja"
+ xmlns="urn:oasis:names:tc:xliff:document:2.0">
+ <file id="f"><unit id="1"><originalData><data id="d">&lt;b></data></originalData>
+  <segment><source>Press <pc id="1" dataRefStart="d">Start</pc>.</source>
+   <target><pc id="1"><mrk id="m">開始</mrk></pc>を押す<ph id="2" dataRef="d"/>。</target></segment>
+  <ignorable><source> </source></ignorable>
+  <segment><source>Untranslated.</source></segment></unit></file>
+</xliff>
+"""
+
+
+def test_xliff_1_2_gives_the_units_with_a_target(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.xlf", XLIFF_1)
+    expected = [("Press Start.", "Start drücken."), ("ab", "a b")]
+    assert pairs(path) == expected
+    assert caplog.messages == [f"{path}: 2 units without a target were left out"]
+    assert pairs(path, "en", "de") == expected
+    assert pairs(path, "de", "en") == [(tgt, src) for src, tgt in expected]
+    assert languages_in(str(path)) == (["en-US", "de"], "en-US")
+    assert fault(path, "en", "fr").startswith("a.xlf has no language fr: choose two of en-US, de")
+
+
+def test_xliff_2_gives_the_segments_with_a_target(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.xliff", XLIFF_2)
+    assert pairs(path) == [("Press Start.", "開始を押す。")]
+    assert pairs(path, "ja", "en") == [("開始を押す。", "Press Start.")]
+
+
+def test_xliff_without_a_target_language_takes_the_wanted_one(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.xlf", XLIFF_1.replace(' target-language="de"', ""))
+    expected = [("Press Start.", "Start drücken."), ("ab", "a b")]
+    assert pairs(path) == pairs(path, "en", "de") == expected
+    assert pairs(path, "de", "en") == [(tgt, src) for src, tgt in expected]
+
+
+def test_malformed_xliff_is_reported(tmp_path: Path) -> None:
+    assert fault(written(tmp_path / "a.xlf", XLIFF_1[:-20])).startswith("a.xlf, line 13, column")
+    assert fault(written(tmp_path / "b.xlf", BOMB + XLIFF_2)).startswith("b.xlf declares entities")
+    assert "root element is <tmx>, not <xliff>" in fault(written(tmp_path / "c.xlf", tmx("")))
+
+
+# ---- PO
+
+PO = r"""# A comment
+msgid ""
+msgstr ""
+"Language: de\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: a.c:1
+msgid "dog"
+msgstr "Hund"
+
+msgctxt "animal"
+msgid ""
+"two\n"
+"lines"
+msgstr "zwei\n"
+"Zeilen \"x\""
+
+#, fuzzy
+msgid "cat"
+msgstr "Kater"
+
+msgid "open"
+msgstr ""
+
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d Datei"
+msgstr[1] "%d Dateien"
+
+#~ msgid "old"
+#~ msgstr "alt"
+"""
+PO_PAIRS = [
+    ("dog", "Hund"),
+    ("two lines", 'zwei Zeilen "x"'),
+    ("%d file", "%d Datei"),
+    ("%d files", "%d Dateien"),
+]
+
+
+def test_po_gives_the_finished_messages_and_counts_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.po", PO)
+    assert pairs(path) == PO_PAIRS
+    assert caplog.messages == [f"{path}: messages left out: 1 fuzzy, 1 obsolete, 1 untranslated"]
+    assert pairs(path, "en", "de") == PO_PAIRS
+    assert pairs(path, 2, 1) == pairs(path, "de", "en") == [(tgt, src) for src, tgt in PO_PAIRS]
+    assert fault(path, "en", "fr").startswith("a.po has translations into de, not into fr")
+    assert fault(path, 1, 3).startswith("a.po has no columns 1 and 3: ")
+
+
+def test_the_last_of_several_plural_forms_is_read(tmp_path: Path) -> None:
+    forms = "".join(f'msgstr[{n}] "{n}"\n' for n in range(3))
+    path = written(tmp_path / "a.po", f'msgid "one"\nmsgid_plural "many"\n{forms}')
+    assert pairs(path) == [("one", "0"), ("many", "2")]
+    path = written(tmp_path / "ja.po", 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] "0"\n')
+    assert pairs(path) == [("one", "0"), ("many", "0")]
+
+
+@pytest.mark.parametrize("charset", ["UTF-8", "ISO-8859-1", "EUC-JP", "CHARSET"])
+def test_a_po_file_is_read_in_its_charset(charset: str, tmp_path: Path) -> None:
+    text = "日本" if charset == "EUC-JP" else "schön"
+    content = PO.replace("UTF-8", charset).replace("Hund", text)
+    encoding = "UTF-8" if charset == "CHARSET" else charset
+    path = written(tmp_path / "a.po", content.encode(encoding))
+    assert pairs(path)[0] == ("dog", text)
+
+
+def test_only_a_newline_ends_a_line_of_a_po_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.po", 'msgid "a\u2028b"\r\nmsgstr "c\x85d"\r\n')
+    assert pairs(path) == [("a\u2028b", "c\x85d")]
+
+
+def test_a_malformed_po_file_is_reported_with_its_line(tmp_path: Path) -> None:
+    assert fault(written(tmp_path / "a.po", 'msgid "a"\nmsgstr "b" c "d"\n')).startswith(
+        "a.po, line 2: malformed PO ("
+    )
+    assert fault(written(tmp_path / "b.po", "plain text\n")).startswith("b.po, line 1: malformed")
+    latin = PO.encode().replace(b"Hund", b"sch\xf6n")
+    assert fault(written(tmp_path / "c.po", latin)).startswith("c.po, line 9, byte 12: 0xf6 is not")
+    assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "x-none"))).startswith(
+        "d.po is not in x-none, which its header names"
+    )
+
+
+def test_messages_that_are_not_utf8_may_be_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.po", PO.encode().replace(b"Hund", b"sch\xf6n"))
+    assert pairs(path, errors="skip") == PO_PAIRS[1:]
+    assert f"{path}: 1 line is not UTF-8 and was left out: line 9" in caplog.messages
+    assert pairs(path, errors="replace")[0] == ("dog", "sch\ufffdn")
+
+
+def test_an_empty_po_file_has_no_pairs(tmp_path: Path) -> None:
+    assert pairs(written(tmp_path / "a.po", "")) == []
+
+
+# ---- TSV and CSV
+
+
+def test_a_csv_cell_may_contain_commas_quotes_and_newlines(tmp_path: Path) -> None:
+    content = '"a, ""b""","c\r\nd"\r\n\r\nx,"y\tz\nw"\n'
+    assert pairs(written(tmp_path / "a.csv", content)) == [
+        ('a, "b"', "c d"),
+        ("", ""),
+        ("x", "y\tz w"),
+    ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_separator_of_a_csv_is_that_of_its_first_line(separator: str, tmp_path: Path) -> None:
+    content = f'\ufeffid{separator}"en"{separator}de\n1{separator}"a{separator}b"{separator}c\n'
+    path = written(tmp_path / "a.csv", content)
+    assert pairs(path, "de", "en") == pairs(path, 3, 2) == [("c", f"a{separator}b")]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            'a,b\n"c,d\ne,f\n',
+            "line 2: the row that begins here is malformed (unexpected end of data",
+        ),
+        ('a,b\n\n"c"d,e\n', "line 3: the row that begins here is malformed ("),
+        ("a,b\nc\n", "line 2: column 2 is missing because the line has only 1: check the quotes"),
+        (f"a,{'x' * 200_000}\n", "line 1: the row that begins here is malformed (field larger"),
+    ],
+)
+def test_a_malformed_csv_row_is_reported_with_its_line(
+    content: str, told: str, tmp_path: Path
+) -> None:
+    assert fault(written(tmp_path / "a.csv", content)).startswith(f"a.csv, {told}")
+
+
+def test_a_tsv_cell_keeps_its_quotes(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", '"a\tb"\n""\t"\n')
+    assert pairs(path) == [('"a', 'b"'), ('""', '"')]
+
+
+HEADERS = [
+    ("en", "de"),
+    ("EN-us", "zh_Hant"),
+    ("eng", "deu"),
+    ("English", "German"),
+    ("source", "target"),
+    ("Source text", "Translation"),
+    ("tgt", "src"),
+    ("English (US)", "ja"),
+]
+SENTENCES = [
+    ("dog", "Hund"),
+    ("the", "das"),
+    ("English", "Englisch"),
+    ("no", "nein"),
+    ("I", "ich"),
+    ("German", "de"),
+    ("en", "en"),
+    ("", ""),
+    ("source", "Quelle"),
+]
+
+
+@pytest.mark.parametrize("cells", HEADERS, ids=" ".join)
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_a_header_is_left_out_and_announced(
+    cells: tuple[str, str], name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    separator = "\t" if name == "a.tsv" else ","
+    content = f"{separator.join(cells)}\nx{separator}y\n"
+    assert pairs(written(tmp_path / name, content)) == [("x", "y")]
+    assert caplog.messages == [
+        f"{tmp_path / name}, line 1: '{cells[0]}' and '{cells[1]}' are taken for names of the "
+        "columns, not for a pair of sentences"
+    ]
+
+
+@pytest.mark.parametrize("cells", SENTENCES, ids=" ".join)
+def test_a_first_pair_is_not_a_header(
+    cells: tuple[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.tsv", "\t".join(cells) + "\nx\ty\n")
+    assert pairs(path) == [cells, ("x", "y")]
+    assert caplog.messages == []
+
+
+def test_columns_are_found_by_language_too(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", "id\tEnglish\tde-DE\n1\tdog\tHund\n")
+    assert pairs(path, "de", "en") == [("Hund", "dog")]
+
+
+def test_a_row_that_is_not_utf8_is_left_out_and_the_others_stay(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.tsv", b"dog\tHund\ncat\tKa\xff\nhen\tHuhn\n")
+    assert pairs(path, errors="skip") == [("dog", "Hund"), ("", ""), ("hen", "Huhn")]
+    assert caplog.messages == [f"{path}: 1 line is not UTF-8 and was left out: line 2"]
+    path = written(tmp_path / "a.csv", b'dog,Hund\n"cat\n\xff","Katze"\nhen,Huhn\n')
+    assert pairs(path, errors="skip") == [("dog", "Hund"), ("", ""), ("hen", "Huhn")]
+
+
+def test_an_empty_table_has_no_pairs(tmp_path: Path) -> None:
+    for name in ("a.tsv", "a.csv"):
+        path = written(tmp_path / name, "")
+        assert pairs(path) == pairs(path, "en", "de") == []
+
+
+# ---- formats
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.TMX", "", "tmx"),
+        ("a.sdlxliff", "", "xliff"),
+        ("a.po.xz", "", "po"),
+        ("a.csv.gz", "", "csv"),
+        ("a.xml", tmx(""), "tmx"),
+        ("a.xml", f"\ufeff\n{EXTERNAL}{tmx('')}", "tmx"),
+        ("a.xml", XLIFF_1, "xliff"),
+        ("a.txt", PO, "po"),
+        ("a.txt", "a\tb\n", "tsv"),
+        ("a", "", "tsv"),
+    ],
+)
+def test_the_format_is_known_by_name_or_content(
+    name: str, content: str, expected: str, tmp_path: Path
+) -> None:
+    assert format_of(written(tmp_path / name, content)) == expected
+    if name == "a.xml":
+        utf16 = written(tmp_path / name, content.removeprefix("\ufeff").encode("utf-16"))
+        assert format_of(utf16) == expected
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.tmx")
+    assert fault(tmp_path / "a.tmx").startswith("a.tmx is a pipe, but a corpus is read several ")
+
+
+def test_nothing_is_logged_about_a_complete_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    pairs(written(tmp_path / "a.tmx", tmx(unit(en="a", de="b"))))
+    pairs(written(tmp_path / "a.csv", "a,b\n"))
+    assert caplog.messages == []
