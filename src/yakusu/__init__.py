@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.average import average
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
+    from yakusu.pipeline.documents import translate_document
     from yakusu.pipeline.evaluate import (
         evaluate,
         evaluate_model,
@@ -49,6 +50,7 @@ _MODULES = {  # public name -> the module that defines it
     "score": "pipeline.score",
     "train": "pipeline.train",
     "translate": "pipeline.translate",
+    "translate_document": "pipeline.documents",
     "verify": "pipeline.receipt",
 }
 _PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
@@ -79,6 +81,7 @@ __all__ = [
     "score",
     "train",
     "translate",
+    "translate_document",
     "vectors",
     "verify",
     "view",
