@@ -55,6 +55,7 @@ class _Reader:
         md: The parser.
         known: What the file defines: the destinations of links, the footnotes.
         kind: The type of the token of a block; "" for content that is not a block, such as a cell.
+        is_item: The content begins an item of a list, but not of a list of tasks.
         before: What comes before the content.
         after: What comes after it.
     """
@@ -64,6 +65,7 @@ class _Reader:
     kind: str = ""
     before: str = ""
     after: str = ""
+    is_item: bool = False
 
     def __call__(self, content: str) -> list[Piece] | None:
         """The pieces of a content; None if it is not the content of one block of this kind."""
@@ -76,10 +78,13 @@ class _Reader:
         if not self.kind:
             token = self.md.parseInline(content, known)[0]
             return pieces(token.children or (), token.content)
-        tokens = self.md.parse(self.before + content + self.after, known)
-        if len(tokens) != 3 or tokens[0].type != self.kind:
+        if self.is_item and _TASK.match(content):
             return None
-        return pieces(tokens[1].children or (), tokens[1].content)
+        # Another block comes first: what follows it could be its definition.
+        tokens = self.md.parse(f"x\n\n{self.before}{content}{self.after}", known)
+        if len(tokens) != 6 or tokens[3].type != self.kind:
+            return None
+        return pieces(tokens[4].children or (), tokens[4].content)
 
 
 class _Segments:
@@ -98,30 +103,28 @@ class _Segments:
                 row = list(_row(tokens, i + 2))
                 blocks = self._lines.cells([cell.content for cell in row], _line(token))
                 for cell, block in zip(row, blocks, strict=True):
-                    yield from self._texts(cell, block, self._reader())
+                    yield from self._texts(cell, block, _Reader(self._md, self._known))
             elif token.type == "inline" and tokens[i - 1].type not in ("th_open", "td_open"):
                 yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
 
     def _block(self, parent: "Token", token: "Token", *, in_list: bool) -> Iterator[Segment]:
         """The texts of a block that is not a table cell."""
         content, line = token.content, _line(token)
+        reader = _Reader(self._md, self._known)
         if parent.type == "admonition_title_open":
-            yield from self._texts(token, self._lines.title(content, line), self._reader())
+            yield from self._texts(token, self._lines.title(content, line), reader)
         elif parent.type == "heading_open" and parent.markup.startswith("#"):
             block = self._lines.heading(content, line)
             after = block.after if block else ""
-            reader = self._reader("heading_open", before=f"{parent.markup} ", after=after)
+            reader = replace(reader, kind="heading_open", before=f"{parent.markup} ", after=after)
             yield from self._texts(token, block, reader)
         else:
-            block = self._lines.paragraph(content, line)
-            reader = self._reader("paragraph_open")
-            if parent.type == "heading_open":
-                reader = self._reader("heading_open", after=f"\n{parent.markup * 3}")
             task = _TASK.match(content) if in_list else None
+            reader = replace(reader, kind="paragraph_open", is_item=in_list and not task)
+            if parent.type == "heading_open":
+                reader = replace(reader, kind="heading_open", after=f"\n{parent.markup * 3}")
+            block = self._lines.paragraph(content, line)
             yield from self._texts(token, block, reader, first=task.end() if task else 0)
-
-    def _reader(self, kind: str = "", *, before: str = "", after: str = "") -> _Reader:
-        return _Reader(self._md, self._known, kind, before, after)
 
     def _texts(
         self, token: "Token", block: Block | None, reader: _Reader, *, first: int = 0
