@@ -6,11 +6,12 @@ A text is the inline content of one block, or the value of an attribute that a r
 import html
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from yakusu.data.markup import is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html_blocks import Placed, is_block_name, placed
-from yakusu.documents.html_tokens import TEMPLATES, Attribute, Kind, Token, tokens
+from yakusu.documents.html_tokens import TEMPLATES, Attribute, Kind, tokens
 from yakusu.documents.inline import Inline, Piece, inline, text_pieces
 from yakusu.documents.inline import Kind as PieceKind
 from yakusu.documents.splice import Copy, Segment, Source, Spliced, decode
@@ -37,6 +38,7 @@ _CODECS = {  # what the Encoding standard means by these names, where Python mea
 _ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;?)")
 _ATTRIBUTE_ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;)")
 _TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
+_KEPT, _KEPT_OPEN = "kept", "kept, without an end"  # names of pieces
 _SPEAKING_TEMPLATES = ("{{", "<%=", "<?=")  # these print something
 
 
@@ -97,7 +99,7 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
     """Add a token to the pieces of its block."""
     token, element = each.token, each.element
     if element and element.kept:
-        _add_kept(pieces, token, element.speaks)
+        _add_kept(pieces, each, element.speaks)
     elif token.kind is Kind.TEXT:
         pieces.extend(_text(source, token.start, token.end, _ENTITY))
     elif token.kind is Kind.TEMPLATE:
@@ -109,15 +111,14 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
         pieces.append(Piece(kind, token.start, token.end, name=token.name))
 
 
-def _add_kept(pieces: list[Piece], token: Token, speaks: bool) -> None:
+def _add_kept(pieces: list[Piece], each: Placed, speaks: bool) -> None:
     """Add a token that is not translated; an element becomes one piece with its content."""
-    last = pieces[-1] if pieces else None
-    if last and last.name == "kept" and last.end == token.start:
-        pieces[-1] = Piece(
-            PieceKind.EMPTY, last.start, token.end, name="kept", speaks=last.speaks or speaks
-        )
-    else:
-        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end, name="kept", speaks=speaks))
+    start, end = each.token.start, each.token.end
+    if pieces and pieces[-1].name in (_KEPT, _KEPT_OPEN) and pieces[-1].end == start:
+        last = pieces.pop()
+        start, speaks = last.start, last.speaks or speaks
+    name = _KEPT_OPEN if each.in_kept else _KEPT
+    pieces.append(Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks))
 
 
 def _template(source: str, start: int, end: int) -> Piece:
@@ -139,20 +140,27 @@ def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Itera
 
 def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
     """The text of a block, if it can be translated."""
+    if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
+        pieces = [*pieces[:-1], replace(pieces[-1], speaks=False)]
     content = inline(pieces)
     if content is None:
         return
     entities = _entities(source, content)
 
     def write(translation: str, copy: Copy) -> str:
-        return "".join(
-            copy(content.marks[character].start, content.marks[character].end)
-            if is_mark(character)
-            else entities.get(character, character)
-            for character in translation
-        )
+        return _written(translation, content, entities, copy)
 
     yield Segment(content.start, content.end, content.text, write)
+
+
+def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy) -> str:
+    """The source of a translation; each mark is copied."""
+    return "".join(
+        copy(content.marks[character].start, content.marks[character].end)
+        if is_mark(character)
+        else entities.get(character, character)
+        for character in translation
+    )
 
 
 def _entities(source: str, content: Inline) -> dict[str, str]:
@@ -200,12 +208,7 @@ def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
     entities = _entities(source, content) | {attribute.quote: html.escape(attribute.quote)}
 
     def write(translation: str, copy: Copy) -> str:
-        value = "".join(
-            copy(content.marks[character].start, content.marks[character].end)
-            if is_mark(character)
-            else entities.get(character, character)
-            for character in translation
-        )
+        value = _written(translation, content, entities, copy)
         return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
 
     yield Segment(content.start, content.end, content.text, write)

@@ -74,12 +74,14 @@ class Placed(NamedTuple):
         token: The token.
         element: None if an end tag has no start.
         is_void: A start tag without an end.
+        in_kept: What follows the token belongs to an element that is not translated.
         attributes: Those of its attributes that may be translated.
     """
 
     token: Token
     element: Element | None
     is_void: bool = False
+    in_kept: bool = False
     attributes: Sequence[Attribute] = ()
 
 
@@ -93,11 +95,12 @@ def placed(tokens: Iterator[Token]) -> Iterator[Placed]:
             is_void = token.name in _VOID
             if not is_void:
                 stack.append(element)
-            yield Placed(token, element, is_void, attributes)
+            yield Placed(token, element, is_void, stack[-1].kept, attributes)
         elif token.kind is Kind.END:
-            yield Placed(token, _end(token.name, stack))
+            ended = _end(token.name, stack)
+            yield Placed(token, ended, in_kept=stack[-1].kept)
         else:
-            yield Placed(token, stack[-1])
+            yield Placed(token, stack[-1], in_kept=stack[-1].kept)
 
 
 def is_block_name(name: str) -> bool:
