@@ -6,10 +6,10 @@ from contextlib import suppress
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
+from yakusu.data.markup import MARKS, is_closing, is_opening, number_of
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html import read
 from yakusu.errors import DataError
@@ -17,18 +17,14 @@ from yakusu.errors import DataError
 
 def shown(text: str) -> str:
     """A text with its marks as <0>, </0> and <0/>."""
-    return "".join(
-        (
-            f"<{number_of(c)}>"
-            if is_opening(c)
-            else f"</{number_of(c)}>"
-            if is_closing(c)
-            else f"<{number_of(c)}/>"
-        )
-        if is_mark(c)
-        else c
-        for c in text
-    )
+
+    def mark(found: re.Match[str]) -> str:
+        number = number_of(found[0])
+        if is_opening(found[0]):
+            return f"<{number}>"
+        return f"</{number}>" if is_closing(found[0]) else f"<{number}/>"
+
+    return re.sub(MARKS, mark, text)
 
 
 def texts(page: str) -> list[str]:
@@ -315,17 +311,20 @@ SOUP = st.lists(
 ).map("".join)
 
 
+@settings(deadline=None)
 @given(SOUP)
 def test_equal_translations_give_equal_bytes(page: str) -> None:
     assert translated(page, lambda text: text) == page.encode()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_page_or_an_error(data: bytes) -> None:
     with suppress(DataError):
         assert translated(data, lambda text: text) == data
 
 
+@settings(deadline=None)
 @given(SOUP)
 def test_the_texts_of_a_translated_page_are_the_translations(page: str) -> None:
     document = read(page.encode(), DocumentOptions())
@@ -333,6 +332,7 @@ def test_the_texts_of_a_translated_page_are_the_translations(page: str) -> None:
     assert read(document.render(translations), DocumentOptions()).texts == translations
 
 
+@settings(deadline=None)
 @given(BLOCKS)
 def test_a_reversible_translation_gives_the_page_back(page: str) -> None:
     marked = translated(page, lambda text: f"{text}~")
@@ -341,6 +341,7 @@ def test_a_reversible_translation_gives_the_page_back(page: str) -> None:
     assert spaces.sub("", again.decode()) == spaces.sub("", page)
 
 
+@settings(deadline=None)
 @given(BLOCKS)
 def test_other_words_leave_tags_attributes_and_code_as_they_are(page: str) -> None:
     assert Structure(translated(page, reversed_words)).found == Structure(page.encode()).found

@@ -98,8 +98,8 @@ def _ends_paragraph(each: Placed, pieces: Sequence[Piece], source: str) -> bool:
 def _add(pieces: list[Piece], each: Placed, source: str) -> None:
     """Add a token to the pieces of its block."""
     token, element = each.token, each.element
-    if element and element.kept:
-        _add_kept(pieces, each, element.speaks)
+    if element.kept if element else each.in_kept:
+        _add_kept(pieces, each, speaks=element is not None and element.speaks)
     elif token.kind is Kind.TEXT:
         pieces.extend(_text(source, token.start, token.end, _ENTITY))
     elif token.kind is Kind.TEMPLATE:
@@ -111,7 +111,7 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
         pieces.append(Piece(kind, token.start, token.end, name=token.name))
 
 
-def _add_kept(pieces: list[Piece], each: Placed, speaks: bool) -> None:
+def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
     """Add a token that is not translated; an element becomes one piece with its content."""
     start, end = each.token.start, each.token.end
     if pieces and pieces[-1].name in (_KEPT, _KEPT_OPEN) and pieces[-1].end == start:

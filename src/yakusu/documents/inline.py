@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from yakusu.data.markup import MARKS, MAX_MARKS, closing, empty, opening
 
-_SPACES = re.compile("[ \t\n\f\r]+")  # a no-break space is kept
+_SPACES = re.compile("[ \t\n\v\f\r]+")  # a no-break space is kept
 _OPENINGS = re.compile(f" ?(?:[{opening(0)}-{opening(MAX_MARKS - 1)}] ?)+")
 _CLOSINGS = re.compile(f" ?(?:[{closing(0)}-{closing(MAX_MARKS - 1)}] ?)+")
 _MARK = re.compile(MARKS)

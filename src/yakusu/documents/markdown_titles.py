@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from yakusu.documents.inline import has_letter
+from yakusu.documents.inline import has_letter, tidy
 from yakusu.documents.markdown_lines import Block
 from yakusu.documents.markdown_parser import AT, LABEL
 from yakusu.documents.splice import Copy, Segment
@@ -88,7 +88,7 @@ def _segment(
 
     def write(translation: str, copy: Copy) -> str:
         del copy
-        translation = " ".join(translation.split())
+        translation = tidy(translation)
         escaped = _ESCAPED.sub(r"\\\1", translation)
         written = translation if read(translation) == translation else escaped
         return written.replace("|", "\\|") if block.is_row else written

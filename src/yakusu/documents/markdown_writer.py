@@ -8,8 +8,8 @@ does not suffice.
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from yakusu.data.markup import closing, is_closing, is_mark, is_opening, number_of
-from yakusu.documents.inline import Inline, Piece, tidy
+from yakusu.data.markup import closing, is_mark, is_opening, number_of
+from yakusu.documents.inline import Inline, Kind, Piece, tidy
 from yakusu.documents.markdown_inline import signature
 from yakusu.documents.markdown_lines import Block
 from yakusu.documents.splice import Copy
@@ -20,7 +20,7 @@ _Escape = Callable[[str, bool], str]  # text, whether it begins a line -> its so
 _STARS = {"em": ("*", "*"), "strong": ("**", "**"), "s": ("~~", "~~")}
 _TAGS = {"em": ("<em>", "</em>"), "strong": ("<strong>", "</strong>"), "s": ("<del>", "</del>")}
 _STYLES: tuple[_Style, ...] = ({}, _STARS, _TAGS)
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#|]")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#]")
 _LINE_START = re.compile(r"(\d{1,9})(?=[.)])|(?=[!-/:-@\[-`{-~])")
 
 
@@ -45,7 +45,7 @@ class Writer:
 
     def write(self, translation: str, copy: Copy) -> str:
         """Return the source of a translation."""
-        translation = tidy(" ".join(translation.split()))
+        translation = tidy(translation)
         links = self._explicit(translation)
         expected = signature([*self._before, *self._expected(translation), *self._after])
         before = self._on_one_line(0, self._inline.start)
@@ -83,8 +83,8 @@ class Writer:
                 text += character
                 continue
             piece = self._inline.marks[character]
-            own = style.get(piece.name, ("", ""))[is_closing(character)]
-            written += [escape(text, starts_line), links.get(character) or own or markup(piece)]
+            source = links.get(character) or _styled(piece, style, markup)
+            written += [escape(text, starts_line), source]
             starts_line, text = piece.name == "hardbreak", ""
         return "".join([*written, escape(text, starts_line)])
 
@@ -160,3 +160,12 @@ class Writer:
                 lines.append(copy(*self._block.span(start, start + len(line))))
             start += len(line) + 1
         return " ".join(lines)
+
+
+def _styled(piece: Piece, style: _Style, markup: Callable[[Piece], str]) -> str:
+    """The source of a piece of markup, with other marks if the style has some."""
+    if piece.parts and style:
+        return "".join(_styled(part, style, markup) for part in piece.parts)
+    if piece.name in style and piece.kind in (Kind.START, Kind.END):
+        return style[piece.name][piece.kind is Kind.END]
+    return markup(piece)
