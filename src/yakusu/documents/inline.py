@@ -41,7 +41,7 @@ class Piece:
         end: Position after its last character.
         text: The text that a reader sees.
         name: The same for a start and its end.
-        speaks: An empty piece is a part of the sentence, such as code; or a start and its end must
+        speaks: An empty piece is a part of the sentence, such as code; or an end and its start must
             stay in the text.
         parts: The pieces that this piece replaces.
         pair: The number of a start and of its end; None until they are matched.
@@ -177,14 +177,11 @@ def _merged(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _together(pieces: Sequence[Piece]) -> Piece:
-    return Piece(
-        Kind.EMPTY,
-        pieces[0].start,
-        pieces[-1].end,
-        " " if any(piece.text for piece in pieces) else "",
-        speaks=any(piece.speaks for piece in pieces),
-        parts=tuple(pieces),
-    )
+    """One empty piece for a pair; if the pair is nothing but space, it separates words."""
+    speaks = any(piece.speaks for piece in pieces if piece.kind is Kind.EMPTY)
+    is_space = any(piece.text for piece in pieces) and not speaks
+    start, end = pieces[0].start, pieces[-1].end
+    return Piece(Kind.EMPTY, start, end, " " * is_space, speaks=speaks, parts=tuple(pieces))
 
 
 def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
@@ -196,7 +193,7 @@ def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
         while _is_silent(pieces[last]):
             last -= 1
         pair = pieces[first].pair
-        if pair is None or pair != pieces[last].pair or pieces[first].speaks:
+        if pair is None or pair != pieces[last].pair or pieces[last].speaks:
             return pieces[first : last + 1]
         first, last = first + 1, last - 1
 

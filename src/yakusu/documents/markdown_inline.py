@@ -72,7 +72,8 @@ def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) 
     if name == "link":
         name = links[-1] if token.nesting > 0 else links.pop()
     kind = Kind.START if token.nesting > 0 else Kind.END
-    return Piece(kind, start, end, name=name, speaks=name.startswith("link"))
+    names_itself = token.type == "link_close" and content[start:end] in ("]", "][]")
+    return Piece(kind, start, end, name=name, speaks=names_itself)
 
 
 def _tag(source: str, start: int, end: int) -> Piece:

@@ -9,9 +9,8 @@ import re
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.splice import Copy, Segment, Spliced, decode
 
-_LINE = re.compile(
-    r"([^\n\v\f\r\x1c-\x1e\x85\u2028\u2029]*)(\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]|\Z)"
-)
+_ENDS = r"\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+_LINE = re.compile(rf"(?!\Z)([^{_ENDS}]*)(?:\r\n|[{_ENDS}]|\Z)")
 
 
 def read(data: bytes, options: DocumentOptions) -> Spliced:

@@ -215,7 +215,10 @@ def _translate_file(
 ) -> TranslatedFile:
     document = read_document(job.source, options)
     texts = document.texts
-    translations = translate(texts) if texts else []
+    try:
+        translations = translate(texts) if texts else []
+    except DataError as error:
+        raise DataError(f"{job.source}: {error}") from error
     _check(texts, translations)
     data = document.render(translations)
     job.out.parent.mkdir(parents=True, exist_ok=True)
