@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _ESCAPED = re.compile(r"""([\\"'()&\[\]*_`<>!~$^{}])""")
+_ALWAYS_ESCAPED = re.compile(r"([\[\]`<${])")  # these may belong to what is outside
 
 
 def title_segments(md: "MarkdownIt", tokens: "Sequence[Token]", block: Block) -> Iterator[Segment]:
@@ -90,7 +91,8 @@ def _segment(
         del copy
         translation = tidy(translation)
         escaped = _ESCAPED.sub(r"\\\1", translation)
-        written = translation if read(translation) == translation else escaped
+        plain = _ALWAYS_ESCAPED.sub(r"\\\1", translation)
+        written = plain if read(plain) == translation else escaped
         return written.replace("|", "\\|") if block.is_row else written
 
     yield Segment(*block.span(start, end), text.strip(), write)
