@@ -204,6 +204,16 @@ def test_a_link_that_is_its_own_name_keeps_its_destination() -> None:
     )
 
 
+def test_markup_before_a_text_does_not_matter_for_its_escapes() -> None:
+    source = "![](a)\\\n![](b)\nOne * two\n"
+    assert translated(source, upper) == source.replace("One * two", "ONE * TWO")
+
+
+def test_a_mark_in_an_alternative_text_does_not_meet_one_in_the_text() -> None:
+    written = translated("one *![two](b)*\n", lambda text: f"` {text}")
+    assert texts(written) == ["` one <0/>", "` two"]
+
+
 def test_an_invalid_byte_is_an_error_with_its_line() -> None:
     with pytest.raises(DataError, match="line 2: byte 0xff is not valid in utf-8"):
         read(b"one\n\xff", DocumentOptions())

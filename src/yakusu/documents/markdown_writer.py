@@ -48,17 +48,19 @@ class Writer:
         translation = tidy(translation)
         links = self._explicit(translation)
         expected = signature([*self._before, *self._expected(translation), *self._after])
-        before = self._on_one_line(0, self._inline.start)
-        after = self._on_one_line(self._inline.end, len(self._block.content))
+
+        def in_source(piece: Piece) -> str:
+            if piece.name == "hardbreak":
+                return copy(self._block.starts[piece.start], self._block.starts[piece.end])
+            return self._copied(piece.start, piece.end, copy)
 
         def in_content(piece: Piece) -> str:
             if piece.name == "hardbreak":
                 return self._block.content[piece.start : piece.end]
-            return self._on_one_line(piece.start, piece.end)
+            return self._as_content(self._copied(piece.start, piece.end, copy))
 
-        def in_source(piece: Piece) -> str:
-            return self._copied(piece, copy)
-
+        before = "".join(map(in_content, self._before))
+        after = "".join(map(in_content, self._after))
         escapes: tuple[_Escape, ...] = (self._plain, self._at_line_start, self._everywhere)
         for style in _STYLES:
             for escape in escapes:
@@ -150,14 +152,15 @@ class Writer:
     def _on_one_line(self, start: int, end: int) -> str:
         return self._block.content[start:end].replace("\n", " ")
 
-    def _copied(self, piece: Piece, copy: Copy) -> str:
-        """The source of a piece, on one line if it is not a line break."""
-        if piece.name == "hardbreak":
-            return copy(self._block.starts[piece.start], self._block.starts[piece.end])
-        lines, start = [], piece.start
-        for line in self._block.content[piece.start : piece.end].split("\n"):
-            if line:
-                lines.append(copy(*self._block.span(start, start + len(line))))
+    def _as_content(self, source: str) -> str:
+        """What the parser makes of the source of a part of the block."""
+        return source.replace("\\|", "|") if self._block.is_row else source
+
+    def _copied(self, start: int, end: int, copy: Copy) -> str:
+        """The source of a part of the content, on one line."""
+        lines = []
+        for line in self._block.content[start:end].split("\n"):
+            lines.append(copy(*self._block.span(start, start + len(line))) if line else "")
             start += len(line) + 1
         return " ".join(lines)
 
