@@ -210,8 +210,8 @@ def test_markup_before_a_text_does_not_matter_for_its_escapes() -> None:
 
 
 def test_a_mark_in_an_alternative_text_does_not_meet_one_in_the_text() -> None:
-    written = translated("one *![two](b)*\n", lambda text: f"` {text}")
-    assert texts(written) == ["` one <0/>", "` two"]
+    written = translated("one *![two](b)* three\n", lambda text: f"` {text}")
+    assert texts(written) == ["` one <0/> three", "` two"]
 
 
 def test_an_invalid_byte_is_an_error_with_its_line() -> None:

@@ -178,8 +178,9 @@ def _merged(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _together(pieces: Sequence[Piece]) -> Piece:
     """One empty piece for a pair; if the pair is nothing but space, it separates words."""
-    speaks = any(piece.speaks for piece in pieces if piece.kind is Kind.EMPTY)
-    is_space = any(piece.text for piece in pieces) and not speaks
+    inner = [piece for piece in pieces if piece.kind is Kind.EMPTY]
+    speaks = any(piece.speaks for piece in inner)
+    is_space = not inner and any(piece.text for piece in pieces)
     start, end = pieces[0].start, pieces[-1].end
     return Piece(Kind.EMPTY, start, end, " " * is_space, speaks=speaks, parts=tuple(pieces))
 
