@@ -10,8 +10,8 @@ TITLE = "Reliability"
 INTRODUCTION = """\
 [Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
 promise. These benchmarks check more thoroughly than the tests that killed runs can be resumed, that
-[scoring](../../docs/score.md) and search compute the same probabilities, and that translations do
-not depend on their batch."""
+[scoring](../../docs/score.md) and search compute the same probabilities, that translations do not
+depend on their batch, and that [documents](../../docs/documents.md) lose nothing."""
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
@@ -80,6 +80,24 @@ def batches(records: list[Record]) -> Iterable[Table]:
     yield Table(head, rows, [record], "Speed")
 
 
+def documents(records: list[Record]) -> Iterable[Table]:
+    """What changes when documents are read and written."""
+    rows = [
+        [
+            record["format"],
+            f"{record['where']}, `{record['pattern'].removeprefix('**/')}`",
+            fixed(record["files"], 0),
+            fixed(record["texts"], 0),
+            fixed(record["same"], 0),
+            fixed(record["read_again"], 0),
+            fixed(record["refused"], 0),
+        ]
+        for record in records
+    ]
+    head = ["Format", "Files of", "Files", "Texts", "Same bytes", "Same texts", "Refused"]
+    yield Table(head, rows, records)
+
+
 SECTIONS = (
     Section(
         "kills",
@@ -115,5 +133,15 @@ SECTIONS = (
         batches,
         "Sentences are translated with beam 4: alone, together with one other sentence, and all in "
         "one batch, in two orders. Their hypotheses and scores are compared bit by bit.",
+    ),
+    Section(
+        "documents",
+        "Documents keep everything that is not text",
+        "CONCLUSION",
+        "python -m benchmarks.reliability.documents --folders /usr/share/doc/nodejs",
+        documents,
+        '"Same bytes": the file, written with its own texts, has the same bytes. "Same texts": the '
+        "file, written with the words of each text in reverse order, has these texts when it is "
+        'read again. "Refused": not valid in its encoding; the error names the line.',
     ),
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from yakusu.pipeline.check import check
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
+    from yakusu.pipeline.documents import translate_document
     from yakusu.pipeline.evaluate import (
         evaluate,
         evaluate_model,
@@ -54,6 +55,7 @@ _MODULES = {  # public name -> the module that defines it
     "score": "pipeline.score",
     "train": "pipeline.train",
     "translate": "pipeline.translate",
+    "translate_document": "pipeline.documents",
     "verify": "pipeline.receipt",
 }
 _PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
@@ -86,6 +88,7 @@ __all__ = [
     "score",
     "train",
     "translate",
+    "translate_document",
     "vectors",
     "verify",
     "view",

@@ -1,0 +1,127 @@
+"""Read and write the documents of installed packages and of folders, and count what changes.
+
+Each file is written with its own texts, which must give the same bytes, and with the words of each
+text in reverse order; reading that file again must give these texts.
+"""
+
+import argparse
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from sysconfig import get_path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.common import Benchmark
+from yakusu.data.markup import MARKS
+from yakusu.documents.registry import SUFFIXES, read_document
+from yakusu.errors import DataError
+
+benchmark = Benchmark(
+    "documents",
+    __doc__,
+    example="python -m benchmarks.reliability.documents --folders /usr/share/doc/nodejs",
+    quick={"files": 2},
+)
+benchmark.option("--folders", type=Path, nargs="*", default=[], help="additional folders")
+benchmark.option("--files", type=int, default=1000, help="at most this many per row (%(default)s)")
+
+
+class Row(NamedTuple):
+    """Files of one format in one folder; `where` names the folder in the result."""
+
+    format: str
+    where: str
+    folder: Path
+    pattern: str
+
+
+FORMATS = ("html", "markdown", "text")  # formats of the rows for additional folders
+PACKAGES = "installed packages"
+ROWS = (
+    Row("html", PACKAGES, Path(get_path("purelib")), "**/*.html"),
+    Row("markdown", PACKAGES, Path(get_path("purelib")), "**/*.md"),
+    Row("text", PACKAGES, Path(get_path("purelib")), "**/*.txt"),
+)
+
+
+def rows(folders: list[Path]) -> Iterator[Row]:
+    """Yield the rows of the table, and one for each suffix and additional folder."""
+    yield from ROWS
+    for folder in folders:
+        for suffix, name in sorted(SUFFIXES.items()):
+            if name in FORMATS:
+                yield Row(name, folder.name, folder, f"**/*{suffix}")
+
+
+def reverse(text: str) -> str:
+    """Reverse the order of the words; marks keep their places."""
+    parts = re.split(rf"({MARKS}|\s+)", text)
+    words = [i for i, part in enumerate(parts) if part.strip() and not re.fullmatch(MARKS, part)]
+    for i, word in zip(words, [parts[i] for i in reversed(words)], strict=True):
+        parts[i] = word
+    return "".join(parts)
+
+
+def words(text: str) -> str:
+    """A text without marks, with single spaces."""
+    return " ".join(re.sub(MARKS, " ", text).split())
+
+
+def measure(path: Path, scratch: Path) -> Counter[str]:
+    """Read and write a file; the copy is written to a scratch file."""
+    try:
+        document = read_document(path)
+    except DataError:
+        return Counter(refused=1)
+    texts = list(document.texts)
+    changed = [reverse(text) for text in texts]
+    copy = scratch.with_suffix(path.suffix)
+    copy.write_bytes(document.render(changed))
+    again = read_document(copy)
+    return Counter(
+        files=1,
+        texts=len(texts),
+        megabytes=path.stat().st_size / 1e6,
+        same=document.render(texts) == path.read_bytes(),
+        read_again=list(map(words, again.texts)) == list(map(words, changed)),
+    )
+
+
+def measure_row(row: Row, limit: int, scratch: Path) -> dict[str, Any]:
+    """Measure the files of a row."""
+    files = (path for path in sorted(row.folder.glob(row.pattern)) if path.is_file())
+    total: Counter[str] = Counter()
+    start = time.perf_counter()
+    for path in islice(files, limit):
+        found = measure(path, scratch)
+        for key in ("same", "read_again"):
+            if found["files"] and not found[key]:
+                print(f"{path}: not {key.replace('_', ' ')}")
+        total.update(found)
+    keys = ("files", "texts", "megabytes", "same", "read_again", "refused")
+    seconds = time.perf_counter() - start
+    counts = {key: total[key] for key in keys} | {"seconds": seconds}
+    return {"format": row.format, "where": row.where, "pattern": row.pattern, **counts}
+
+
+def main(args: argparse.Namespace) -> None:
+    """Measure all rows, and print the result."""
+    with TemporaryDirectory() as folder:
+        for row in rows(args.folders):
+            found = measure_row(row, args.files, Path(folder) / "copy")
+            if not found["files"] + found["refused"]:
+                continue
+            print(
+                f"{row.format}, {row.where}: {found['files']:,} files, {found['texts']:,} texts, "
+                f"same bytes {found['same']:,}, read again {found['read_again']:,}, refused "
+                f"{found['refused']:,}, {found['seconds']:.1f} s"
+            )
+            benchmark.record({"name": f"{row.where}, {row.pattern}", **found})
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

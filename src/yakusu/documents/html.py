@@ -1,0 +1,214 @@
+"""HTML pages and fragments.
+
+A text is the inline content of one block, or the value of an attribute that a reader sees.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from yakusu.data.markup import is_mark
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.html_blocks import Placed, is_block_name, placed
+from yakusu.documents.html_tokens import TEMPLATES, Attribute, Kind, tokens
+from yakusu.documents.inline import Inline, Piece, inline, text_pieces
+from yakusu.documents.inline import Kind as PieceKind
+from yakusu.documents.splice import Copy, Segment, Source, Spliced, decode
+from yakusu.errors import DataError
+
+_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
+_LABELLED = {"optgroup", "option", "track"}  # their attribute "label" is displayed
+_METAS = {"description", "og:description", "og:title", "twitter:description", "twitter:title"}
+
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
+_META_ENCODING = re.compile(rb"""<meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_PAGE = re.compile(rb"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_CODECS = {  # what the Encoding standard means by these names, where Python means less
+    **dict.fromkeys(("iso-8859-1", "latin1", "l1", "ascii", "us-ascii"), "cp1252"),
+    **dict.fromkeys(("iso-8859-9", "latin5", "l5"), "cp1254"),
+    **dict.fromkeys(("gb2312", "gbk", "x-gbk", "gb_2312-80"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "korean"), "cp949"),
+    **dict.fromkeys(("tis-620", "iso-8859-11"), "cp874"),
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),  # impossible without its mark
+    "iso-8859-8-i": "iso-8859-8",
+}
+
+_ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;?)")
+_ATTRIBUTE_ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;)")
+_TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
+_KEPT, _KEPT_OPEN = "kept", "kept, without an end"  # names of pieces
+_SPEAKING_TEMPLATES = ("{{", "<%=", "<?=")  # these print something
+
+
+def read(data: bytes, options: DocumentOptions) -> Spliced:
+    """Read a page or a fragment.
+
+    Raises:
+        DataError: The data is not valid in its encoding, or the encoding is unknown.
+    """
+    del options
+    source = _decode(data)
+    return Spliced(source, list(_segments(source.text)))
+
+
+def _decode(data: bytes) -> Source:
+    """Decode a page as a browser does; a page that names no encoding must be UTF-8."""
+    found = _XML_ENCODING.match(data.lstrip()) or _META_ENCODING.search(data[:4096])
+    encoding = found[1].decode("ascii").lower() if found else "utf-8"
+    if not found and data.isascii() and _PAGE.search(data):
+        encoding = "ascii"  # a browser would not read other characters as UTF-8
+    try:
+        codec = _CODECS.get(encoding, encoding) if found else encoding
+        return decode(data, codec, errors="xmlcharrefreplace")
+    except (LookupError, UnicodeError) as error:
+        raise DataError(
+            f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (iconv -t UTF-8) and "
+            "change the encoding that it names"
+        ) from error
+
+
+def _segments(source: str) -> Iterator[Segment]:
+    """Find the texts of a page."""
+    pieces: list[Piece] = []
+    for each in placed(tokens(source)):
+        if each.token.kind is Kind.START:
+            for attribute in _translated_attributes(each):
+                yield from _attribute_segment(source, attribute)
+        tag = each.token.kind in (Kind.START, Kind.END)
+        if (tag and is_block_name(each.token.name)) or _ends_paragraph(each, pieces, source):
+            yield from _block_segment(source, pieces)
+            pieces = []
+        else:
+            _add(pieces, each, source)
+    yield from _block_segment(source, pieces)
+
+
+def _ends_paragraph(each: Placed, pieces: Sequence[Piece], source: str) -> bool:
+    """Whether a token is the second of two line breaks."""
+    if each.token.name != "br" or each.token.kind is not Kind.START:
+        return False
+    other = next(
+        (piece for piece in reversed(pieces) if piece.text.strip() or not piece.text), None
+    )
+    return other is not None and source[other.start : other.start + 3].lower() == "<br"
+
+
+def _add(pieces: list[Piece], each: Placed, source: str) -> None:
+    """Add a token to the pieces of its block."""
+    token, element = each.token, each.element
+    if element.kept if element else each.in_kept:
+        _add_kept(pieces, each, speaks=element is not None and element.speaks)
+    elif token.kind is Kind.TEXT:
+        pieces.extend(_text(source, token.start, token.end, _ENTITY))
+    elif token.kind is Kind.TEMPLATE:
+        pieces.append(_template(source, token.start, token.end))
+    elif token.kind is Kind.OTHER or each.is_void:
+        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end))
+    else:
+        kind = PieceKind.START if token.kind is Kind.START else PieceKind.END
+        pieces.append(Piece(kind, token.start, token.end, name=token.name))
+
+
+def _add_kept(pieces: list[Piece], each: Placed, *, speaks: bool) -> None:
+    """Add a token that is not translated; an element becomes one piece with its content."""
+    start, end = each.token.start, each.token.end
+    if pieces and pieces[-1].name in (_KEPT, _KEPT_OPEN) and pieces[-1].end == start:
+        last = pieces.pop()
+        start, speaks = last.start, last.speaks or speaks
+    name = _KEPT_OPEN if each.in_kept else _KEPT
+    pieces.append(Piece(PieceKind.EMPTY, start, end, name=name, speaks=speaks))
+
+
+def _template(source: str, start: int, end: int) -> Piece:
+    speaks = source.startswith(_SPEAKING_TEMPLATES, start)
+    return Piece(PieceKind.EMPTY, start, end, speaks=speaks)
+
+
+def _text(source: str, start: int, end: int, entities: re.Pattern[str]) -> Iterator[Piece]:
+    """The pieces of text with entities; each entity is a piece."""
+    at = start
+    for found in entities.finditer(source, start, end):
+        decoded = html.unescape(found[0])
+        if decoded != found[0]:
+            yield from text_pieces(at, source[at : found.start()])
+            yield from text_pieces(found.start(), found[0], decoded)
+            at = found.end()
+    yield from text_pieces(at, source[at:end])
+
+
+def _block_segment(source: str, pieces: Sequence[Piece]) -> Iterator[Segment]:
+    """The text of a block, if it can be translated."""
+    if pieces and pieces[-1].name == _KEPT_OPEN:  # text after it would belong to it
+        pieces = [*pieces[:-1], replace(pieces[-1], speaks=False)]
+    content = inline(pieces)
+    if content is None:
+        return
+    entities = _entities(source, content)
+
+    def write(translation: str, copy: Copy) -> str:
+        return _written(translation, content, entities, copy)
+
+    yield Segment(content.start, content.end, content.text, write)
+
+
+def _written(translation: str, content: Inline, entities: dict[str, str], copy: Copy) -> str:
+    """The source of a translation; each mark is copied."""
+    return "".join(
+        copy(content.marks[character].start, content.marks[character].end)
+        if is_mark(character)
+        else entities.get(character, character)
+        for character in translation
+    )
+
+
+def _entities(source: str, content: Inline) -> dict[str, str]:
+    """How characters are written: as in the source if it writes them as entities."""
+    found = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    for piece in content.pieces:
+        own, character = source[piece.start : piece.end], piece.text
+        is_entity = own.startswith("&") and own.endswith(";") and len(character) == 1
+        if is_entity and not (character.isascii() and character.isalnum()):
+            found[character] = own
+    return found
+
+
+def _translated_attributes(each: Placed) -> Iterator[Attribute]:
+    """The attributes of a start tag whose values a reader sees."""
+    values = {attribute.name: attribute.value for attribute in reversed(each.attributes)}
+    name = each.token.name
+    names = _ATTRIBUTES
+    if name == "meta":
+        about = (values.get("name", ""), values.get("property", ""))
+        names = {"content"} if any(key.lower() in _METAS for key in about) else set()
+    elif name in _LABELLED:
+        names = _ATTRIBUTES | {"label"}
+    elif name == "input" and values.get("type", "").lower() in ("button", "reset"):
+        names = _ATTRIBUTES | {"value"}
+    seen = set()
+    for attribute in each.attributes:
+        if attribute.name in names and attribute.name not in seen and attribute.end > 0:
+            yield attribute
+        seen.add(attribute.name)
+
+
+def _attribute_segment(source: str, attribute: Attribute) -> Iterator[Segment]:
+    """The text of an attribute, if it can be translated."""
+    pieces: list[Piece] = []
+    at = attribute.start
+    for found in _TEMPLATE.finditer(source, attribute.start, attribute.end):
+        pieces.extend(_text(source, at, found.start(), _ATTRIBUTE_ENTITY))
+        pieces.append(_template(source, *found.span()))
+        at = found.end()
+    pieces.extend(_text(source, at, attribute.end, _ATTRIBUTE_ENTITY))
+    content = inline(pieces)
+    if content is None or (content.marks and not attribute.quote):
+        return
+    entities = _entities(source, content) | {attribute.quote: html.escape(attribute.quote)}
+
+    def write(translation: str, copy: Copy) -> str:
+        value = _written(translation, content, entities, copy)
+        return value if attribute.quote else '"' + value.replace('"', "&quot;") + '"'
+
+    yield Segment(content.start, content.end, content.text, write)

@@ -1,0 +1,146 @@
+"""The blocks of an HTML page: which pieces are the inline content of one block, and what is kept.
+
+Open elements are followed as in the HTML standard (13.2.6, Tree construction), as far as the result
+depends on it: end tags that are left out, and end tags without a start.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from yakusu.documents.html_tokens import Attribute, Kind, Token
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_VOID = _names("area base br col embed hr img input link meta param source track wbr")
+_CLOSES_P = _names(
+    "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption "
+    "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext "
+    "pre search section summary table ul xmp"
+)
+_BLOCKS = _CLOSES_P | _names(
+    "audio body button canvas caption col colgroup datalist frame frameset head html label legend "
+    "noframes noscript object optgroup option select tbody td template tfoot th thead title tr "
+    "video"
+)
+_CELLS, _ROWS = _names("td th"), _names("td th tr")
+_GROUPS = _ROWS | _names("caption colgroup tbody tfoot thead")
+_ENDED_BY = {  # the elements that a start tag ends
+    **dict.fromkeys(_CLOSES_P, _names("p")),
+    **dict.fromkeys(("td", "th"), _CELLS),
+    **dict.fromkeys(("tbody", "thead", "tfoot"), _GROUPS),
+    "tr": _ROWS | _names("caption colgroup"),
+    "li": _names("li p"),
+    "dd": _names("dd dt p"),
+    "dt": _names("dd dt p"),
+    "option": _names("option"),
+    "optgroup": _names("optgroup option"),
+    "body": _names("head"),
+}
+_LISTS = _names("dir dl menu ol ul")
+_SCOPES = _names("button caption html object table td template th")
+_KEPT = _names(
+    "applet code iframe kbd listing math noembed noframes plaintext pre rp rt samp script style "
+    "svg textarea var xmp"
+)
+_SPEAK = _names("code kbd math samp var")
+
+
+class Element(NamedTuple):
+    """An open element.
+
+    Attributes:
+        name: Name of its tag.
+        kept: Its content is not translated.
+        speaks: If it is kept, whether it is a part of the sentence around it.
+    """
+
+    name: str
+    kept: bool = False
+    speaks: bool = False
+
+    @property
+    def is_block(self) -> bool:
+        """Whether text before and after it belongs to other sentences."""
+        return self.name in _BLOCKS
+
+
+class Placed(NamedTuple):
+    """A token and the element that it belongs to: for a tag, the element that begins or ends.
+
+    Attributes:
+        token: The token.
+        element: None if an end tag has no start.
+        is_void: A start tag without an end.
+        in_kept: What follows the token belongs to an element that is not translated.
+        attributes: Those of its attributes that may be translated.
+    """
+
+    token: Token
+    element: Element | None
+    is_void: bool = False
+    in_kept: bool = False
+    attributes: Sequence[Attribute] = ()
+
+
+def placed(tokens: Iterator[Token]) -> Iterator[Placed]:
+    """Yield each token with its element."""
+    stack = [Element("")]
+    for token in tokens:
+        if token.kind is Kind.START:
+            _end_by(token.name, stack)
+            element, attributes = _element(token, stack[-1])
+            is_void = token.name in _VOID
+            if not is_void:
+                stack.append(element)
+            yield Placed(token, element, is_void, stack[-1].kept, attributes)
+        elif token.kind is Kind.END:
+            ended = _end(token.name, stack)
+            yield Placed(token, ended, in_kept=stack[-1].kept)
+        else:
+            yield Placed(token, stack[-1], in_kept=stack[-1].kept)
+
+
+def is_block_name(name: str) -> bool:
+    """Whether elements of this name separate sentences."""
+    return name in _BLOCKS
+
+
+def _element(token: Token, parent: Element) -> tuple[Element, Sequence[Attribute]]:
+    """The element that a start tag begins, and the attributes that may be translated."""
+    values = {each.name: each.value for each in reversed(token.attributes)}
+    answer = values.get("translate", "?").strip().lower()
+    if answer == "no" or (answer == "?" and "notranslate" in values.get("class", "").split()):
+        return Element(token.name, kept=True, speaks=True), ()
+    if answer in ("yes", ""):
+        return Element(token.name), token.attributes
+    if parent.kept:
+        return Element(token.name, kept=True, speaks=parent.speaks), ()
+    return Element(token.name, token.name in _KEPT, token.name in _SPEAK), token.attributes
+
+
+def _end_by(name: str, stack: list[Element]) -> None:
+    """End the open elements whose end tags may be left out before this start tag."""
+    ended = _ENDED_BY.get(name, frozenset())
+    for i in range(len(stack) - 1, 0, -1):
+        other = stack[i].name
+        if other in ended:
+            del stack[i:]
+        elif other in _SCOPES or other in _LISTS:
+            break
+
+
+def _end(name: str, stack: list[Element]) -> Element | None:
+    """End the element of an end tag, and all elements in it."""
+    for i in range(len(stack) - 1, 0, -1):
+        element = stack[i]
+        if element.name == name:
+            del stack[i:]
+            return element
+        if element.is_block and name not in _BLOCKS:
+            return None
+        if element.name in _SCOPES and name not in _GROUPS | {"table"}:
+            return None
+    return None

@@ -1,0 +1,135 @@
+"""Tokens of an HTML page, with their positions.
+
+The rules are those of the HTML standard (13.2.5, Tokenization), so that a broken page is read as a
+browser reads it; nothing between two tokens is dropped. No library does this: `html.parser` drops
+what it cannot read and changes with the version of Python, lxml and lexbor keep no positions.
+Expressions of template languages are tokens, too; a browser would show them as text.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+TEMPLATES = r"\{\{.{0,1000}?\}\}|\{%.{0,1000}?%\}|\{\#.{0,1000}?\#\}|<%.{0,1000}?%>"
+_SPACE = r"[ \t\n\f\r]"
+_VALUE = rf"""
+    "(?:{TEMPLATES}|[^"])*+"
+  | '(?:{TEMPLATES}|[^'])*+'
+  | (?!["'])(?:{TEMPLATES}|[^ \t\n\f\r>])++
+  | (?=>)
+"""
+_NAME, _EQUALS = r"=?+[^ \t\n\f\r/>=]++|=", rf"{_SPACE}*+={_SPACE}*+"
+_TOKEN = re.compile(
+    rf"""
+    (?P<comment> <!--(?:-?>|.*?(?:--!?>|\Z)) )
+  | (?P<template> {TEMPLATES}|<\?(?:php\b|=).*?(?:\?>|\Z) )
+  | (?P<declaration>
+        <!\[CDATA\[.*?(?:\]\]>|\Z) | <\?xml\b.{{0,1000}}?\?>
+      | <[!?][^>]*+(?:>|\Z) | </(?![a-z])[^>]*+>
+    )
+  | (?P<tag> <(?P<slash>/?+)(?P<name>[a-z][^ \t\n\f\r/>]*+)
+        (?P<attributes> (?:
+            [ \t\n\f\r/]++ | {TEMPLATES} | (?:{_NAME})(?:{_EQUALS}(?:{_VALUE})|(?!{_SPACE}*+=))
+        )*+ ) > )
+  | (?P<unfinished> </?+[a-z].*+ )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_ATTRIBUTE = re.compile(
+    rf"[ \t\n\f\r/]++|{TEMPLATES}|(?P<name>{_NAME})(?:{_EQUALS}(?P<value>{_VALUE}))?",
+    re.VERBOSE | re.DOTALL,
+)
+_TEMPLATE = re.compile(TEMPLATES, re.DOTALL)
+_RAW = {"script", "style", "textarea", "iframe", "noembed", "noframes", "xmp"}
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    TEXT = 0
+    START = 1  # a start tag
+    END = 2  # an end tag
+    TEMPLATE = 3  # an expression of a template language
+    OTHER = 4  # a comment, a declaration, the content of a script
+
+
+class Attribute(NamedTuple):
+    """An attribute of a start tag; the positions are those of its value, without quotes."""
+
+    name: str
+    value: str
+    quote: str
+    start: int
+    end: int
+
+
+class Token(NamedTuple):
+    """A token; the name is that of a tag, in lower case."""
+
+    kind: Kind
+    start: int
+    end: int
+    name: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+
+def tokens(source: str) -> Iterator[Token]:
+    """Yield the tokens of a page; each begins where the one before it ends."""
+    is_xml, at = source.lstrip("\ufeff").startswith("<?xml"), 0
+    while found := _TOKEN.search(source, at):
+        start, end = found.span()
+        if start > at:
+            yield Token(Kind.TEXT, at, start)
+        at = end
+        if found["name"] is None:
+            yield Token(Kind.TEMPLATE if found["template"] else Kind.OTHER, start, end)
+            continue
+        name = found["name"].lower()
+        if found["slash"]:
+            yield Token(Kind.END, start, end, name)
+            continue
+        yield Token(
+            Kind.START, start, end, name, tuple(_attributes(source, *found.span("attributes")))
+        )
+        if is_xml and found["attributes"].endswith("/"):
+            yield Token(Kind.END, end, end, name)
+        elif name in _RAW or name in ("title", "plaintext"):
+            at = _end_of_raw(source, end, name)
+            yield from _raw(source, end, at, name)
+    if at < len(source):
+        yield Token(Kind.TEXT, at, len(source))
+
+
+def _attributes(source: str, start: int, end: int) -> Iterator[Attribute]:
+    for found in _ATTRIBUTE.finditer(source, start, end):
+        if found["name"] is None:
+            continue
+        value, (first, last) = found["value"] or "", found.span("value")
+        quote = value[:1] if value[:1] in ("'", '"') else ""
+        if quote:
+            first, last = first + 1, last - 1
+        text = html.unescape(source[first:last]) if value else ""
+        yield Attribute(found["name"].lower(), text, quote, first, last)
+
+
+def _end_of_raw(source: str, start: int, name: str) -> int:
+    """The position of the end tag of an element whose content is not markup."""
+    if name == "plaintext":
+        return len(source)
+    found = re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE).search(source, start)
+    return found.start() if found else len(source)
+
+
+def _raw(source: str, start: int, end: int, name: str) -> Iterator[Token]:
+    """The content of an element whose content is not markup; a title is text."""
+    if name != "title":
+        yield Token(Kind.OTHER, start, end)
+        return
+    at = start
+    for found in _TEMPLATE.finditer(source, start, end):
+        yield Token(Kind.TEXT, at, found.start())
+        yield Token(Kind.TEMPLATE, *found.span())
+        at = found.end()
+    yield Token(Kind.TEXT, at, end)

@@ -1,0 +1,171 @@
+"""Markdown: CommonMark with tables, footnotes, definition lists, task lists and admonitions.
+
+A text is the content of a heading, a paragraph or a table cell, the title of a link, or the
+alternative text of a picture. Code, HTML blocks, front matter, link definitions and mathematics are
+kept.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.inline import Piece, inline
+from yakusu.documents.markdown_inline import pieces
+from yakusu.documents.markdown_lines import Block, Lines
+from yakusu.documents.markdown_parser import parser
+from yakusu.documents.markdown_titles import title_segments
+from yakusu.documents.markdown_writer import Writer
+from yakusu.documents.splice import Segment, Spliced, decode
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_FRONT_MATTER = re.compile(
+    r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)"
+    r"(?:[ \t]*(?:\#.*)?(?:\r\n?|\n))*?"
+    r"""(?:["'\w\[].*(?:[:=\]]).*(?:\r\n?|\n)(?:.*(?:\r\n?|\n))*?)?"""
+    r"(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+)
+_Environment = dict[str, Any]  # what markdown-it finds out about a file
+_TASK = re.compile(r"\[[ xX]\][ \t]+")
+
+
+def read(data: bytes, options: DocumentOptions) -> Spliced:
+    """Read a Markdown file in UTF-8, or in UTF-16 with a byte order mark.
+
+    Raises:
+        DataError: The data is not valid in this encoding.
+    """
+    del options
+    source = decode(data)
+    start = len(source.text) - len(source.text.removeprefix("\ufeff"))
+    front = _FRONT_MATTER.match(source.text, start)
+    lines = Lines(source.text, front.end() if front else start)
+    return Spliced(source, list(_Segments(lines).of(source.text[lines.start :])))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the content of a block again, after it has been written.
+
+    Attributes:
+        md: The parser.
+        known: What the file defines: the destinations of links, the footnotes.
+        kind: The type of the token of a block; "" for content that is not a block, such as a cell.
+        is_item: The content begins an item of a list, but not of a list of tasks.
+        before: What comes before the content.
+        after: What comes after it.
+    """
+
+    md: "MarkdownIt"
+    known: _Environment
+    kind: str = ""
+    before: str = ""
+    after: str = ""
+    is_item: bool = False
+
+    def __call__(self, content: str) -> list[Piece] | None:
+        """The pieces of a content; None if it is not the content of one block of this kind."""
+        known = {
+            "references": dict(self.known.get("references", {})),
+            "footnotes": {
+                "refs": dict.fromkeys(self.known.get("footnotes", {}).get("refs", ()), -1)
+            },
+        }
+        if not self.kind:
+            token = self.md.parseInline(content, known)[0]
+            return pieces(token.children or (), token.content)
+        if self.is_item and _TASK.match(content):
+            return None
+        # Another block comes first: what follows it could be its definition.
+        tokens = self.md.parse(f"x\n\n{self.before}{content}{self.after}", known)
+        if len(tokens) != 6 or tokens[3].type != self.kind:
+            return None
+        return pieces(tokens[4].children or (), tokens[4].content)
+
+
+class _Segments:
+    """Finds the texts of a file."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._md = parser()
+        self._known: _Environment = {}
+
+    def of(self, body: str) -> Iterator[Segment]:
+        """Yield the texts of all blocks."""
+        tokens = self._md.parse(body, self._known)
+        for i, token in enumerate(tokens):
+            if token.type == "tr_open":
+                row = list(_row(tokens, i + 2))
+                blocks = self._lines.cells([cell.content for cell in row], _line(token))
+                for cell, block in zip(row, blocks, strict=True):
+                    yield from self._texts(cell, block, _Reader(self._md, self._known))
+            elif token.type == "inline" and tokens[i - 1].type not in ("th_open", "td_open"):
+                yield from self._block(tokens[i - 1], token, in_list=_begins_item(tokens, i))
+
+    def _block(self, parent: "Token", token: "Token", *, in_list: bool) -> Iterator[Segment]:
+        """The texts of a block that is not a table cell."""
+        content, line = token.content, _line(token)
+        reader = _Reader(self._md, self._known)
+        if parent.type == "admonition_title_open":
+            yield from self._texts(token, self._lines.title(content, line), reader)
+        elif parent.type == "heading_open" and parent.markup.startswith("#"):
+            block = self._lines.heading(content, line)
+            after = block.after if block else ""
+            reader = replace(reader, kind="heading_open", before=f"{parent.markup} ", after=after)
+            yield from self._texts(token, block, reader)
+        else:
+            task = _TASK.match(content) if in_list else None
+            reader = replace(reader, kind="paragraph_open", is_item=in_list and not task)
+            if parent.type == "heading_open":
+                reader = replace(reader, kind="heading_open", after=f"\n{parent.markup * 3}")
+            block = self._lines.paragraph(content, line)
+            yield from self._texts(token, block, reader, first=task.end() if task else 0)
+
+    def _texts(
+        self, token: "Token", block: Block | None, reader: _Reader, *, first: int = 0
+    ) -> Iterator[Segment]:
+        """The texts in the content of a block, from position `first`."""
+        found = pieces(token.children or (), token.content) if block else None
+        if not found or not block:
+            return
+        yield from title_segments(self._md, token.children or (), block)
+        found = list(_cut(found, first))
+        content = inline([piece for piece in found if piece.start >= first])
+        if content is not None:
+            writer = Writer(block, content, found, reader)
+            yield Segment(*block.span(content.start, content.end), content.text, writer.write)
+
+
+def _cut(found: Sequence[Piece], at: int) -> Iterator[Piece]:
+    """Yield pieces; one of text that crosses a position becomes two."""
+    for piece in found:
+        if piece.start < at < piece.end:
+            length = at - piece.start
+            yield replace(piece, end=at, text=piece.text[:length])
+            yield replace(piece, start=at, text=piece.text[length:])
+        else:
+            yield piece
+
+
+def _row(tokens: "Sequence[Token]", first: int) -> "Iterator[Token]":
+    """The inline tokens of a row of a table, from its first cell."""
+    for i in range(first, len(tokens), 3):
+        if tokens[i].type != "inline":
+            return
+        yield tokens[i]
+
+
+def _begins_item(tokens: "Sequence[Token]", i: int) -> bool:
+    """Whether an inline token begins an item of a list."""
+    return i > 1 and tokens[i - 2].type == "list_item_open"
+
+
+def _line(token: "Token") -> int:
+    """The number of the first line of a token."""
+    assert token.map is not None
+    return token.map[0]

@@ -1,0 +1,120 @@
+"""The inline content of a Markdown block as pieces, in positions of the content."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from yakusu.documents.inline import Kind, Piece, text_pieces
+from yakusu.documents.markdown_parser import place
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]*)[^>]*?(?P<empty>/?)>", re.DOTALL)
+_VOID = {"br", "hr", "img", "input", "wbr", "embed", "source", "track", "area", "link", "meta"}
+_KEPT = {"code", "kbd", "samp", "var", "script", "style", "svg", "math", "pre", "textarea"}
+_NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
+_SPEAKING = {"code_inline", "autolink", "math_inline", "math_inline_double", "template"}
+_TYPES = {"<em": "em", "<strong": "strong", "<del": "s"}  # tags that mean the same as Markdown
+
+
+def pieces(tokens: Sequence["Token"], content: str) -> list[Piece] | None:
+    """Return the pieces of a block's content, or None if their positions are not certain.
+
+    Args:
+        tokens: The children of an inline token.
+        content: Its content.
+    """
+    found: list[Piece] = []
+    links: list[str] = []  # names of open links
+    at, skip = 0, 0
+    for token in tokens:
+        if skip:  # the text and the end of an autolink
+            skip -= 1
+            continue
+        position = place(token)
+        if position is None:
+            if not content.startswith(token.content, at):
+                return None
+            found += text_pieces(at, token.content)
+            at += len(token.content)
+            continue
+        start, end = position
+        if start < at or content[at:start].strip(" \t"):
+            return None
+        skip = 2 if token.markup == "autolink" else 0
+        start = at if token.type in ("hardbreak", "softbreak") else start
+        found.append(_piece(token, content, (start, end), links))
+        at = end
+    return None if content[at:].strip() else list(_keeping(found, content))
+
+
+def _piece(token: "Token", content: str, at: tuple[int, int], links: list[str]) -> Piece:
+    """The piece of a token that is not text."""
+    start, end = at
+    if token.type == "softbreak":
+        return Piece(Kind.TEXT, start, end, " ")
+    if token.type == "text_special":
+        return Piece(Kind.TEXT, start, end, token.content)
+    if token.type == "hardbreak":
+        return Piece(Kind.EMPTY, start, end, name="hardbreak")
+    if token.markup == "autolink":
+        return Piece(Kind.EMPTY, start, end, name=content[start:end], speaks=True)
+    if token.type == "html_inline":
+        return _tag(content[start:end], start, end)
+    if token.nesting == 0:
+        name = f"image {token.attrs['src']}" if token.type == "image" else content[start:end]
+        speaks = token.type in _SPEAKING and not re.match(r"\{[%#:.]", content[start:end])
+        return Piece(Kind.EMPTY, start, end, name=name, speaks=speaks)
+    name = token.type.removesuffix("_open").removesuffix("_close")
+    if token.type == "link_open":
+        links.append(f"link {token.attrs['href']}")
+    if name == "link":
+        name = links[-1] if token.nesting > 0 else links.pop()
+    kind = Kind.START if token.nesting > 0 else Kind.END
+    names_itself = token.type == "link_close" and content[start:end] in ("]", "][]")
+    return Piece(kind, start, end, name=name, speaks=names_itself)
+
+
+def _tag(source: str, start: int, end: int) -> Piece:
+    """The piece of a tag, a comment or a declaration."""
+    found = _TAG.fullmatch(source)
+    if not found or found["empty"] or found["name"].lower() in _VOID:
+        return Piece(Kind.EMPTY, start, end, name=source)
+    kind = Kind.END if found["slash"] else Kind.START
+    return Piece(kind, start, end, name="<" + found["name"].lower())
+
+
+def _keeping(found: Sequence[Piece], content: str) -> Iterator[Piece]:
+    """Yield pieces; an element that is not translated becomes one empty piece."""
+    i = 0
+    while i < len(found):
+        piece = found[i]
+        source = content[piece.start : piece.end]
+        kept = piece.name[1:] in _KEPT or _NOT_TRANSLATED.search(source)
+        if piece.kind is Kind.START and piece.name.startswith("<") and kept:
+            others = range(i + 1, len(found))
+            last = next(
+                (j for j in others if (found[j].kind, found[j].name) == (Kind.END, piece.name)), i
+            )
+            name = content[piece.start : found[last].end]
+            yield Piece(Kind.EMPTY, piece.start, found[last].end, name=name, speaks=True)
+            i = last + 1
+        else:
+            yield piece
+            i += 1
+
+
+def signature(found: Iterable[Piece | str]) -> str:
+    """Return what a reader sees of pieces and text: the text, and the markup at each place."""
+    signs = []
+    for piece in found:
+        if isinstance(piece, str):
+            signs.append(piece)
+        elif piece.kind is Kind.TEXT:
+            signs.append(piece.text)
+        else:
+            signs.append(f"\0{piece.kind.value}{_TYPES.get(piece.name, piece.name)}\0")
+    text = "".join(signs)
+    text = re.sub("[ \t\n]+", " ", text)
+    return re.sub(" ?(\0[0-9]hardbreak\0) ?", r"\1", text).strip()

@@ -1,0 +1,132 @@
+"""Where the content of a Markdown block is in its source.
+
+The parser takes the marks of quotations and lists, and indentation, off the lines of a block. A
+block whose lines are not found again in the source is not translated.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_PREFIX = re.compile(r"[\s>*+\-\d.)]*")
+
+
+@dataclass(frozen=True)
+class Block:
+    """The content of a block and its place in the source.
+
+    Attributes:
+        content: The content, as the parser returns it.
+        starts: Position in the source of each character of the content, and of its end.
+        ends: Position in the source after each character.
+        after: What follows the content on its line, such as the closing marks of a heading.
+        is_row: It is a table cell, where a vertical bar is written with a backslash.
+    """
+
+    content: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+    after: str = ""
+    is_row: bool = False
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the source of a part of the content that is not empty."""
+        return self.starts[start], self.ends[end - 1]
+
+
+class Lines:
+    """The lines of a file.
+
+    Args:
+        source: The file.
+        start: Position of the first line that is parsed.
+    """
+
+    def __init__(self, source: str, start: int) -> None:
+        self.start = start
+        self._source = source
+        self._spans = [found.span() for found in _LINE.finditer(source, start)]
+
+    def _line(self, number: int) -> tuple[int, str]:
+        """Position and characters of a line, without its end."""
+        if number >= len(self._spans):
+            return len(self._source), ""
+        start, end = self._spans[number]
+        return start, self._source[start:end].rstrip("\r\n")
+
+    def paragraph(self, content: str, first: int) -> Block | None:
+        """Find a content whose lines end where the lines of the source end."""
+        starts: list[int] = []
+        ends: list[int] = []
+        for number, line in enumerate(content.split("\n"), start=first):
+            begin, source = self._line(number)
+            text, visible = line.strip(), source.rstrip()
+            if not visible.endswith(text):
+                return None
+            at, before = len(visible) - len(text), len(line) - len(line.lstrip())
+            for i in range(len(line)):
+                place = begin + min(at + max(i - before, 0), len(source))
+                starts.append(place)
+                ends.append(min(place + 1, begin + len(source)))
+            starts.append(begin + len(source))  # the line break
+            ends.append(self._line(number + 1)[0])
+        return Block(content, starts, ends[:-1])
+
+    def heading(self, content: str, number: int) -> Block | None:
+        """Find the content of a heading that begins with `#`."""
+        begin, source = self._line(number)
+        pattern = rf"#{{1,6}}[ \t]+({re.escape(content)})((?:[ \t]+#+)?[ \t]*)$"
+        return _single(content, begin, re.search(pattern, source))
+
+    def title(self, content: str, number: int) -> Block | None:
+        """Find the title of an admonition."""
+        begin, source = self._line(number)
+        pattern = rf"""(?:!!!|\?\?\?\+?).*?\s"?({re.escape(content)})("?\S*[ \t]*)$"""
+        return _single(content, begin, re.search(pattern, source))
+
+    def cells(self, contents: Sequence[str], number: int) -> list[Block | None]:
+        """Find the cells of a row of a table; None for those that are not found."""
+        begin, source = self._line(number)
+        bars = [-1, *(found.start() for found in re.finditer(r"(?<!\\)\|", source)), len(source)]
+        spans = [(a + 1, b) for a, b in pairwise(bars)]
+        leading = _PREFIX.fullmatch(source, *spans[0]) is not None
+        for first in (1, 0) if leading else (0, 1):
+            found = [
+                _cell(content, begin, source, span, is_first=i + first == 0)
+                for i, (content, span) in enumerate(zip(contents, spans[first:], strict=False))
+            ]
+            if all(
+                block is not None or not content
+                for content, block in zip(contents, found, strict=False)
+            ):
+                return [*found, *[None] * (len(contents) - len(found))]
+        return [None] * len(contents)
+
+
+def _single(content: str, begin: int, found: re.Match[str] | None) -> Block | None:
+    """The block of a content on one line."""
+    if found is None:
+        return None
+    start, end = begin + found.start(1), begin + found.end(1)
+    return Block(content, range(start, end + 1), range(start + 1, end + 1), found[2])
+
+
+def _cell(
+    content: str, begin: int, source: str, span: tuple[int, int], *, is_first: bool
+) -> Block | None:
+    """The block of a cell; the first cell of a row without a leading bar follows a prefix."""
+    text = source[slice(*span)]
+    own = content.replace("|", "\\|")
+    stripped = text.strip()
+    if not content or not (stripped.endswith(own) if is_first else stripped == own):
+        return None
+    at = begin + span[0] + len(text.rstrip()) - len(own)
+    starts, ends = [], []
+    for character in content:
+        length = 2 if character == "|" else 1
+        starts.append(at)
+        at += length
+        ends.append(at)
+    return Block(content, [*starts, at], ends, is_row=True)

@@ -1,0 +1,103 @@
+"""Titles of links, and alternative texts of pictures, as texts of their own."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from yakusu.documents.inline import has_letter, tidy
+from yakusu.documents.markdown_lines import Block
+from yakusu.documents.markdown_parser import AT, LABEL
+from yakusu.documents.splice import Copy, Segment
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_ESCAPED = re.compile(r"""([\\"'()&\[\]*_`<>!~$^{}])""")
+_ALWAYS_ESCAPED = re.compile(r"([\[\]`<${])")  # these may belong to what is outside
+
+
+def title_segments(md: "MarkdownIt", tokens: "Sequence[Token]", block: Block) -> Iterator[Segment]:
+    """Yield the titles and alternative texts of a block that are on one line of it."""
+    for token in tokens:
+        if AT not in token.meta:
+            continue
+        start, end = token.meta[AT]
+        if token.type == "image":
+            label = token.meta[LABEL]
+            yield from _alternative(md, token, block, label=label)
+            yield from _title(block, label, end)
+        elif token.type == "link_close":
+            yield from _title(block, start, end)
+
+
+def _title(block: Block, label: int, end: int) -> Iterator[Segment]:
+    """The title in `](destination "title")`."""
+    from markdown_it.helpers import parseLinkDestination, parseLinkTitle
+
+    content = block.content
+    if not content.startswith("](", label):
+        return
+    at = _after_spaces(content, label + 2)
+    destination = parseLinkDestination(content, at, end)
+    if not destination.ok:
+        return
+    at = _after_spaces(content, destination.pos)
+    title = parseLinkTitle(content, at, end)
+    if not title.ok or at == destination.pos:
+        return
+
+    def read(source: str) -> str | None:
+        found = parseLinkTitle(f"{content[at]}{source}{close}", 0, len(source) + 2)
+        return found.str if found.ok and found.pos == len(source) + 2 else None
+
+    close = content[title.pos - 1]
+    yield from _segment(block, at + 1, title.pos - 1, title.str, read)
+
+
+def _alternative(
+    md: "MarkdownIt", token: "Token", block: Block, *, label: int
+) -> Iterator[Segment]:
+    """The alternative text in `![text](source)`, if it has no markup and names no definition."""
+    start, end = token.meta[AT]
+    rest = block.content[label + 1 : end]
+    children = token.children or []
+    if rest in ("", "[]") or any(each.type not in ("text", "text_special") for each in children):
+        return
+
+    def read(source: str) -> str | None:
+        tokens = (md.parseInline(f"![{source}](x)")[0].children or []) if source else []
+        if len(tokens) != 1 or tokens[0].type != "image":
+            return None
+        found = tokens[0].children or []
+        plain = all(each.type in ("text", "text_special") for each in found)
+        return "".join(each.content for each in found) if plain else None
+
+    text = "".join(each.content for each in children)
+    yield from _segment(block, start + 2, label, text, read)
+
+
+def _segment(
+    block: Block, start: int, end: int, text: str, read: Callable[[str], str | None]
+) -> Iterator[Segment]:
+    """The segment of a text without markup, if it is on one line."""
+    source = block.content[start:end]
+    if "\n" in source or not has_letter(text):
+        return
+    start += len(source) - len(source.lstrip())
+    end -= len(source) - len(source.rstrip())
+
+    def write(translation: str, copy: Copy) -> str:
+        del copy
+        translation = tidy(translation)
+        escaped = _ESCAPED.sub(r"\\\1", translation)
+        plain = _ALWAYS_ESCAPED.sub(r"\\\1", translation)
+        written = plain if read(plain) == translation else escaped
+        return written.replace("|", "\\|") if block.is_row else written
+
+    yield Segment(*block.span(start, end), text.strip(), write)
+
+
+def _after_spaces(content: str, at: int) -> int:
+    found = re.compile(r"[ \t\n]*").match(content, at)
+    return found.end() if found else at

@@ -1,0 +1,174 @@
+"""Writes a translation as the inline content of a Markdown block.
+
+What is written is read again: it must have the same text and the same markup as the translation.
+Characters are escaped only if it has not, and emphasis is written with other marks only if that
+does not suffice.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from yakusu.data.markup import closing, is_mark, is_opening, number_of
+from yakusu.documents.inline import Inline, Kind, Piece, tidy
+from yakusu.documents.markdown_inline import signature
+from yakusu.documents.markdown_lines import Block
+from yakusu.documents.splice import Copy
+
+Reader = Callable[[str], Sequence[Piece] | None]  # content -> its pieces; None: not one such block
+_Style = dict[str, tuple[str, str]]  # name of a piece -> how it begins and ends
+_Escape = Callable[[str, bool], str]  # text, whether it begins a line -> its source
+_STARS = {"em": ("*", "*"), "strong": ("**", "**"), "s": ("~~", "~~")}
+_TAGS = {"em": ("<em>", "</em>"), "strong": ("<strong>", "</strong>"), "s": ("<del>", "</del>")}
+_STYLES: tuple[_Style, ...] = ({}, _STARS, _TAGS)
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$^!{}#]")
+_LINE_START = re.compile(r"(\d{1,9})(?=[.)])|(?=[!-/:-@\[-`{-~])")
+
+
+class Writer:
+    """Writes translations of one text.
+
+    Args:
+        block: The block of the text.
+        inline: The text.
+        pieces: All pieces of the block.
+        reader: Reads the content of a block of this kind.
+    """
+
+    def __init__(
+        self, block: Block, inline: Inline, pieces: Sequence[Piece], reader: Reader
+    ) -> None:
+        self._block, self._inline, self._reader = block, inline, reader
+        self._pieces = {(piece.start, piece.end): piece for piece in pieces}
+        self._before = [piece for piece in pieces if piece.end <= inline.start]
+        self._after = [piece for piece in pieces if piece.start >= inline.end]
+        self._own = dict(self._own_characters())
+
+    def write(self, translation: str, copy: Copy) -> str:
+        """Return the source of a translation."""
+        translation = tidy(translation)
+        links = self._explicit(translation)
+        expected = signature([*self._before, *self._expected(translation), *self._after])
+
+        def in_source(piece: Piece) -> str:
+            if piece.name == "hardbreak":
+                return copy(self._block.starts[piece.start], self._block.starts[piece.end])
+            return self._copied(piece.start, piece.end, copy)
+
+        def in_content(piece: Piece) -> str:
+            if piece.name == "hardbreak":
+                return self._block.content[piece.start : piece.end]
+            return self._as_content(self._copied(piece.start, piece.end, copy))
+
+        before = "".join(map(in_content, self._before))
+        after = "".join(map(in_content, self._after))
+        escapes: tuple[_Escape, ...] = (self._plain, self._at_line_start, self._everywhere)
+        for style in _STYLES:
+            for escape in escapes:
+                content = self._written(translation, links, style, escape, in_content)
+                found = self._reader(before + content + after)
+                if found is not None and signature(found) == expected:
+                    return self._written(translation, links, style, self._in_row(escape), in_source)
+        last = self._in_row(self._everywhere)
+        return self._written(translation, links, {}, last, in_source)
+
+    def _written(
+        self,
+        translation: str,
+        links: dict[str, str],
+        style: _Style,
+        escape: _Escape,
+        markup: Callable[[Piece], str],
+    ) -> str:
+        written, text, starts_line = [], "", True
+        for character in translation:
+            if not is_mark(character):
+                text += character
+                continue
+            piece = self._inline.marks[character]
+            source = links.get(character) or _styled(piece, style, markup)
+            written += [escape(text, starts_line), source]
+            starts_line, text = piece.name == "hardbreak", ""
+        return "".join([*written, escape(text, starts_line)])
+
+    def _expected(self, translation: str) -> Iterator[Piece | str]:
+        """The text and the pieces that reading the translation must give."""
+        for character in translation:
+            if is_mark(character):
+                piece = self._inline.marks[character]
+                for part in piece.parts or (piece,):
+                    yield self._pieces[part.start, part.end]
+            else:
+                yield character
+
+    def _explicit(self, translation: str) -> dict[str, str]:
+        """The ends of links that name their definition, because their text, its name, changes."""
+        links = {}
+        for mark in filter(is_mark, translation):
+            end = closing(number_of(mark))
+            if is_opening(mark) and self._inline.marks[mark].name.startswith("link "):
+                first, last = self._inline.marks[mark], self._inline.marks[end]
+                texts = {
+                    re.findall(f"{mark}(.*){end}", text)[0]
+                    for text in (translation, self._inline.text)
+                }
+                if len(texts) > 1 and self._block.content[last.start : last.end] in ("]", "][]"):
+                    links[end] = f"][{self._on_one_line(first.end, last.start)}]"
+        return links
+
+    def _own_characters(self) -> Iterator[tuple[str, str]]:
+        """Characters and how the source writes them, if it does so by an escape or an entity."""
+        for piece in self._inline.pieces:
+            source, character = self._block.content[piece.start : piece.end], piece.text
+            is_escaped = source.startswith(("\\", "&")) and len(source) > len(character) == 1
+            if is_escaped and not (character.isascii() and character.isalnum()):
+                yield character, source
+
+    def _plain(self, text: str, starts_line: bool) -> str:
+        del starts_line
+        return "".join(self._own.get(character, character) for character in text)
+
+    def _at_line_start(self, text: str, starts_line: bool) -> str:
+        text = self._plain(text, starts_line)
+        return (
+            _LINE_START.sub(r"\1\\", text, count=1)
+            if starts_line and _LINE_START.match(text)
+            else text
+        )
+
+    def _everywhere(self, text: str, starts_line: bool) -> str:
+        escaped = "".join(
+            self._own.get(character) or _SPECIAL.sub(r"\\\g<0>", character) for character in text
+        )
+        if starts_line and not escaped.startswith("\\") and _LINE_START.match(escaped):
+            return _LINE_START.sub(r"\1\\", escaped, count=1)
+        return escaped
+
+    def _in_row(self, escape: _Escape) -> _Escape:
+        """How text is escaped in the source: in a table cell, bars are escaped, too."""
+        if not self._block.is_row:
+            return escape
+        return lambda text, starts_line: escape(text, starts_line).replace("|", "\\|")
+
+    def _on_one_line(self, start: int, end: int) -> str:
+        return self._block.content[start:end].replace("\n", " ")
+
+    def _as_content(self, source: str) -> str:
+        """What the parser makes of the source of a part of the block."""
+        return source.replace("\\|", "|") if self._block.is_row else source
+
+    def _copied(self, start: int, end: int, copy: Copy) -> str:
+        """The source of a part of the content, on one line."""
+        lines = []
+        for line in self._block.content[start:end].split("\n"):
+            lines.append(copy(*self._block.span(start, start + len(line))) if line else "")
+            start += len(line) + 1
+        return " ".join(lines)
+
+
+def _styled(piece: Piece, style: _Style, markup: Callable[[Piece], str]) -> str:
+    """The source of a piece of markup, with other marks if the style has some."""
+    if piece.parts and style:
+        return "".join(_styled(part, style, markup) for part in piece.parts)
+    if piece.name in style and piece.kind in (Kind.START, Kind.END):
+        return style[piece.name][piece.kind is Kind.END]
+    return markup(piece)

@@ -1,0 +1,139 @@
+"""The document formats, by the suffix of a file."""
+
+import zipfile
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import cast
+
+from yakusu.documents.document import Document, DocumentOptions, Format
+from yakusu.errors import DataError
+
+SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
+    ".docx": "docx",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json_strings",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".odt": "odt",
+    ".po": "po",
+    ".pot": "po",
+    ".srt": "subtitles",
+    ".text": "text",
+    ".txt": "text",
+    ".vtt": "subtitles",
+    ".xhtml": "html",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+}
+_SNIFFED = {".xml"}  # the content decides
+_ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
+_MAGIC = {
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a Word file of an older version or with a password",
+    b"%PDF": "a PDF file",
+    b"PK\x03\x04": "a ZIP archive",
+    b"\x1f\x8b": "a gzip file",
+    b"{\\rtf": "an RTF file",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+}
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
+
+
+def supported() -> str:
+    """The suffixes of all formats, for messages."""
+    *others, last = sorted(SUFFIXES)
+    return f"{', '.join(others)} and {last}"
+
+
+def is_supported(path: Path) -> bool:
+    """Whether a file has a format that can be translated, judging by its suffix or content."""
+    suffix = path.suffix.lower()
+    if suffix in _SNIFFED:
+        with path.open("rb") as file:
+            return _sniffed(file.read(4096)) is not None
+    return suffix in SUFFIXES
+
+
+def read_document(path: Path, options: DocumentOptions | None = None) -> Document:
+    """Read a document in the format of its suffix.
+
+    Args:
+        path: The file.
+        options: How it is read.
+
+    Raises:
+        DataError: The file does not exist, its format is unknown, or it is not a valid document of
+            its format. The message names the file.
+    """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: name a file in it")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist: check the path") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    name = _module(path, data)
+    _check(path, data, name)
+    module = cast(Format, import_module(f"yakusu.documents.{name}"))
+    try:
+        return module.read(data, options or DocumentOptions())
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _module(path: Path, data: bytes) -> str:
+    """The name of the module of a file's format."""
+    suffix = path.suffix.lower()
+    name = _sniffed(data[:4096]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
+    if name is None:
+        what = f"has the suffix {path.suffix}" if path.suffix else "has no suffix"
+        raise DataError(
+            f"{path} {what}, and its format is unknown: yakusu translates {supported()} files"
+        )
+    return name
+
+
+def _sniffed(beginning: bytes) -> str | None:
+    """The module for an XML file that begins with this."""
+    if b"<xliff" in beginning:
+        return "xliff"
+    return "html" if b"<html" in beginning and b"1999/xhtml" in beginning else None
+
+
+def _check(path: Path, data: bytes, name: str) -> None:
+    """Refuse a file that is encrypted, or whose content is not what its suffix says.
+
+    Raises:
+        DataError: The message names the formats that can be translated.
+    """
+    found = next((what for magic, what in _MAGIC.items() if data.startswith(magic)), None)
+    fix = f"convert it to a format that yakusu translates, which are {supported()}"
+    if name in _ZIP:
+        if data.startswith(b"PK"):
+            _check_archive(path, data)
+        elif found and "password" in found:
+            raise DataError(f"{path} is {found}: remove the password, or {fix}")
+        else:
+            raise DataError(f"{path} is not a {path.suffix} file: check its suffix, or {fix}")
+    elif found:
+        raise DataError(f"{path} is {found}, not what its suffix {path.suffix} says: {fix}")
+    elif b"\0" in data and not data.startswith(_BYTE_ORDER_MARKS):
+        raise DataError(f"{path} is a binary file, not what its suffix {path.suffix} says: {fix}")
+
+
+def _check_archive(path: Path, data: bytes) -> None:
+    """Refuse a ZIP archive that is damaged or encrypted."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            encrypted = any(entry.flag_bits & 1 for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError(f"{path} is damaged or incomplete: copy or save it again") from error
+    if encrypted:
+        raise DataError(
+            f"{path} is protected by a password: remove the password and save it again (yakusu "
+            f"translates {supported()} files)"
+        )

@@ -1,0 +1,358 @@
+"""Markdown: which texts a file has, that nothing else of it changes, and no accidental markup."""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.inline import tidy
+from yakusu.documents.markdown import read
+from yakusu.errors import DataError
+
+RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def shown(text: str) -> str:
+    """A text with its marks as <0>, </0> and <0/>."""
+
+    def mark(found: re.Match[str]) -> str:
+        number = number_of(found[0])
+        if is_opening(found[0]):
+            return f"<{number}>"
+        return f"</{number}>" if is_closing(found[0]) else f"<{number}/>"
+
+    return re.sub(MARKS, mark, text)
+
+
+def texts(source: str) -> list[str]:
+    return [shown(text) for text in read(source.encode(), DocumentOptions()).texts]
+
+
+def translated(source: str, translate: Callable[[str], str]) -> str:
+    document = read(source.encode(), DocumentOptions())
+    return document.render([translate(text) for text in document.texts]).decode()
+
+
+def upper(text: str) -> str:
+    return text.upper()
+
+
+def masked(text: str) -> str:
+    """A text whose letters are all the same."""
+    return "".join("x" if c.isalpha() and not is_mark(c) else c for c in text)
+
+
+def tags(source: str) -> list[str]:
+    """The tags of the page that an unchanged parser makes of a file, without translated values."""
+    page = re.sub(r' (?:alt|title)="[^"]*"', "", RENDERER.render(source))
+    return re.findall("<[^>]*>", page)
+
+
+# ---- which texts a file has ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("# One *two* ##\n", ["One <0>two</0>"]),
+        ("One\n***\nTwo\n===\n", ["One", "Two"]),
+        ("one\ntwo  \nthree\\\nfour\n", ["one two<0/>three<1/>four"]),
+        ("- one\n- [ ] two\n  more\n\n  three\n1. four\n", ["one", "two more", "three", "four"]),
+        ("> one\n> two\nlazy\n> > three\n", ["one two lazy", "three"]),
+        ("> one\n>\n> > two\n> > - three\n", ["one", "two", "three"]),
+        ("| a | b\\|c |\n|--|--|\n| `d\\|e` f | |\n", ["a", "b|c", "<0/> f"]),
+        ("a | b\n--|--\nc | d | e\nf\n", ["a", "b", "c", "d", "f"]),
+        ("> 1. | a | b |\n>    |---|---|\n>    | c | 1. |\n", ["a", "b", "c"]),
+        ("a[^n].\n\n[^n]: A note\n    goes on.\n\n    Ok\n", ["a<0/>.", "A note goes on.", "Ok"]),
+        ("Term\n: Meaning\n", ["Term", "Meaning"]),
+        ('!!! note "Be careful"\n    It is hot.\n', ["Be careful", "It is hot."]),
+        ("_a_ **b** ***c*** ~~d~~\n", ["<0>a</0> <1>b</1> <2><3>c</3></2> <4>d</4>"]),
+        ("<b>a</b> b<c d>\n", ["<0>a</0> b"]),
+        ("**All of it**\n", ["All of it"]),
+        ("See [the *page*](a.md) or <http://d.e>.\n", ["See <0>the <1>page</1></0> or <2/>."]),
+        ("See [b], [c][b] or [d].\n\n[b]: x\n", ["See <0>b</0>, <1>c</1> or [d]."]),
+        ("a &amp; b \\* c &nbsp; d\n", ["a & b * c \xa0 d"]),
+        ("Press `x` or <kbd>Q</kbd>.\n", ["Press <0/> or <1/>."]),
+        ("\ufeff# One\r\n\r\ntwo\r\nthree\r\n", ["One", "two three"]),
+        ("one\rtwo\r\r# three\r", ["one two", "three"]),
+        ("The cost is $5 or $6, and $x + y$ is\n", ["The cost is $5 or $6, and <0/> is"]),
+        ("See {{ name }} and {% link a.md %} here {#id}\n", ["See <0/> and <1/> here"]),
+    ],
+)  # fmt: skip
+def test_a_text_is_the_content_of_a_block(source: str, expected: list[str]) -> None:
+    assert texts(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```\nkept\n```\n",
+        "~~~ kept\nkept\n~~~\n",
+        "    kept\n",
+        "- \n\n      kept\n",
+        "<div>\nkept\n</div>\n",
+        "<!-- kept -->\n",
+        "---\ntitle: kept\ntags: [kept]\n---\n",
+        "+++\ntitle = 'kept'\n+++\n",
+        '[kept]: http://kept "kept"\n',
+        "$$\nkept\n$$\n",
+        "::: kept\n:::\n",
+        "> [!NOTE]\n",
+        "{% kept %}\n{{< kept >}}\n",
+        "*[HTML]: kept\n",
+        "`kept` ![](kept)\n",
+        "| 1 | 2 |\n|:--|--:|\n| 3 | `kept` |\n",
+    ],
+)
+def test_what_is_not_text_is_kept(source: str) -> None:
+    assert texts(source) == []
+    assert translated(source, upper) == source
+
+
+def test_front_matter_is_not_a_line_between_two_rules() -> None:
+    assert texts("---\n\nOne line\n\n---\n") == ["One line"]
+
+
+def test_titles_and_alternative_texts_are_texts() -> None:
+    source = """[a b](c "A title") ![d *e*](f) ![g h](i 'A "title"') [j](k "1")\n"""
+    assert texts(source) == ["<0>a b</0> <1/> <2/> <3>j</3>", "A title", "g h", 'A "title"']
+    assert translated(source, lambda text: text + ' "q"') == (
+        """[a b](c "A title \\"q\\"") ![d *e*](f) ![g h "q"](i 'A "title" "q"') [j](k "1") "q"\n"""
+    )
+
+
+# ---- how translations are written ----------------------------------------------------------------
+
+
+def test_the_marks_of_blocks_stay() -> None:
+    source = "> ## One ##\n>\n> - two\n>   three\\\n>   four\n>\n> | five |\n> |---|\n> | six |\n"
+    assert translated(source, upper) == (
+        "> ## ONE ##\n>\n> - TWO THREE\\\n>   FOUR\n>\n> | FIVE |\n> |---|\n> | SIX |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("translation", "expected"),
+    [
+        ("plain * text_with_marks, C:\\dir & [x] 5 > 4", None),
+        ("1. one", "1\\. one"),
+        ("- one", "\\- one"),
+        ("# one", "\\# one"),
+        ("> one", "\\> one"),
+        ("+ one", "\\+ one"),
+        (": one", "\\: one"),
+        ("[x]: one", "\\[x]: one"),
+        ("---", "\\---"),
+        ("*one* two", "\\*one* two"),
+        ("two *one*", "two \\*one\\*"),
+        ("`one`", "\\`one`"),
+        ("a <b> c", "a \\<b\\> c"),
+        ("&copy;", "\\&copy;"),
+        ("[b] c", "\\[b] c"),
+        ("one\n\n    two", "one two"),
+    ],
+)
+def test_a_translation_makes_no_markup(translation: str, expected: str | None) -> None:
+    written = translated("one\n\n[b]: x\n", lambda _: translation)
+    assert written == f"{translation if expected is None else expected}\n\n[b]: x\n"
+    (block,) = [token for token in RENDERER.parse(written) if token.type != "inline"][::2]
+    assert block.type == "paragraph_open"
+
+
+def test_a_list_of_tasks_gets_no_new_tasks() -> None:
+    assert translated("- one\n", lambda _: "[x] one") == "- \\[x] one\n"
+
+
+def test_a_vertical_bar_in_a_cell_is_escaped() -> None:
+    source = "| a `b\\|c` |\n|---|\n| d |\n"
+    assert translated(source, lambda text: f"{text} | e") == (
+        "| a `b\\|c` \\| e |\n|---|\n| d \\| e |\n"
+    )
+
+
+def test_a_heading_keeps_a_number_sign_at_its_end() -> None:
+    assert translated("# one\n", lambda _: "C #") == "# C \\#\n"
+    assert translated("# one #\n", lambda _: "C #") == "# C # #\n"
+
+
+def test_characters_that_were_escaped_stay_escaped() -> None:
+    source = "5 \\* 3 is&nbsp;fine &amp; good\n"
+    assert translated(source, lambda text: text + "!") == source.replace("good", "good!")
+
+
+def test_emphasis_is_written_otherwise_only_where_it_must_be() -> None:
+    assert translated("a _b_ c\n", upper) == "A _B_ C\n"
+    assert translated("a _b_ c\n", lambda text: text.replace(" ", "")) == "a*b*c\n"
+    joined = translated("a **b** c\n", lambda text: text.replace(" ", "").replace("b", "(b)"))
+    assert joined == "a<strong>(b)</strong>c\n"
+
+
+def test_spaces_within_emphasis_move_out() -> None:
+    assert translated("a **b** c\n", lambda text: text.replace("b", " b ")) == "a **b** c\n"
+
+
+def test_a_link_that_is_its_own_name_keeps_its_destination() -> None:
+    source = "See [one], [two][] and [three][one].\n\n- [two]\n\n[one]: 1\n[two]: 2\n"
+    assert translated(source, lambda text: text.replace("t", "T").replace("one", "ONE")) == (
+        "See [ONE][one], [Two][two] and [Three][one].\n\n- [Two][two]\n\n[one]: 1\n[two]: 2\n"
+    )
+
+
+def test_markup_before_a_text_does_not_matter_for_its_escapes() -> None:
+    source = "![](a)\\\n![](b)\nOne * two\n"
+    assert translated(source, upper) == source.replace("One * two", "ONE * TWO")
+
+
+def test_a_mark_in_an_alternative_text_does_not_meet_one_in_the_text() -> None:
+    written = translated("one *![two](b)* three\n", lambda text: f"` {text}")
+    assert texts(written) == ["` one <0/> three", "` two"]
+
+
+def test_an_invalid_byte_is_an_error_with_its_line() -> None:
+    with pytest.raises(DataError, match="line 2: byte 0xff is not valid in utf-8"):
+        read(b"one\n\xff", DocumentOptions())
+
+
+# ---- any file ------------------------------------------------------------------------------------
+
+_PIECES = [
+    "one",
+    "two",
+    " ",
+    " ",
+    "\n",
+    "\n",
+    "\n\n",
+    "*",
+    "**",
+    "_",
+    "`",
+    "[",
+    "]",
+    "](x)",
+    "![",
+    "~~",
+]
+_PIECES += [
+    "\n- ",
+    "\n1. ",
+    "\n> ",
+    "\n# ",
+    "\n    ",
+    "\n```\n",
+    "\n---\n",
+    "\n===\n",
+    "\\",
+    "|",
+    "\n|--|--|\n",
+]
+_PIECES += [
+    "<b>",
+    "</b>",
+    "<!--",
+    "-->",
+    "<x@y.z>",
+    "&amp;",
+    "  \n",
+    "\r\n",
+    "\t",
+    "é",
+    "$",
+    "[^1]",
+    "\n[^1]: ",
+]
+_PIECES += [
+    "\n[one]: x\n",
+    "\n: ",
+    "\n!!! ",
+    "{{",
+    "}}",
+    "[ ] ",
+    "\n<div>\n",
+    "5",
+    "\xa0",
+    "\x0b",
+    "\0",
+]
+SOUP = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)
+WORDS = st.lists(st.sampled_from(["one", "two", "5", "é", "\\*", "&amp;"]), min_size=1).map(
+    " ".join
+)
+INLINE = st.recursive(
+    WORDS | st.sampled_from(["`x * y`", "<br>", "![a](b)", "<http://a.b>"]),
+    lambda inner: st.builds(
+        lambda marks, parts: marks.replace("&", " ".join(parts)),
+        st.sampled_from(["*&*", "**&**", "[&](x 'y z')", "<b>&</b>", "~~&~~"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=5,
+)  # fmt: skip
+LINES = st.lists(INLINE, min_size=1, max_size=3).map(" ".join)
+BLOCKS = st.recursive(
+    st.one_of(
+        LINES,
+        LINES.map(lambda text: f"## {text}"),
+        LINES.map(lambda text: f"{text}\n---"),
+        st.sampled_from(["```\none *two*\n```", "    one", "<div>\none\n</div>"]),
+        st.tuples(LINES, LINES).map(lambda pair: f"| {pair[0]} | {pair[1]} |\n|---|:-:|\n| x | |"),
+    ),
+    lambda inner: st.builds(
+        lambda prefix, parts: (
+            prefix + "\n\n".join(parts).replace("\n", "\n" + ("> " if prefix == "> " else "   "))
+        ),
+        st.sampled_from(["> ", "-  ", "1. "]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=5,
+)
+FILES = st.lists(BLOCKS, min_size=1, max_size=3).map(lambda blocks: "\n\n".join([*blocks, ""]))
+
+
+@settings(deadline=None)
+@given(SOUP)
+def test_equal_translations_give_equal_bytes(source: str) -> None:
+    assert translated(source, lambda text: text) == source
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_file_or_an_error(data: bytes) -> None:
+    with suppress(DataError):
+        document = read(data, DocumentOptions())
+        assert document.render(document.texts) == data
+
+
+@settings(deadline=None, max_examples=40)
+@given(FILES)
+def test_a_reversible_translation_gives_the_file_back(source: str) -> None:
+    marked = translated(source, lambda text: f"{text} 1")
+    again = translated(marked, lambda text: text.removesuffix(" 1"))
+    for tag, mark in (("em", "*"), ("strong", "**"), ("del", "~~")):  # where marks do not suffice
+        again = re.sub(f"</?{tag}>", lambda _: mark, again)  # noqa: B023
+    assert again == source
+
+
+@settings(deadline=None, max_examples=40)
+@given(FILES | SOUP)
+def test_other_letters_leave_the_structure_as_it_is(source: str) -> None:
+    assert [" ".join(tag.split()) for tag in tags(translated(source, masked))] == [
+        " ".join(tag.split()) for tag in tags(source)
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(FILES, st.text(st.sampled_from("ab *_`[]()<>#-+1.|~$&\\!:{}^="), min_size=1))
+def test_any_translation_is_read_again_as_it_was_written(source: str, words: str) -> None:
+    def translate(text: str) -> str:
+        return f"a {words} b" + "".join(f"{mark}c" for mark in re.findall(MARKS, text))
+
+    document = read(source.encode(), DocumentOptions())
+    translations = [tidy(translate(text)) for text in document.texts]
+    again = read(document.render(translations), DocumentOptions())
+    assert [masked(text) for text in again.texts] == [masked(text) for text in translations]

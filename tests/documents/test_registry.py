@@ -1,0 +1,118 @@
+"""The format of a file, and what is refused with one sentence."""
+
+import io
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from yakusu.documents.registry import SUFFIXES, is_supported, read_document, supported
+from yakusu.errors import DataError
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100)
+XHTML = b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Read</p></html>'
+
+
+def archive(*, encrypted: bool = False) -> bytes:
+    """A ZIP archive with one file, marked as encrypted or not."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("word/document.xml", "<x/>")
+    data = bytearray(buffer.getvalue())
+    if encrypted:
+        data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
+def message(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    with pytest.raises(DataError) as error:
+        read_document(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.html", b"<p>Read</p>"),
+        ("a.HTM", b"<p>Read</p>"),
+        ("a.xhtml", XHTML),
+        ("a.xml", XHTML),
+        ("a.md", b"Read\n"),
+        ("a.markdown", b"# Read\n"),
+        ("a.txt", b"Read"),
+        ("a.text", b"Read"),
+    ],
+)
+def test_the_suffix_of_a_file_is_its_format(tmp_path: Path, name: str, data: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert is_supported(path)
+    assert list(read_document(path).texts) == ["Read"]
+
+
+@pytest.mark.parametrize("name", ["a.jpeg", "a.doc", "README", "a.html.bak", "a.xml"])
+def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    told = message(path, b"text")
+    assert str(path) in told
+    assert supported() in told
+    assert all(suffix in told for suffix in SUFFIXES)
+    assert not is_supported(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.docx", OLE, "with a password: remove the password"),
+        ("a.odt", archive(encrypted=True), "is protected by a password: remove the password"),
+        ("a.docx", archive()[:60], "is damaged or incomplete: copy or save it again"),
+        ("a.docx", b"%PDF-1.7", "is not a .docx file: check its suffix"),
+        ("a.docx", b"plain text", "is not a .docx file: check its suffix"),
+        ("a.html", b"%PDF-1.7", "is a PDF file, not what its suffix .html says"),
+        ("a.md", archive(), "is a ZIP archive, not what its suffix .md says"),
+        ("a.txt", b"\x89PNG\r\n", "is a picture, not what its suffix .txt says"),
+        ("a.txt", b"a\0b", "is a binary file, not what its suffix .txt says"),
+        ("a.md", b"one\n\xff", "a.md: line 2: byte 0xff is not valid in utf-8"),
+    ],
+)
+def test_what_is_not_of_its_format_is_refused(
+    tmp_path: Path, name: str, data: bytes, expected: str
+) -> None:
+    path = tmp_path / name
+    told = message(path, data)
+    assert str(path) in told
+    assert expected in told
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.html does not exist: check the path"):
+        read_document(tmp_path / "a.html")
+    with pytest.raises(DataError, match="is a folder: name a file in it"):
+        read_document(tmp_path)
+
+
+def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
+    import subprocess
+
+    path = tmp_path / "a.txt"
+    path.write_text("Read")
+    code = (
+        "import sys; from pathlib import Path; from yakusu.documents.registry import *; "
+        "read_document(Path(sys.argv[1])); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    modules = set(done.stdout.split())
+    assert "yakusu.documents.text" in modules
+    assert not modules & {
+        "yakusu.documents.html",
+        "yakusu.documents.markdown",
+        "markdown_it",
+        "lxml",
+    }
