@@ -209,7 +209,7 @@ def _encoding(data: bytes) -> str:
     if name == "CHARSET":  # a template
         return "UTF-8"
     try:
-        b"".decode(name)
+        b"text".decode(name)
     except (LookupError, UnicodeError) as error:
         raise DataError(
             f"the charset {name} of the header is not known: convert the file to UTF-8"
