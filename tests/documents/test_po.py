@@ -107,6 +107,12 @@ def test_forms_that_are_translated_stay() -> None:
     )
 
 
+def test_a_translated_plural_with_fewer_forms_than_the_header_states_stays() -> None:
+    header = HEADER.replace("nplurals=2", "nplurals=4")
+    forms = 'msgstr[0] "%d Katze"\nmsgstr[1] "%d Katzen"\n'
+    assert plural(header, forms) == f'msgid "%d cat"\nmsgid_plural "%d cats"\n{forms}'
+
+
 def test_leading_and_trailing_line_breaks_are_those_of_the_source() -> None:
     data = HEADER + 'msgid ""\n"\\n"\n"One\\n"\n"two\\n"\nmsgstr ""\n'
     assert opened(data).texts == ["One\ntwo"]

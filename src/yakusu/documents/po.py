@@ -139,8 +139,9 @@ def read(data: bytes, options: DocumentOptions) -> PoDocument:
 
 def _unit(entry: Entry, file: PoFile, retranslate: bool) -> _Unit | None:
     """The message of an entry, or None if there is nothing to translate."""
-    if not entry.strings["msgid"].value:
-        return None  # the header
+    translated = all(item.value for item in entry.forms.values())
+    if not entry.strings["msgid"].value or (translated and not retranslate):
+        return None  # the header, or nothing to do
     n_forms, singular = 1, 0
     if "msgid_plural" in entry.strings:
         n_forms, singular = file.n_forms or len(entry.forms), file.singular
