@@ -7,6 +7,7 @@ browser extensions, and the messages that FormatJS extracts.
 import codecs
 import json
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,7 @@ class JsonDocument:
     def __init__(self, data: bytes) -> None:
         self._bom, self._encoding, self._content = _decode(data)
         root = _parse(self._content)
+        self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
         wanted = _layout(root)
         code = _PLACEHOLDER if wanted is _is_extension_message else _NESTING
         strings = [string for string in _strings(self._content) if wanted(string.path)]
@@ -68,7 +70,7 @@ class JsonDocument:
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
     def _reason(self, string: _String, reason: str) -> str:
-        line = self._content.count("\n", 0, string.start) + 1
+        line = bisect(self._line_ends, string.start) + 1
         return f"line {line}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
 
     def render(self, translations: Sequence[str]) -> bytes:
