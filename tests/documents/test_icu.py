@@ -60,6 +60,12 @@ def test_selectordinal_formats_and_white_space_stay() -> None:
     )
 
 
+def test_choice_arguments_are_kept() -> None:
+    message = Message("There {0,choice,0#is '{'nothing|1<are {0} things}.")
+    assert message.texts == (f"There {empty(0)}.",)
+    assert message.render([f"Da {empty(0)}!"]) == "Da {0,choice,0#is '{'nothing|1<are {0} things}!"
+
+
 def test_quoted_syntax_is_kept_and_apostrophes_are_decoded() -> None:
     message = Message("{n, plural, one {it''s '{one}' file} other {the user's '#' files}}")
     assert message.texts == (f"it's {empty(0)} file", f"the user's {empty(0)} files")

@@ -201,7 +201,9 @@ def test_blank_translations_are_counted() -> None:
 
 
 def test_icu_messages_have_a_text_for_each_branch() -> None:
-    data = HEADER + 'msgid "{n, plural, one {# cat} other {# cats}}"\nmsgstr ""\n'
+    data = HEADER + (
+        '#, python-brace-format\nmsgid "{n, plural, one {# cat} other {# cats}}"\nmsgstr ""\n'
+    )
     assert opened(data).texts == [f"{empty(0)} cat", f"{empty(0)} cats"]
     assert 'msgstr "{n, plural, one {# Katze} other {# Katzen}}"' in rendered(
         data, [f"{empty(0)} Katze", f"{empty(0)} Katzen"]

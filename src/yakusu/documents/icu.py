@@ -4,8 +4,8 @@
     -> EMPTY(0) left | EMPTY(0) file | EMPTY(0) files in EMPTY(1)
 
 A string with a plural, selectordinal or select argument of ICU MessageFormat has one text for each
-branch, and one for the text around the argument; the syntax is kept. Any other string, also one
-that is not valid ICU syntax, is one text.
+branch, and one for the text around the argument; the syntax is kept, and so is a choice argument
+with its text. Any other string, also one that is not valid ICU syntax, is one text.
 
 Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """
@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 
 from yakusu.data import markup
 
-_COMPLEX = re.compile(r"\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select)\s*,", re.IGNORECASE)
+_COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
 _OFFSET = re.compile(r"\s*offset\s*:\s*-?\d+\s*", re.IGNORECASE)
-_SELECTOR = re.compile(r"\s*(?:=\d+|[^\s{}=,'#|]+)\s*\{")
+_SELECTOR = re.compile(r"\s*(?:=-?[\d.]+|[^\s{}=,'#|]+)\s*\{")
 _END = re.compile(r"\s*\}")
 _QUOTED = re.compile(r"'[{}#](?:[^']|'')*'(?!')")
 _STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
@@ -244,9 +244,7 @@ class _Parser:
         depth = 1
         while depth:
             style = _STYLE.match(self.string, self.at)
-            assert style is not None  # it matches the empty string
-            self.at = style.end() + 1
-            brace = self.string[style.end() : self.at]
+            brace = self._take(style.end() + 1)[-1:] if style else ""
             if brace not in ("{", "}"):
                 raise _MalformedError
             depth += 1 if brace == "{" else -1
@@ -294,12 +292,14 @@ class Message:
 
     Attributes:
         texts: The texts, each without surrounding white space, with its own numbers of marks.
+        is_icu: Whether the string has branches; `render` then makes sure that its syntax stays.
     """
 
     def __init__(self, string: str, code: str | None = None) -> None:
         self._code = f"{code}|{_FRAGILE}" if code else _FRAGILE
         self._level = _parsed(string, self._code)
         self.texts: Sequence[str] = tuple(self._level.texts())
+        self.is_icu = self._level.quoting is not None
 
     def render(self, translations: Sequence[str]) -> str | None:
         """Return the string with these translations, one for each text.
@@ -310,7 +310,7 @@ class Message:
             if not translation.strip() or _marks(text) != _marks(translation):
                 return None
         string = self._level.render(iter(translations))
-        if self._level.quoting is None:
+        if not self.is_icu:
             return string
         written = _parsed(string, self._code)
         return string if written.skeleton() == self._level.skeleton() else None

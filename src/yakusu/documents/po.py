@@ -163,7 +163,7 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
         source = unit.entry.strings[key].value
         if string is None:
             return f"the translation of {source!r} is blank or lost markup"
-        for flags, pattern in _PLACEHOLDERS:
+        for flags, pattern in () if unit.sources[key].is_icu else _PLACEHOLDERS:
             if any(re.fullmatch(flags, flag) for flag in unit.entry.flags):
                 before, after = (Counter(_found(pattern, text)) for text in (source, string))
                 if before != after:
