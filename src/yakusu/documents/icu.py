@@ -1,0 +1,350 @@
+"""Messages of software: a string as the texts to translate, and a string made of translations.
+
+    "{n, plural, one {# file} other {# files in {place}}} left"
+    -> EMPTY(0) left | EMPTY(0) file | EMPTY(0) files in EMPTY(1)
+
+A string with a plural, selectordinal or select argument of ICU MessageFormat has one text for each
+branch, and one for the text around the argument; the syntax is kept, and so is a choice argument
+with its text. Any other string, also one that is not valid ICU syntax, is one text.
+
+Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from yakusu.data import markup
+
+_COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
+_ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
+_OFFSET = re.compile(r"\s*offset\s*:\s*-?\d+\s*", re.IGNORECASE)
+_SELECTOR = re.compile(r"\s*(?:=-?[\d.]+|[^\s{}=,'#|]+)\s*\{")
+_END = re.compile(r"\s*\}")
+_QUOTED = re.compile(r"'[{}#](?:[^']|'')*'(?!')")
+_STYLE = re.compile(r"(?:[^{}']|''|'[{}](?:[^']|'')*'|'(?![{}']))*")
+_MAX_DEPTH = 20  # nested arguments
+
+# Characters that a model does not keep: marks, surrogates and control characters of the string.
+_FRAGILE = f"{markup.MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
+
+
+def has_letter(text: str) -> bool:
+    """Whether a text has anything to translate."""
+    return any(map(str.isalpha, text))
+
+
+class _MalformedError(Exception):
+    """The string is not an ICU message."""
+
+
+@dataclass
+class _Literal:
+    text: str
+    raw: str
+
+
+@dataclass
+class _Code:
+    raw: str
+
+
+@dataclass
+class _Argument:
+    parts: list["str | _Level"]
+
+
+@dataclass
+class _Quoting:
+    """How literal text of a message is written."""
+
+    doubled: bool  # every apostrophe, as in "it''s"
+    tags: bool  # "'<" starts a quotation, as in FormatJS
+    plural: bool = False  # "#" is the number
+
+    def quote(self, text: str) -> str:
+        """Literal text in the syntax of the message."""
+        special = "{}#" if self.plural else "{}"
+        before = special + "'" + ("" if self.tags else "<")
+        apostrophe = "'" if self.doubled else f"'(?=[{before}]|$)"
+        pattern = f"([{special}][{special}']*)|{apostrophe}"
+        return re.sub(
+            pattern, lambda m: "'" + m[1].replace("'", "''") + "'" if m[1] else "''", text
+        )
+
+
+@dataclass
+class _Level:
+    """A message or a branch: literal text, codes and arguments."""
+
+    items: list[_Literal | _Code | _Argument]
+    quoting: _Quoting | None  # None: not a message of ICU
+
+    def __post_init__(self) -> None:
+        self.pairs = _pairs([item.raw for item in self.items if isinstance(item, _Code)])
+        self.shown = self._show()
+        body = "".join(self.shown)
+        self.text = body.strip()
+        left = len(body) - len(body.lstrip())
+        self.around = body[:left], body[left + len(self.text) :]
+        n_marks = sum(not isinstance(item, _Literal) for item in self.items)
+        self.translatable = has_letter(self.text) and n_marks <= markup.MAX_MARKS
+
+    def _show(self) -> list[str]:
+        """The text or the mark of each item."""
+        shown = []
+        numbers: dict[str, int] = {}  # of pairs that are open
+        n_marks = 0
+        for item in self.items:
+            raw = item.raw if isinstance(item, _Code) else ""
+            if isinstance(item, _Literal):
+                shown.append(item.text)
+            elif raw in numbers:
+                shown.append(markup.closing(numbers[raw]))
+            elif raw in self.pairs:
+                numbers[self.pairs[raw]] = n_marks
+                shown.append(markup.opening(n_marks))
+                n_marks += 1
+            else:
+                shown.append(markup.empty(n_marks % markup.MAX_MARKS))
+                n_marks += 1
+        return shown
+
+    def texts(self) -> Iterator[str]:
+        """The text of the level, and then the texts of its branches."""
+        if self.translatable:
+            yield self.text
+        for level in self.branches():
+            yield from level.texts()
+
+    def branches(self) -> Iterator["_Level"]:
+        """The branches of the arguments, not those inside another branch."""
+        for item in self.items:
+            for part in item.parts if isinstance(item, _Argument) else ():
+                if isinstance(part, _Level):
+                    yield part
+
+    def render(self, translations: Iterator[str]) -> str:
+        """Write the level; `translations` are those of `texts`."""
+        text = next(translations) if self.translatable else self.text
+        written = [_written(item, translations) for item in self.items]
+        if text == self.text:
+            return "".join(written)
+        codes = {
+            mark: code
+            for mark, code, item in zip(self.shown, written, self.items, strict=True)
+            if not isinstance(item, _Literal)
+        }
+        parts = re.split(f"({markup.MARKS})", self.around[0] + text + self.around[1])
+        quote = self.quoting.quote if self.quoting else str
+        return "".join(codes[part] if part in codes else quote(part) for part in parts)
+
+    def skeleton(self) -> list[object]:
+        """Everything but text and quotations."""
+        codes = [item.raw for item in self.items if isinstance(item, _Code)]
+        return [
+            sorted(code for code in codes if not code.startswith("'")),
+            sorted(
+                "".join(part for part in item.parts if isinstance(part, str))
+                for item in self.items
+                if isinstance(item, _Argument)
+            ),
+            sorted(repr(level.skeleton()) for level in self.branches()),
+        ]
+
+
+def _pairs(codes: list[str]) -> dict[str, str]:
+    """The codes that are the marks of a pair, opening to closing; each occurs once."""
+    places = {code: place for place, code in enumerate(codes)}
+    counts = Counter(codes)
+    found = {}
+    for code in codes:
+        if re.fullmatch(markup.MARKS, code) and markup.is_opening(code):
+            end = markup.closing(markup.number_of(code))
+            if counts[code] == counts[end] == 1 and places[end] > places[code]:
+                found[code] = end
+    return found
+
+
+def _written(item: _Literal | _Code | _Argument, translations: Iterator[str]) -> str:
+    """An item as it is written in a message."""
+    if not isinstance(item, _Argument):
+        return item.raw
+    return "".join(
+        part if isinstance(part, str) else part.render(translations) for part in item.parts
+    )
+
+
+class _Parser:
+    """Recursive descent through an ICU message."""
+
+    def __init__(self, string: str, code: str) -> None:
+        self.string = string
+        self.at = 0
+        self.code = re.compile(code)
+        self.special = re.compile(f"{code}|[{{}}#']")
+        self.quoting = _Quoting(doubled="''" in string, tags="'<" in string)
+
+    def level(self, depth: int, plural: bool) -> _Level:
+        """Parse up to the end of the string, or of the branch."""
+        items: list[_Literal | _Code | _Argument] = []
+        end = len(self.string)
+        while self.at < end and not (self.string[self.at] == "}" and depth > 0):
+            items.append(self._item(depth, plural))
+        if depth > 0 and self.at == end:
+            raise _MalformedError
+        return _Level(items, replace(self.quoting, plural=plural))
+
+    def _item(self, depth: int, plural: bool) -> _Literal | _Code | _Argument:
+        character = self.string[self.at]
+        if code := self.code.match(self.string, self.at):
+            return _Code(self._take(code.end()))
+        if character == "{":
+            return self._argument(depth, plural)
+        if character == "}":
+            raise _MalformedError
+        if character == "#" and plural:
+            return _Code(self._take(self.at + 1))
+        if character != "'":
+            return self._literal()
+        if self.string.startswith("''", self.at):
+            return _Literal("'", self._take(self.at + 2))
+        opens = "{}#" if plural else "{}"
+        if self.string[self.at + 1 : self.at + 2] not in list(opens):
+            return self._literal()
+        if not (quoted := _QUOTED.match(self.string, self.at)):
+            raise _MalformedError
+        return _Code(self._take(quoted.end()))
+
+    def _literal(self) -> _Literal:
+        following = self.special.search(self.string, self.at + 1)
+        text = self._take(following.start() if following else len(self.string))
+        return _Literal(text, text)
+
+    def _take(self, end: int) -> str:
+        start, self.at = self.at, end
+        return self.string[start:end]
+
+    def _argument(self, depth: int, plural: bool) -> _Code | _Argument:
+        start = self.at
+        head = _ARGUMENT.match(self.string, start)
+        if not head or depth > _MAX_DEPTH:
+            raise _MalformedError
+        self.at = head.end()
+        kind = (head[2] or "").lower()
+        if kind in ("plural", "selectordinal", "select") and head[3] == ",":
+            return self._branches(start, depth, plural or kind != "select")
+        if head[3] == ",":
+            self._skip_style()
+        return _Code(self.string[start : self.at])
+
+    def _skip_style(self) -> None:
+        """Go to the end of an argument such as {n, number, percent}."""
+        depth = 1
+        while depth:
+            style = _STYLE.match(self.string, self.at)
+            brace = self._take(style.end() + 1)[-1:] if style else ""
+            if brace not in ("{", "}"):
+                raise _MalformedError
+            depth += 1 if brace == "{" else -1
+
+    def _branches(self, start: int, depth: int, plural: bool) -> _Argument:
+        if offset := _OFFSET.match(self.string, self.at):
+            self.at = offset.end()
+        parts: list[str | _Level] = []
+        while selector := _SELECTOR.match(self.string, self.at):
+            self.at = selector.end()
+            parts.append(self.string[start : self.at])
+            parts.append(self.level(depth + 1, plural))
+            start = self.at
+            self.at += 1
+        end = _END.match(self.string, self.at)
+        if not parts or not end:
+            raise _MalformedError
+        self.at = end.end()
+        return _Argument([*parts, self.string[start : self.at]])
+
+
+def _plain(string: str, code: str) -> _Level:
+    """A string without ICU syntax."""
+    items: list[_Literal | _Code | _Argument] = []
+    start = 0
+    for found in re.finditer(code, string):
+        items.append(_Literal(string[start : found.start()], string[start : found.start()]))
+        items.append(_Code(found[0]))
+        start = found.end()
+    return _Level([*items, _Literal(string[start:], string[start:])], None)
+
+
+def _n_pairs(level: _Level) -> int:
+    """The number of pairs of marks in a level and its branches."""
+    return len(level.pairs) + sum(map(_n_pairs, level.branches()))
+
+
+class Message:
+    """The texts of a string, and the string with other texts.
+
+    Args:
+        string: The string, decoded. It may contain marks; a pair of them becomes a pair of the
+            texts, and any other one is kept like a placeholder.
+        code: Regular expression of what is kept as it is, such as a placeholder; None: nothing.
+
+    Attributes:
+        texts: The texts, each without surrounding white space, with its own numbers of marks.
+        is_icu: Whether the string has branches; `render` then makes sure that its syntax stays.
+    """
+
+    def __init__(self, string: str, code: str | None = None) -> None:
+        self._code = f"{code}|{_FRAGILE}" if code else _FRAGILE
+        self._level = _parsed(string, self._code)
+        self.texts: Sequence[str] = tuple(self._level.texts())
+        self.is_icu = self._level.quoting is not None
+
+    def render(self, translations: Sequence[str]) -> str | None:
+        """Return the string with these translations, one for each text.
+
+        None: a translation is blank, or its marks or the syntax would not be those of the text.
+        """
+        for text, translation in zip(self.texts, translations, strict=True):
+            if not translation.strip() or _marks(text) != _marks(translation):
+                return None
+        string = self._level.render(iter(translations))
+        if not self.is_icu:
+            return string
+        written = _parsed(string, self._code)
+        return string if written.skeleton() == self._level.skeleton() else None
+
+
+def _parsed(string: str, code: str) -> _Level:
+    """A message of ICU if the string is one with branches, and otherwise a plain string."""
+    plain = _plain(string, code)
+    if not _COMPLEX.search(string):
+        return plain
+    try:
+        message = _Parser(string, code).level(depth=0, plural=False)
+    except _MalformedError:
+        return plain
+    # A pair of marks must not begin in one branch and end in another.
+    return message if _n_pairs(message) == _n_pairs(plain) else plain
+
+
+def _marks(text: str) -> list[str]:
+    return sorted(re.findall(markup.MARKS, text))
+
+
+def render_all(messages: Sequence[Message], translations: Sequence[str]) -> list[str | None]:
+    """Render messages.
+
+    Args:
+        messages: The messages.
+        translations: The translations of the texts of all messages, in their order.
+    """
+    rendered = []
+    start = 0
+    for message in messages:
+        end = start + len(message.texts)
+        rendered.append(message.render(translations[start:end]))
+        start = end
+    assert start == len(translations)
+    return rendered

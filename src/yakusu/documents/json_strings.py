@@ -1,0 +1,273 @@
+"""JSON files of messages: the values that are language are texts, everything else is kept.
+
+Known layouts: nested or flat keys (i18next, vue-i18n, Rails), Flutter's ARB, messages.json of
+browser extensions, and the messages that FormatJS extracts.
+"""
+
+import codecs
+import json
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.icu import Message, has_letter, render_all
+from yakusu.errors import DataError
+
+Path = tuple[str | int, ...]  # keys and indices from the root to a value
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Nesting of i18next, and placeholders of browser extensions.
+_NESTING = r"\$t\([^()]*\)"
+_PLACEHOLDER = r"\$(?:[A-Za-z0-9_@]+\$|[1-9]|\$)"
+
+
+@dataclass(frozen=True)
+class _String:
+    """A string value: its place in the file, and its keys."""
+
+    start: int
+    end: int
+    path: Path
+    value: str
+
+
+class JsonDocument:
+    """A JSON file whose strings can be replaced.
+
+    Attributes:
+        texts: The texts of all messages.
+        skipped: Messages that were left as they were, each with the reason; complete after
+            `render`.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._bom, self._encoding, self._content = _decode(data)
+        root = _parse(self._content)
+        self._line_ends = [found.start() for found in re.finditer("\n", self._content)]
+        wanted = _layout(root)
+        code = _PLACEHOLDER if wanted is _is_extension_message else _NESTING
+        strings = [string for string in _strings(self._content) if wanted(string.path)]
+        self._strings = [string for string in strings if is_language(string.value, string.path)]
+        self._messages = [Message(string.value, code) for string in self._strings]
+        self._style = _Style(self._content)
+        self._not_language = tuple(
+            self._reason(string, "looks like an identifier, not like language")
+            for string in strings
+            if has_letter(string.value) and not is_language(string.value, string.path)
+        )
+        self.skipped: Sequence[str] = self._not_language
+        self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
+
+    def _reason(self, string: _String, reason: str) -> str:
+        line = bisect(self._line_ends, string.start) + 1
+        return f"line {line}: {json.dumps(string.value, ensure_ascii=False)} {reason}"
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        skipped = list(self._not_language)
+        pieces = []
+        start = 0
+        rendered = render_all(self._messages, translations)
+        for string, value in zip(self._strings, rendered, strict=True):
+            if value is None:
+                skipped.append(self._reason(string, "is blank or lost markup when translated"))
+            elif value != string.value:
+                pieces += [self._content[start : string.start], self._style.write(value)]
+                start = string.end
+        self.skipped = skipped
+        content = "".join([*pieces, self._content[start:]])
+        return self._bom + content.encode(self._encoding)
+
+
+def read(data: bytes, options: DocumentOptions) -> JsonDocument:
+    """Read a JSON file.
+
+    Args:
+        data: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
+        options: Not used.
+
+    Raises:
+        DataError: The data is not valid JSON.
+    """
+    return JsonDocument(data)
+
+
+def _decode(data: bytes) -> tuple[bytes, str, str]:
+    """Byte order mark, encoding and content."""
+    marked = ((bom, name) for bom, name in _BOMS if data.startswith(bom))
+    bom, encoding = next(marked, (b"", json.detect_encoding(data)))
+    try:
+        return bom, encoding, data[len(bom) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, len(bom) + error.start) + 1
+        raise DataError(
+            f"line {line}: byte 0x{error.object[error.start]:02x} is not {encoding.upper()}: "
+            "convert the file to UTF-8 (iconv -t UTF-8)"
+        ) from error
+
+
+def _parse(content: str) -> Any:
+    try:
+        return json.loads(content, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"line {error.lineno}, column {error.colno} is not valid JSON "
+            f"({error.msg[:1].lower()}{error.msg[1:]}): correct the file"
+        ) from error
+    except RecursionError as error:
+        raise DataError("the JSON is nested too deeply: flatten it") from error
+
+
+def _strings(content: str) -> Iterator[_String]:
+    """The string values of valid JSON, in the order of the file."""
+    path: list[str | int] = []
+    key_follows = False
+    for token in _TOKEN.finditer(content):
+        match token[0][0]:
+            case "{":
+                path.append("")
+                key_follows = True
+            case "[":
+                path.append(0)
+                key_follows = False
+            case "}" | "]":
+                path.pop()
+                key_follows = False
+            case ",":
+                here = path[-1]
+                key_follows = isinstance(here, str)
+                path[-1] = here if isinstance(here, str) else here + 1
+            case '"' if key_follows:
+                path[-1] = json.loads(token[0])
+                key_follows = False
+            case '"':
+                yield _String(token.start(), token.end(), tuple(path), json.loads(token[0]))
+
+
+def _layout(root: Any) -> Callable[[Path], bool]:
+    """Which values hold messages."""
+    values = list(root.values()) if isinstance(root, dict) else []
+    if values and all(_has(value, "message", "description", "placeholders") for value in values):
+        return _is_extension_message
+    if values and all(isinstance(value, dict) and "defaultMessage" in value for value in values):
+        return _is_default_message
+    return _is_message
+
+
+def _has(value: Any, key: str, *others: str) -> bool:
+    """Whether a value is an object with a key, and with no others than these."""
+    return isinstance(value, dict) and key in value and value.keys() <= {key, *others}
+
+
+def _is_extension_message(path: Path) -> bool:
+    """Whether a value of messages.json is a message."""
+    return path[1:] == ("message",)
+
+
+def _is_default_message(path: Path) -> bool:
+    """Whether a value of FormatJS's extraction is a message."""
+    return path[1:] == ("defaultMessage",)
+
+
+def _is_message(path: Path) -> bool:
+    """Whether a value is not metadata, such as "@title" or "@@locale" of an ARB file."""
+    return not any(isinstance(key, str) and key.startswith("@") for key in path)
+
+
+# --- What is not language ------------------------------------------------------------------
+
+_NOT_LANGUAGE = re.compile(
+    r"""
+      [a-zA-Z][a-zA-Z0-9+.-]*://\S*                           # URL
+    | (?:mailto|tel|data|urn|javascript|file|blob):\S+
+    | www\.\S+
+    | [^\s@]+@[^\s@]+\.[^\s@]+                                # e-mail address
+    | (?:~|\.{1,2})?/\S+ | [A-Za-z]:\\.* | [!-~]+/ | [\w.@-]+(?:/[\w.@-]+)+\.\w{1,5}   # path
+    | (?:application|audio|font|image|message|model|multipart|text|video)/[\w.+*-]+  # media type
+    | [\w$-]+(?:\.[\w$-]+)+                                   # file name, key, version
+    | (?=[\w.-]*_)[\w.-]+                               # snake_case
+    | [a-z]{2,3}(?:-[A-Z][a-z]{3})?-(?:[A-Z]{2}|[0-9]{3})     # locale
+    | [a-z0-9]+(?:-[a-z0-9]+)+                                # kebab-case
+    | [a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+                      # camelCase
+    | \#[0-9a-fA-F]{3,8}                                      # colour
+    | (?:rgb|hsl)a?\([^()]*\)
+    | [+-]?[\d.,]+(?:[a-zA-Z]{1,3}|%)                         # number with a unit
+    | \d{4}-\d\d-\d\d[T\ ]\d\d:\d\d\S*                        # date
+    | (?=.*(?:yy|MM|dd|HH|hh|mm|ss|DD|YY))(?:([yMdDYHhmsSaAEzZ])\1*(?:[^\w]+|$)){2,}
+    | (?=.*\d)[0-9a-fA-F-]{8,}                                # UUID, hash
+    | (?=.*\d)[A-Za-z0-9+/=_-]{24,}                           # base64
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_CODE = re.compile(
+    r"\{\{[^{}]*\}\}|\$?\{[\w.:, %#-]*\}|\$t\([^()]*\)|%(?:\([\w.]*\))?[-+ #0-9.*$]*[a-zA-Z@]"
+    r"|</?[a-zA-Z][^<>]*>|&#?\w+;|\$\w+\$|:\w+:"
+)
+# Keys whose values, if they are a lower-case word, are code: {"icon": "home", "lang": "en"}.
+_CODE_KEYS = (
+    "class|classname|colou?r|format|href|icon|id|key|lang|language|locale|method|mime|path|rel|slug"
+    "|src|target|type|ur[il]"
+)
+_LONGEST_IDENTIFIER = 1000
+
+
+def is_language(value: str, path: Path = ()) -> bool:
+    """Whether a string is for readers: not a URL, path, identifier, number, colour or date."""
+    text = value.strip()
+    if not has_letter(_CODE.sub("", text)):
+        return False
+    if len(text) > _LONGEST_IDENTIFIER:
+        return not (text.isascii() and len(text.split()) == 1)
+    if _NOT_LANGUAGE.fullmatch(text):
+        return False
+    key = next((key for key in reversed(path) if isinstance(key, str)), "")
+    is_code_key = key != text and re.fullmatch(_CODE_KEYS, key, re.IGNORECASE)
+    return not (is_code_key and re.fullmatch("[a-z0-9]+", text))
+
+
+# --- How strings are written ---------------------------------------------------------------
+
+
+class _Style:
+    """Which characters a file escapes."""
+
+    def __init__(self, content: str) -> None:
+        escapes = [found.groups() for found in _ESCAPE.finditer(content)]
+        codes = [int(code, 16) for code, _ in escapes if code]
+        self.escaped = {chr(code) for code in codes}
+        if any(character == "/" for _, character in escapes):
+            self.escaped.add("/")
+        self.ascii = content.isascii() and any(code >= 0xA0 for code in codes)
+        hexadecimal = "".join(code for code, _ in escapes if code)
+        self.upper = hexadecimal.upper() == hexadecimal and hexadecimal.lower() != hexadecimal
+
+    def write(self, value: str) -> str:
+        """A string as a literal of the file."""
+        literal: str = json.dumps(value, ensure_ascii=False)[1:-1]
+        literal = re.sub(r"\\u[0-9a-f]{4}|\\.|.", self._character, literal, flags=re.DOTALL)
+        return f'"{literal}"'
+
+    def _character(self, found: re.Match[str]) -> str:
+        text = found[0]
+        if text[0] == "\\":
+            return text
+        if text == "/" and text in self.escaped:
+            return "\\/"
+        surrogate = "\ud800" <= text <= "\udfff"
+        if not (surrogate or text in self.escaped or (self.ascii and not text.isascii())):
+            return text
+        escaped: str = json.dumps(text)[1:-1]
+        if escaped == text:
+            escaped = f"\\u{ord(text):04x}"
+        return escaped.upper().replace("\\U", "\\u") if self.upper else escaped

@@ -1,0 +1,197 @@
+"""PO and POT files of gettext: messages without a translation are texts.
+
+A message that is translated here is marked fuzzy. Every other line is kept as it is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.icu import Message, render_all
+from yakusu.documents.po_entries import Entry, PoFile
+
+_PERCENT = re.compile(
+    r"%(?:\d+\$)?(?:\([^()]*\)|<\w+>)?[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?"
+    r"(?:hh|h|ll|l|L|q|j|z|t)?[a-zA-Z@]|%%|%<\w+>|%"
+)
+_BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
+_NUMBERED = re.compile(r"%L?\d+%?|%n|%")
+_PLACEHOLDERS = (
+    (
+        r"(c|objc|php|python|perl|lua|javascript|java-printf|ruby|awk|object-pascal)-format",
+        _PERCENT,
+    ),
+    (r"(python-brace|perl-brace|csharp|java|c\+\+|rust)-format", _BRACES),
+    (r"(qt|qt-plural|kde|kde-kuit|boost)-format", _NUMBERED),
+)
+
+
+@dataclass
+class _Unit:
+    """A message to translate.
+
+    Attributes:
+        entry: Its entry.
+        sources: msgid and msgid_plural, as far as they are needed.
+        n_forms: Number of forms that the entry shall have.
+        keys: The source of each form to write.
+    """
+
+    entry: Entry
+    sources: Mapping[str, Message]
+    n_forms: int
+    keys: Mapping[int, str]
+
+
+class PoDocument:
+    """A PO file whose messages can be translated.
+
+    Attributes:
+        texts: The texts of all messages to translate.
+        skipped: Messages that stay untranslated, each with the reason; complete after `render`.
+    """
+
+    def __init__(self, data: bytes, options: DocumentOptions) -> None:
+        self._file = PoFile(data)
+        units = (_unit(entry, self._file, options.retranslate) for entry in self._file.entries)
+        self._units = [unit for unit in units if unit]
+        self._messages = [message for unit in self._units for message in unit.sources.values()]
+        self.skipped: Sequence[str] = ()
+        self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        rendered = iter(render_all(self._messages, translations))
+        skipped: list[str] = []
+        edits: dict[int, tuple[int, list[bytes]]] = {}  # first line: (line after the last, lines)
+        for unit in self._units:
+            strings = {key: next(rendered) for key in unit.sources}
+            line = unit.entry.strings["msgid"].start + 1
+            if reason := _refusal(unit, strings):
+                skipped.append(f"line {line}: {reason}")
+                continue
+            values = {form: strings[key] or "" for form, key in unit.keys.items()}
+            try:
+                edits |= self._edits(unit, values)
+            except UnicodeEncodeError as error:
+                skipped.append(
+                    f"line {line}: {self._file.encoding}, the charset of the header, has no "
+                    f"{error.object[error.start]!r}"
+                )
+        self.skipped = skipped
+        return b"".join(_edited(self._file.lines, edits))
+
+    def _edits(self, unit: _Unit, values: Mapping[int, str]) -> dict[int, tuple[int, list[bytes]]]:
+        """The lines that change."""
+        entry, file = unit.entry, self._file
+        old = {form: item.value for form, item in entry.forms.items()}
+        if all(old.get(form) == value for form, value in values.items()):
+            return {}
+        plural = "msgid_plural" in entry.strings
+        last = max(entry.forms, key=lambda form: entry.forms[form].end)
+        end = b"\r\n" if file.lines[entry.strings["msgid"].start].endswith(b"\r\n") else b"\n"
+        edits = self._flag(entry, end)
+        for form, item in entry.forms.items():
+            new = file.lines[item.start : item.end]
+            if form in values:
+                new = self._lines(f"msgstr[{form}]" if plural else "msgstr", values[form], end)
+            elif form >= unit.n_forms and not item.value:
+                new = []
+            if form == last:
+                for extra in range(unit.n_forms):
+                    if extra not in entry.forms:
+                        new = [_ended(line, end) for line in new]
+                        new += self._lines(f"msgstr[{extra}]", values[extra], end)
+                if not file.lines[item.end - 1].endswith(b"\n") and new:
+                    new[-1] = new[-1].rstrip(b"\r\n")
+            edits[item.start] = (item.end, new)
+        return edits
+
+    def _lines(self, keyword: str, value: str, end: bytes) -> list[bytes]:
+        lines = self._file.write(keyword, value)
+        return [line.encode(self._file.encoding) + end for line in lines]
+
+    def _flag(self, entry: Entry, end: bytes) -> dict[int, tuple[int, list[bytes]]]:
+        """The change that marks an entry as fuzzy."""
+        if "fuzzy" in entry.flags:
+            return {}
+        if not entry.flag_lines:
+            return {entry.comments_end: (entry.comments_end, [b"#, fuzzy" + end])}
+        number = entry.flag_lines[0]
+        line = re.sub(rb"#,[ \t]*(?=([^\s])?)", _with_fuzzy, self._file.lines[number], count=1)
+        return {number: (number + 1, [line])}
+
+
+def read(data: bytes, options: DocumentOptions) -> PoDocument:
+    """Read a PO or POT file.
+
+    Args:
+        data: The file, in the charset that its header states.
+        options: `retranslate`: messages with a translation are texts, too.
+
+    Raises:
+        DataError: The data is not a PO file, or not in the charset of its header.
+    """
+    return PoDocument(data, options)
+
+
+def _unit(entry: Entry, file: PoFile, retranslate: bool) -> _Unit | None:
+    """The message of an entry, or None if there is nothing to translate."""
+    translated = all(item.value for item in entry.forms.values())
+    if not entry.strings["msgid"].value or (translated and not retranslate):
+        return None  # the header, or nothing to do
+    n_forms, singular = 1, 0
+    if "msgid_plural" in entry.strings:
+        n_forms, singular = file.n_forms or len(entry.forms), file.singular
+    keys = {}
+    for form in range(n_forms):
+        present = form in entry.forms and entry.forms[form].value
+        if retranslate or not present:
+            one = "msgid_plural" not in entry.strings or (n_forms > 1 and form == singular)
+            keys[form] = "msgid" if one else "msgid_plural"
+    sources = {key: Message(entry.strings[key].value) for key in sorted(set(keys.values()))}
+    if not any(message.texts for message in sources.values()):
+        return None
+    return _Unit(entry, sources, n_forms, keys)
+
+
+def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
+    """Why a message cannot be translated, or ""."""
+    for key, string in strings.items():
+        source = unit.entry.strings[key].value
+        if string is None:
+            return f"the translation of {source!r} is blank or lost markup"
+        for flags, pattern in () if unit.sources[key].is_icu else _PLACEHOLDERS:
+            if any(re.fullmatch(flags, flag) for flag in unit.entry.flags):
+                before, after = (Counter(_found(pattern, text)) for text in (source, string))
+                if before != after:
+                    names = ", ".join(((before - after) or (after - before)).elements())
+                    return f"the translation of {source!r} has other placeholders ({names})"
+    return ""
+
+
+def _found(pattern: re.Pattern[str], text: str) -> list[str]:
+    return [found[0] for found in pattern.finditer(text)]
+
+
+def _with_fuzzy(found: re.Match[bytes]) -> bytes:
+    separator = b", " if found[1] else b""
+    return b"#, fuzzy" + separator
+
+
+def _ended(line: bytes, end: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + end
+
+
+def _edited(
+    lines: Sequence[bytes], edits: Mapping[int, tuple[int, list[bytes]]]
+) -> Iterator[bytes]:
+    """The lines of the file with those that changed."""
+    at = 0
+    for start, (end, new) in sorted(edits.items()):
+        yield from lines[at:start]
+        yield from new
+        at = end
+    yield from lines[at:]

@@ -1,0 +1,313 @@
+"""XLIFF 1.x and 2.x: units without a translation are texts.
+
+What is translated here is marked for review: in XLIFF 1.x by state="needs-review-translation" and
+state-qualifier="leveraged-mt", in XLIFF 2.x by state="translated" (the state before "reviewed") and
+subState="yakusu:mt".
+
+Specifications: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html and
+https://docs.oasis-open.org/xliff/xliff-core/v2.1/xliff-core-v2.1.html
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.xliff_content import Content
+from yakusu.documents.xml_ranges import (
+    Element,
+    Text,
+    XmlFile,
+    attributes_of,
+    with_attribute,
+)
+from yakusu.errors import DataError
+
+_Edit = tuple[int, int, str]  # start, stop, new content
+_NOT_DONE = ("new", "needs-translation", "initial")  # states of a target that copies the source
+_DONE = ("final", "signed-off")  # states of targets that are never replaced
+
+
+@dataclass
+class _Unit:
+    """A <trans-unit> or <segment> to translate.
+
+    Attributes:
+        element: The element.
+        template: The element whose content becomes that of the target.
+        contents: Parts of the template to translate.
+        kept: Parts of the template that are replaced by what the target already has.
+    """
+
+    element: Element
+    template: Element
+    contents: Sequence[tuple[Element, Content]]
+    kept: Sequence[_Edit] = ()
+
+    @property
+    def target(self) -> Element | None:
+        """The target that exists."""
+        return next(iter(self.element.elements("target")), None)
+
+
+class XliffDocument:
+    """An XLIFF file whose units can be translated.
+
+    Attributes:
+        texts: The texts of all units to translate.
+        skipped: Units that stay untranslated, each with the reason; complete after `render`.
+    """
+
+    def __init__(self, data: bytes, options: DocumentOptions) -> None:
+        self._file = XmlFile(data)
+        self._root = self._file.root
+        self._language = options.languages[1]
+        self._is_2 = _version(self._root) == "2"
+        units = _segments if self._is_2 else _trans_units
+        self._units = [
+            unit
+            for unit in units(self._file, options.retranslate)
+            if any(content.texts for _, content in unit.contents)
+        ]
+        self.skipped: Sequence[str] = ()
+        self.texts: Sequence[str] = [
+            text for unit in self._units for _, content in unit.contents for text in content.texts
+        ]
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations, one for each text."""
+        skipped = []
+        edits: list[_Edit] = []
+        changed = []
+        at = 0
+        for unit in self._units:
+            new = list(unit.kept)
+            for element, content in unit.contents:
+                rendered = content.render(translations[at : at + len(content.texts)])
+                at += len(content.texts)
+                if rendered is not None:
+                    new.append((element.inside, element.end, rendered))
+            if len(new) < len(unit.kept) + len(unit.contents):
+                skipped.append(self._reason(unit))
+            elif change := self._target(unit, new):
+                edits += change
+                changed.append(unit.element)
+        assert at == len(translations)
+        self.skipped = skipped
+        return self._file.edited([*edits, *self._languages(changed), *self._ignorables(changed)])
+
+    def _reason(self, unit: _Unit) -> str:
+        line = self._file.content.count(b"\n", 0, unit.element.start) + 1
+        return f"line {line}: the translation is blank or its markup is not that of the source"
+
+    def _target(self, unit: _Unit, new: Sequence[_Edit]) -> list[_Edit]:
+        """The changes that give a unit its target; none if it already has this one."""
+        inside = _spliced(self._file, unit.template, new)
+        target = unit.target
+        if target and self._file.raw(target.inside, target.end) == inside:
+            return []
+        source = unit.element.elements("source")[0]
+        if target:
+            tag = self._file.raw(target.start, target.inside)
+        else:
+            tag = _target_tag(self._file.raw(source.start, source.inside))
+        if not self._is_2:
+            tag = with_attribute(tag, "state", "needs-review-translation")
+            tag = with_attribute(tag, "state-qualifier", "leveraged-mt")
+        written = _element(tag, inside)
+        if target:
+            edits = [(target.start, target.stop, written)]
+        else:
+            before = (unit.element.elements("seg-source") or [source])[0]
+            edits = [(before.stop, before.stop, self._indentation(source) + written)]
+        return [*edits, *self._segment_state(unit.element)]
+
+    def _segment_state(self, segment: Element) -> list[_Edit]:
+        """The state of a segment of XLIFF 2."""
+        if not self._is_2:
+            return []
+        tag = self._file.raw(segment.start, segment.inside)
+        new = with_attribute(with_attribute(tag, "state", "translated"), "subState", "yakusu:mt")
+        return [(segment.start, segment.inside, new)]
+
+    def _indentation(self, element: Element) -> str:
+        """The white space before an element."""
+        parent = element.parent
+        assert parent is not None
+        place = next(i for i, child in enumerate(parent.children) if child is element)
+        before = parent.children[place - 1] if place else None
+        if not isinstance(before, Text) or before.text.strip():
+            return ""
+        return self._file.raw(before.start, element.start)
+
+    def _languages(self, changed: Sequence[Element]) -> list[_Edit]:
+        """The attributes that name the target language where there is none."""
+        name = "trgLang" if self._is_2 else "target-language"
+        owners = {}
+        for element in changed if self._language else ():
+            owner = self._root if self._is_2 else _ancestor(element, "file")
+            if owner and name not in owner.attributes:
+                owners[owner.start] = owner
+        return [
+            (
+                owner.start,
+                owner.inside,
+                with_attribute(self._file.raw(owner.start, owner.inside), name, self._language),
+            )
+            for owner in owners.values()
+        ]
+
+    def _ignorables(self, changed: Sequence[Element]) -> list[_Edit]:
+        """Targets of the parts between the segments of a changed unit of XLIFF 2."""
+        units = {element.parent.start: element.parent for element in changed if element.parent}
+        edits = []
+        for unit in units.values() if self._is_2 else ():
+            parts = unit.elements("segment", "ignorable")
+            reordered = any(
+                "order" in item.attributes for p in parts for item in p.elements("target")
+            )
+            for ignorable in unit.elements("ignorable"):
+                sources, targets = ignorable.elements("source"), ignorable.elements("target")
+                if sources and not targets and not reordered:
+                    source = sources[0]
+                    tag = _target_tag(self._file.raw(source.start, source.inside))
+                    written = _element(tag, self._file.raw(source.inside, source.end))
+                    new = self._indentation(source) + written
+                    edits.append((source.stop, source.stop, new))
+        return edits
+
+
+def read(data: bytes, options: DocumentOptions) -> XliffDocument:
+    """Read an XLIFF file.
+
+    Args:
+        data: The file.
+        options: `retranslate`: units with a translation are texts, too, unless they are approved
+            or final. `languages`: the target language is written where the file states none.
+
+    Raises:
+        DataError: The data is not well-formed XML, declares entities, or is not XLIFF.
+    """
+    return XliffDocument(data, options)
+
+
+def _version(root: Element) -> str:
+    """The major version."""
+    version = root.attributes.get("version", "") or root.namespace.rpartition(":")[2]
+    if root.name != "xliff":
+        raise DataError(f"the root element is <{root.name}>: an XLIFF file has <xliff>")
+    if not re.match(r"[12](\.|$)", version):
+        raise DataError(f'XLIFF version "{version}" is not supported: convert it to 1.2 or 2.1')
+    return version[0]
+
+
+def _trans_units(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
+    """Units of XLIFF 1.x."""
+    for element in _translatable(file, "trans-unit"):
+        sources = element.elements("source")
+        if sources and element.attributes.get("approved") != "yes":
+            yield from _trans_unit(file, element, sources[0], retranslate=retranslate)
+
+
+def _trans_unit(
+    file: XmlFile, element: Element, source: Element, *, retranslate: bool
+) -> Iterator[_Unit]:
+    """The unit of an element, if there is something to translate."""
+    target = next(iter(element.elements("target")), None)
+    state = target.attributes.get("state", "") if target else ""
+    template = next(iter(element.elements("seg-source")), source)
+    segments = [item for item in template.descendants() if _is_segment(item)]
+    if not segments:
+        template, segments = source, [source]
+    filled: dict[str, str] = {}
+    if target and not retranslate and _has_translation(file, source, target, state):
+        filled = {
+            item.attributes.get("mid", ""): file.raw(item.inside, item.end)
+            for item in target.descendants()
+            if _is_segment(item) and item.text().strip()
+        }
+        if not filled:
+            return
+    if state in _DONE:
+        return
+    numbered = [(item, item.attributes.get("mid", "")) for item in segments]
+    yield _Unit(
+        element,
+        template,
+        [(item, Content(file, item)) for item, number in numbered if number not in filled],
+        [(item.inside, item.end, filled[number]) for item, number in numbered if number in filled],
+    )
+
+
+def _segments(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
+    """Segments of XLIFF 2.x."""
+    for unit in _translatable(file, "unit"):
+        for segment in unit.elements("segment"):
+            state = segment.attributes.get("state", "")
+            target = next(iter(segment.elements("target")), None)
+            for source in segment.elements("source")[: state not in _DONE]:
+                done = target and _has_translation(file, source, target, state)
+                if retranslate or not done:
+                    yield _Unit(segment, source, [(source, Content(file, source))])
+
+
+def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
+    """Elements with a name that may be translated."""
+    return (
+        element
+        for element in file.root.descendants()
+        if element.name == name
+        and element.namespace == file.root.namespace
+        and element.inherited("translate", "yes") != "no"
+    )
+
+
+def _is_segment(element: Element) -> bool:
+    """Whether an element of XLIFF 1.2 is a segment with content."""
+    is_seg = element.name == "mrk" and element.attributes.get("mtype") == "seg"
+    return is_seg and element.inside < element.stop
+
+
+def _has_translation(file: XmlFile, source: Element, target: Element, state: str) -> bool:
+    """Whether a target is neither empty nor a copy of the source that waits for translation."""
+    copies = file.raw(target.inside, target.end) == file.raw(source.inside, source.end)
+    codes = (item for item in target.descendants() if item.name not in ("target", "mrk"))
+    has_content = bool(target.text().strip()) or next(codes, None) is not None
+    return has_content and not (copies and state in _NOT_DONE)
+
+
+def _spliced(file: XmlFile, template: Element, new: Sequence[_Edit]) -> str:
+    """The content of an element with parts replaced."""
+    pieces = []
+    at = template.inside
+    for start, stop, content in sorted(new):
+        pieces += [file.raw(at, start), content]
+        at = stop
+    return "".join([*pieces, file.raw(at, template.end)])
+
+
+def _target_tag(source: str) -> str:
+    """The start tag of a new target, with the prefix of the source."""
+    name = re.sub("source$", "target", source[1:].split()[0].rstrip("/>"))
+    kept = [
+        f" {name}={value}"
+        for name, value in attributes_of(source)
+        if name.startswith("xmlns") or name == "xml:space"
+    ]
+    return f"<{name}{''.join(kept)}>"
+
+
+def _element(tag: str, inside: str) -> str:
+    """An element with this start tag."""
+    if tag.endswith("/>"):
+        tag = tag.removesuffix("/>").rstrip() + ">"
+    name = tag[1:-1].split()[0]
+    return f"{tag}{inside}</{name}>"
+
+
+def _ancestor(element: Element, name: str) -> Element | None:
+    """The nearest element around an element with a name."""
+    parent = element.parent
+    while parent is not None and parent.name != name:
+        parent = parent.parent
+    return parent

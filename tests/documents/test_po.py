@@ -1,0 +1,304 @@
+"""PO files: untranslated messages are texts, and every other line keeps its bytes."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import polib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yakusu.data.markup import empty
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.po import PoDocument, read
+from yakusu.errors import DataError
+
+HEADER = (
+    '# Comment of the header\nmsgid ""\nmsgstr ""\n"Project-Id-Version: x\\n"\n'
+    '"Content-Type: text/plain; charset=UTF-8\\n"\n'
+    '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n'
+)
+
+
+def opened(data: str | bytes, *, retranslate: bool = False) -> PoDocument:
+    raw = data.encode() if isinstance(data, str) else data
+    return read(raw, DocumentOptions(retranslate=retranslate))
+
+
+def rendered(data: str, translations: list[str], *, retranslate: bool = False) -> str:
+    return opened(data, retranslate=retranslate).render(translations).decode()
+
+
+def test_untranslated_messages_are_texts_and_become_fuzzy() -> None:
+    data = HEADER + '#: a.c:1\nmsgctxt "menu"\nmsgid "Open"\nmsgstr ""\n'
+    assert opened(data).texts == ["Open"]
+    assert rendered(data, ["Öffnen"]) == data.replace(
+        'msgctxt "menu"', '#, fuzzy\nmsgctxt "menu"'
+    ).replace('msgid "Open"\nmsgstr ""', 'msgid "Open"\nmsgstr "Öffnen"')
+
+
+def test_fuzzy_goes_first_among_flags_and_before_previous_messages() -> None:
+    data = HEADER + (
+        '#, c-format\n#| msgid "Old"\nmsgid "One %d"\nmsgstr ""\n\n'
+        '#. note\n#| msgctxt "x"\n#| msgid "Old"\nmsgid "Two"\nmsgstr ""\n\n'
+        '#, fuzzy, no-wrap\nmsgid "Three"\nmsgstr ""\n'
+    )
+    result = rendered(data, ["Eins %d", "Zwei", "Drei"])
+    assert '#, fuzzy, c-format\n#| msgid "Old"\nmsgid "One %d"\nmsgstr "Eins %d"\n' in result
+    assert '#. note\n#, fuzzy\n#| msgctxt "x"\n' in result
+    assert '#, fuzzy, no-wrap\nmsgid "Three"\nmsgstr "Drei"\n' in result
+
+
+def test_translated_fuzzy_and_obsolete_messages_stay() -> None:
+    data = HEADER + (
+        'msgid   "One"\nmsgstr "Ei"\n"ns"\n\n#, fuzzy\nmsgid "Two"\nmsgstr "Drei"\n\n'
+        '#, fuzzy\n#~ msgid "Old"\n#~ msgstr ""\n#~| msgid "Older"\n'
+    )
+    assert opened(data).texts == []
+    assert rendered(data, []) == data
+    assert opened(data, retranslate=True).texts == ["One", "Two"]
+
+
+def test_retranslating_to_the_same_strings_changes_nothing() -> None:
+    data = HEADER + 'msgid "One"\nmsgstr "Ei"\n"ns"\n'
+    assert rendered(data, ["Eins"], retranslate=True) == data
+    assert rendered(data, ["Eine"], retranslate=True).endswith(
+        '#, fuzzy\nmsgid "One"\nmsgstr "Eine"\n'
+    )
+
+
+def plural(header: str, forms: str, *, retranslate: bool = False) -> str:
+    data = header + f'msgid "%d cat"\nmsgid_plural "%d cats"\n{forms}'
+    document = opened(data, retranslate=retranslate)
+    return document.render([f"<{text}>" for text in document.texts]).decode()[len(header) :]
+
+
+def test_plurals_have_the_number_of_forms_of_the_header() -> None:
+    result = '#, fuzzy\nmsgid "%d cat"\nmsgid_plural "%d cats"\n'
+    two = 'msgstr[0] ""\nmsgstr[1] ""\n'
+    assert plural(HEADER, two) == result + 'msgstr[0] "<%d cat>"\nmsgstr[1] "<%d cats>"\n'
+    one = HEADER.replace("nplurals=2; plural=(n != 1)", "nplurals=1; plural=0")
+    assert plural(one, two) == result + 'msgstr[0] "<%d cats>"\n'
+    three = HEADER.replace("nplurals=2; plural=(n != 1)", "nplurals=3; plural=n==1?0:n==2?1:2")
+    expected = 'msgstr[0] "<%d cat>"\nmsgstr[1] "<%d cats>"\nmsgstr[2] "<%d cats>"\n'
+    assert plural(three, two) == result + expected
+    assert plural(three, two[:-1]) == result + expected[:-1]  # no line end at the end of the file
+
+
+def test_the_singular_is_the_form_of_the_number_one() -> None:
+    header = HEADER.replace("nplurals=2; plural=(n != 1)", "nplurals=3; plural=n==0?0:n==1?1:2")
+    assert plural(header, 'msgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n').endswith(
+        'msgstr[0] "<%d cats>"\nmsgstr[1] "<%d cat>"\nmsgstr[2] "<%d cats>"\n'
+    )
+
+
+def test_without_plural_forms_the_entry_gives_the_number() -> None:
+    for forms in ("nplurals=INTEGER; plural=EXPRESSION", "nplurals=999999999; plural=0", "x"):
+        header = HEADER.replace("nplurals=2; plural=(n != 1)", forms)
+        assert plural(header, 'msgstr[0] ""\nmsgstr[1] ""\n').endswith(
+            'msgstr[0] "<%d cat>"\nmsgstr[1] "<%d cats>"\n'
+        )
+
+
+def test_forms_that_are_translated_stay() -> None:
+    assert plural(HEADER, 'msgstr[0] "%d Katze"\nmsgstr[1] ""\n').endswith(
+        'msgstr[0] "%d Katze"\nmsgstr[1] "<%d cats>"\n'
+    )
+
+
+def test_a_translated_plural_with_fewer_forms_than_the_header_states_stays() -> None:
+    header = HEADER.replace("nplurals=2", "nplurals=4")
+    forms = 'msgstr[0] "%d Katze"\nmsgstr[1] "%d Katzen"\n'
+    assert plural(header, forms) == f'msgid "%d cat"\nmsgid_plural "%d cats"\n{forms}'
+
+
+def test_leading_and_trailing_line_breaks_are_those_of_the_source() -> None:
+    data = HEADER + 'msgid ""\n"\\n"\n"One\\n"\n"two\\n"\nmsgstr ""\n'
+    assert opened(data).texts == ["One\ntwo"]
+    assert rendered(data, ["Eins\nzwei"]).endswith('msgstr ""\n"\\n"\n"Eins\\n"\n"zwei\\n"\n')
+
+
+def test_escapes_are_decoded_and_written() -> None:
+    data = HEADER + 'msgid "A \\"b\\" \\\\ \\t c \\303\\244 \\x41."\nmsgstr ""\n'
+    assert opened(data).texts == ['A "b" \\ \t c ä A.']
+    assert rendered(data, ['"\\ \tx']).endswith('msgstr "\\"\\\\ \\tx"\n')
+
+
+LONG = "A sentence that is certainly too long for a single line of seventy-nine columns, and more."
+
+
+def test_long_strings_are_wrapped_as_gettext_does() -> None:
+    data = (
+        HEADER + f'msgid "Word"\nmsgstr ""\n\nmsgid ""\n"{LONG[:50]}"\n"{LONG[50:]}"\nmsgstr "x"\n'
+    )
+    lines = rendered(data, [LONG]).splitlines()
+    start = lines.index('msgstr ""', 9)
+    assert lines[start + 1 : start + 3] == [
+        '"A sentence that is certainly too long for a single line of seventy-nine "',
+        '"columns, and more."',
+    ]
+
+
+def test_long_strings_stay_on_one_line_in_files_without_wrapping() -> None:
+    data = HEADER + f'msgid "Word"\nmsgstr ""\n\nmsgid "{LONG}"\nmsgstr "x"\n'
+    assert f'msgstr "{LONG}"\n' in rendered(data, [LONG])
+    assert f'msgstr ""\n"{LONG}\\n"\n"b"\n' in rendered(data, [f"{LONG}\nb"])
+
+
+def test_line_ends_and_the_byte_order_mark_stay() -> None:
+    data = "\ufeff" + (HEADER + 'msgid "One"\nmsgstr ""\n').replace("\n", "\r\n")
+    assert rendered(data, ["Eins"]) == data.replace(
+        'msgid "One"\r\nmsgstr ""', '#, fuzzy\r\nmsgid "One"\r\nmsgstr "Eins"'
+    )
+
+
+def test_the_charset_of_the_header_is_used() -> None:
+    header = HEADER.replace("UTF-8", "ISO-8859-1")
+    data = (header + 'msgid "Größe"\nmsgstr ""\n\nmsgid "Two"\nmsgstr ""\n').encode("latin-1")
+    document = opened(data)
+    assert document.texts == ["Größe", "Two"]
+    assert b'msgstr "\xc3bc"' in document.render(["Ãbc", "日本"])
+    assert list(document.skipped) == ["line 11: ISO-8859-1, the charset of the header, has no '日'"]
+
+
+def test_bytes_of_other_charsets_are_not_taken_for_backslashes() -> None:
+    data = (HEADER.replace("UTF-8", "SHIFT_JIS") + 'msgid "表"\nmsgstr ""\n').encode("shift_jis")
+    document = opened(data)
+    assert document.texts == ["表"]
+    assert document.render(["ソ"]) == data.replace(
+        b'msgid "\x95\x5c"\nmsgstr ""', b'#, fuzzy\nmsgid "\x95\x5c"\nmsgstr "\x83\x5c"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "source", "translation"),
+    [
+        ("c-format", "%d of %s", "%s von %s"),
+        ("c-format", "%d of %s", "%d von %s zu 100 %"),
+        ("python-format", "%(a)s and %(b)d", "%(a)s und %(c)d"),
+        ("python-brace-format", "{a} and {}", "{a}"),
+        ("qt-format", "%1 of %2", "%1 von"),
+    ],
+)
+def test_messages_whose_placeholders_change_stay_untranslated(
+    flag: str, source: str, translation: str
+) -> None:
+    data = HEADER + f'#, {flag}\nmsgid "{source}"\nmsgstr ""\n'
+    document = opened(data)
+    assert document.render([translation]).decode() == data
+    assert document.skipped[0].startswith(f"line 9: the translation of {source!r} has other")
+    swapped = " ".join(reversed(source.split()))
+    assert f'msgstr "{swapped}"' in rendered(data, [swapped])
+    assert f'msgstr "{translation}"' in rendered(data.replace(flag, "no-wrap"), [translation])
+
+
+def test_blank_translations_are_counted() -> None:
+    data = HEADER + 'msgid "One"\nmsgstr ""\n'
+    document = opened(data)
+    assert document.render([""]).decode() == data
+    assert list(document.skipped) == ["line 8: the translation of 'One' is blank or lost markup"]
+
+
+def test_icu_messages_have_a_text_for_each_branch() -> None:
+    data = HEADER + (
+        '#, python-brace-format\nmsgid "{n, plural, one {# cat} other {# cats}}"\nmsgstr ""\n'
+    )
+    assert opened(data).texts == [f"{empty(0)} cat", f"{empty(0)} cats"]
+    assert 'msgstr "{n, plural, one {# Katze} other {# Katzen}}"' in rendered(
+        data, [f"{empty(0)} Katze", f"{empty(0)} Katzen"]
+    )
+
+
+def test_what_gettext_allows_is_read() -> None:
+    data = (
+        '#Translator\n\t msgid"One" "\u2028two"\n\nmsgstr\n\t""\n#\n#, fuzzy\n\n'
+        '##\nmsgid ""\nmsgctxt "a"\n"b"\nmsgstr[0] ""\n'
+    )
+    assert opened(data).texts == ["One\u2028two"]
+    assert opened("").texts == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ('msgid "a"\nmsgstr "b\n', "line 2: the string must be enclosed"),
+        ('msgid "a" b"\nmsgstr ""\n', "line 1: the string must be enclosed"),
+        ('msgid "a"\n\nmsgid "b"\nmsgstr ""\n', "line 3: msgid is not expected"),
+        ('msgid "a"\n#~ msgid "b"\n', "line 1: the entry has no msgstr"),
+        ('msgid "a"\nmsgstr ""\nmsgstr ""\n', "line 3: msgstr is not expected"),
+        ('msgstr ""\n', "line 1: msgstr is not expected"),
+        ('"a"\n', "line 1: a string without msgid"),
+        ("hello\n", "line 1 is not valid in a PO file"),
+        (HEADER.replace("UTF-8", "x-none"), "charset x-none of the header is not known"),
+        (HEADER.encode() + b'msgid "\xff"\nmsgstr ""\n', "line 8 is not UTF-8"),
+    ],
+)
+def test_invalid_files_are_reported(data: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        opened(data)
+
+
+STRINGS = st.text(st.sampled_from('ab "\\\n\té日%{}\U000f0002') | st.characters(codec="utf-8"))
+ENTRIES = st.builds(
+    polib.POEntry,
+    msgid=STRINGS.filter(bool),
+    msgstr=st.sampled_from(["", "", "Ja", "Ja\n"]),
+    msgctxt=st.none() | st.sampled_from(["menu", ""]),
+    comment=st.sampled_from(["", "A note", "Two\nlines"]),
+    tcomment=st.sampled_from(["", "A comment"]),
+    flags=st.lists(st.sampled_from(["fuzzy", "no-wrap"]), unique=True),
+    obsolete=st.booleans(),
+    previous_msgid=st.none() | st.just("Before"),
+)
+# Characters at which polib, not gettext, ends a line, and escapes that it does not know.
+SEPARATORS = str.maketrans(dict.fromkeys("\a\b\v\f\x1c\x1d\x1e\x85\u2028\u2029\r", "_"))
+
+
+def fields(entry: polib.POEntry) -> tuple[object, ...]:
+    """Everything but the translation and whether it is fuzzy."""
+    flags = [flag for flag in entry.flags if flag != "fuzzy"]
+    comments = (entry.comment, entry.tcomment, entry.previous_msgid, entry.obsolete)
+    return entry.msgctxt, entry.msgid, flags, comments
+
+
+@settings(deadline=None)
+@given(st.lists(ENTRIES, max_size=4), st.sampled_from([10, 78, 1000]), st.booleans())
+def test_polib_reads_the_result_and_finds_nothing_else_changed(
+    entries: list[polib.POEntry], width: int, retranslate: bool
+) -> None:
+    file = polib.POFile(wrapwidth=width)
+    file.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
+    for entry in entries:
+        entry.msgid = entry.msgid.translate(SEPARATORS)
+        file.append(entry)
+    data = str(file)
+    file = polib.pofile(data)
+    document = opened(data, retranslate=retranslate)
+    assert document.render([" "] * len(document.texts)) == data.encode()
+    result = polib.pofile(document.render([f"x{text}y" for text in document.texts]).decode())
+    assert [fields(entry) for entry in result] == [fields(entry) for entry in file]
+    for old, new in zip(file, result, strict=True):
+        body = old.msgid.strip()
+        if old.obsolete or (old.msgstr and not retranslate) or not any(map(str.isalpha, body)):
+            assert (new.msgstr, new.fuzzy) == (old.msgstr, old.fuzzy)
+        else:
+            assert new.msgstr == old.msgid.replace(body, f"x{body}y")
+            assert new.fuzzy
+
+
+@pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")
+def test_gettext_accepts_the_result(tmp_path: Path) -> None:
+    data = HEADER + (
+        '#, c-format\nmsgid "\\n%d cat\\n"\nmsgid_plural "\\n%d cats\\n"\n'
+        'msgstr[0] ""\nmsgstr[1] ""\n\n#, python-format\nmsgid "%(a)s \\"x\\"\\n"\nmsgstr ""\n\n'
+        f'#| msgid "old"\nmsgid "{LONG}"\nmsgstr ""\n\n#~ msgid "gone"\n#~ msgstr "weg"\n'
+    )
+    normal = subprocess.run(["msgcat"], input=data.encode(), capture_output=True, check=True)
+    document = opened(normal.stdout)
+    path = tmp_path / "de.po"
+    path.write_bytes(document.render([f"{text} 日本語 é" for text in document.texts]))
+    command = ["msgfmt", "--check-format", "--use-fuzzy", "-o", str(tmp_path / "de.mo"), str(path)]
+    assert subprocess.run(command, capture_output=True).stderr == b""
+    normal = subprocess.run(["msgcat", str(path)], capture_output=True, check=True)
+    assert normal.stdout == path.read_bytes()  # wrapped as gettext does
