@@ -192,7 +192,11 @@ def _merged(spans: Sequence[Span], text: str) -> list[Span]:
     merged: list[Span] = []
     for span in spans:
         last = merged[-1] if merged else None
-        if last and last.kind == span.kind == "whole" and _JOINT.fullmatch(text, last.end, span.start):
+        if (
+            last
+            and last.kind == span.kind == "whole"
+            and _JOINT.fullmatch(text, last.end, span.start)
+        ):
             merged[-1] = Span(last.start, span.end, text[last.start : span.end])
         else:
             merged.append(span)
