@@ -5,6 +5,7 @@ import gzip
 import logging
 import lzma
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.formats import format_of, languages_in
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RunError
 
 PACK = {
     ".gz": gzip.compress,
@@ -77,6 +78,7 @@ def test_a_language_matches_its_regions_and_an_exact_match_wins(tmp_path: Path) 
     path = written(tmp_path / "a.tmx", tmx(units))
     assert pairs(path, "en", "de") == [("lorry", "Laster"), ("elevator", "Lift")]
     assert pairs(path, "en-US", "de") == [("truck", "Laster"), ("elevator", "Lift")]
+    assert pairs(path, "eng-US", "deu") == [("truck", "Laster"), ("elevator", "Lift")]
     assert pairs(path, "EN_us", "de-DE") == [("truck", "Laster"), ("elevator", "Lift")]
 
 
@@ -511,8 +513,15 @@ def test_a_csv_cell_may_contain_commas_quotes_and_newlines(tmp_path: Path) -> No
     ]
 
 
+def test_the_separator_is_the_one_that_gives_all_rows_as_many_cells(tmp_path: Path) -> None:
+    content = "Hello, world;Hallo, Welt\nYes;Ja\n" + "a, b, c;d\n" * 20 + '"e;\n;f";g\n'
+    path = written(tmp_path / "a.csv", content)
+    expected = [("Hello, world", "Hallo, Welt"), ("Yes", "Ja"), *20 * [("a, b, c", "d")]]
+    assert pairs(path) == [*expected, ("e; ;f", "g")]
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_the_separator_of_a_csv_is_that_of_its_first_line(separator: str, tmp_path: Path) -> None:
+def test_the_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None:
     content = f'\ufeffid{separator}"en"{separator}de\n1{separator}"a{separator}b"{separator}c\n'
     path = written(tmp_path / "a.csv", content)
     assert pairs(path, "de", "en") == pairs(path, 3, 2) == [("c", f"a{separator}b")]
@@ -587,7 +596,9 @@ def test_a_first_pair_is_not_a_header(
     assert caplog.messages == []
 
 
-def test_columns_are_found_by_language_too(tmp_path: Path) -> None:
+def test_columns_are_found_by_language_and_without_case_too(tmp_path: Path) -> None:
+    path = written(tmp_path / "b.tsv", "ID\tQuelle\teng\n1\tHund\tdog\n")
+    assert pairs(path, "quelle", "en") == [("Hund", "dog")]
     path = written(tmp_path / "a.tsv", "id\tEnglish\tde-DE\n1\tdog\tHund\n")
     assert pairs(path, "de", "en") == [("Hund", "dog")]
 
@@ -600,6 +611,13 @@ def test_a_row_that_is_not_utf8_is_left_out_and_the_others_stay(
     assert caplog.messages == [f"{path}: 1 line is not UTF-8 and was left out: line 2"]
     path = written(tmp_path / "a.csv", b'dog,Hund\n"cat\n\xff","Katze"\nhen,Huhn\n')
     assert pairs(path, errors="skip") == [("dog", "Hund"), ("", ""), ("hen", "Huhn")]
+
+
+def test_a_header_that_is_not_utf8_takes_no_row_along(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", b"en\tde\t\xff\ndog\tHund\t1\n")
+    assert pairs(path, "en", "de", errors="skip") == [("dog", "Hund")]
+    path = written(tmp_path / "b.tsv", b"dog\tK\xf6ter\ncat\tKatze\n")
+    assert pairs(path, errors="skip") == [("", ""), ("cat", "Katze")]
 
 
 def test_an_empty_table_has_no_pairs(tmp_path: Path) -> None:
@@ -633,6 +651,23 @@ def test_the_format_is_known_by_name_or_content(
     if name == "a.xml":
         utf16 = written(tmp_path / name, content.removeprefix("\ufeff").encode("utf-16"))
         assert format_of(utf16) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "library"), [("a.tmx", "lxml"), ("a.xlf", "lxml"), ("a.po", "polib")]
+)
+def test_a_missing_library_is_reported_with_the_extra(
+    name: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    path = written(tmp_path / name, "x")
+    with pytest.raises(RunError) as error:
+        pairs(path)
+    assert str(error.value) == (
+        f"{path} needs {library}: install yakusu with its extra 'corpora', as in pip install "
+        "'.[corpora]'"
+    )
+    assert languages_in(str(written(tmp_path / "a.csv", "a,b\n"))) == ([], "")
 
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:

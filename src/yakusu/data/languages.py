@@ -65,15 +65,26 @@ def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
 def closeness(wanted: str, code: str) -> int | None:
     """Return how well a code matches a wanted one; lower is better, None: not at all.
 
-    0: they are equal, apart from case; 1: the code says more, such as en-US for en; 2: the code
-    says less.
+    0: they are equal, apart from case, or state the same language, such as deu for de; 1: the code
+    says more, such as en-US for en; 2: the code says less.
     """
-    one, other = (text.lower().replace("_", "-").split("-") for text in (wanted, code))
+    one, other = _subtags(wanted), _subtags(code)
     if one == other:
         return 0
     if other[: len(one)] == one:
         return 1
     return 2 if one[: len(other)] == other else None
+
+
+@lru_cache(maxsize=1024)
+def _subtags(code: str) -> list[str]:
+    first, *rest = code.lower().replace("_", "-").split("-")
+    if len(first) == 3:
+        import langcodes  # 0.04 s
+
+        if langcodes.tag_is_valid(first):
+            first = langcodes.standardize_tag(first)
+    return [first, *rest]
 
 
 def distinct(codes: Iterable[str]) -> list[str]:

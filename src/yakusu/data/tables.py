@@ -7,13 +7,14 @@ contain the separator and line breaks.
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from yakusu.data.languages import closeness, language_code
-from yakusu.data.text import Pair, PairFile, one_line, raw_lines
+from yakusu.data.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.errors import DataError
 
 _SEPARATORS = ",;\t|"
+_INSPECTED_LINES = 20  # from which the separator is found
 _SHOWN = 10  # columns in a message
 _SOURCE = ("source", "src", "original", "sentence", "text")
 _TARGET = ("target", "tgt", "trg", "translation", "translated")
@@ -42,9 +43,7 @@ def read_csv(file: PairFile) -> Iterator[Pair]:
 
 def _csv_rows(file: PairFile) -> Iterator[Row]:
     lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
-    if not (first := next(lines, "")):
-        return
-    reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
+    reader = csv.reader(lines, delimiter=_separator(file.path), strict=True)
     begin = 1
     try:
         for cells in reader:
@@ -58,16 +57,30 @@ def _csv_rows(file: PairFile) -> Iterator[Row]:
         ) from error
 
 
-def _separator(line: str) -> str:
-    """Return the character that separates the cells of the first line, a comma by default."""
-    bare = re.sub(r'"[^"]*"', "", line)
-    return next((separator for separator in _SEPARATORS if separator in bare), ",")
+def _separator(path: str) -> str:
+    """Return the character that splits each of the first rows into as many cells; or a comma."""
+    lines = islice(raw_lines(path, errors=InvalidLines("replace")), _INSPECTED_LINES)
+    inspected = [f"{line}\n" for line in lines]
+    for separator in _SEPARATORS:
+        try:
+            rows = list(csv.reader(inspected, delimiter=separator))
+        except csv.Error:
+            continue
+        if len(inspected) == _INSPECTED_LINES:
+            rows.pop()  # it may go on
+        widths = {len(cells) for cells in rows if cells}
+        if len(widths) == 1 and widths != {1}:
+            return separator
+    return ","
 
 
 def _pairs(file: PairFile, rows: Iterator[Row], fix: str) -> Iterator[Pair]:
-    errors, n_invalid = file.errors, 0
-    (src, tgt), rows = _find_columns(file, rows)
-    for number, cells in rows:
+    errors, first = file.errors, next(rows, None)
+    if first is None:
+        return
+    src, tgt, is_header = _find_columns(file, first[1])
+    n_invalid = errors.count if is_header else 0
+    for number, cells in rows if is_header else chain([first], rows):
         invalid, n_invalid = errors.count > n_invalid, errors.count
         if (invalid and errors.policy == "skip") or not any(map(str.strip, cells)):
             yield "", ""  # counted as an empty pair
@@ -80,25 +93,22 @@ def _pairs(file: PairFile, rows: Iterator[Row], fix: str) -> Iterator[Pair]:
         yield one_line(cells[src]), one_line(cells[tgt])
 
 
-def _find_columns(file: PairFile, rows: Iterator[Row]) -> tuple[tuple[int, int], Iterator[Row]]:
-    """Return the indices of the columns, from 0, and the rows after the header if there is one."""
-    first = next(rows, None)
-    if first is None:
-        return (0, 1), rows
-    header = [cell.strip() for cell in first[1]]
+def _find_columns(file: PairFile, row: Sequence[str]) -> tuple[int, int, bool]:
+    """Return the indices of both columns, from 0, and whether the first row is a header."""
+    header = [cell.strip() for cell in row]
     src, tgt = (_index(column, header, file.path) for column in file.columns)
     if any(isinstance(column, str) for column in file.columns):
-        return (src, tgt), rows
-    if max(src, tgt) < len(header) and is_header(header[src], header[tgt]):
-        file.remark(
-            f"{file.path}, line 1: '{header[src]}' and '{header[tgt]}' are taken for names of the "
-            "columns, not for a pair of sentences"
-        )
-        return (src, tgt), rows
-    return (src, tgt), chain([first], rows)
+        return src, tgt, True
+    if max(src, tgt) >= len(header) or not looks_like_header(header[src], header[tgt]):
+        return src, tgt, False
+    file.remark(
+        f"{file.path}, line 1: '{header[src]}' and '{header[tgt]}' are taken for names of the "
+        "columns, not for a pair of sentences"
+    )
+    return src, tgt, True
 
 
-def is_header(src: str, tgt: str) -> bool:
+def looks_like_header(src: str, tgt: str) -> bool:
     """Whether two cells look like names of columns: two languages, or "source" and "target"."""
     one, other = language_code(src), language_code(tgt)
     if one and other:
@@ -111,11 +121,15 @@ def is_header(src: str, tgt: str) -> bool:
 
 
 def _index(column: int | str, header: Sequence[str], path: str) -> int:
-    """Return the index of a column: by number, by its exact name, or by its language."""
+    """Return the index of a column: by number, by its name, or by its language."""
     if isinstance(column, int):
         return column - 1
-    if column in header:
-        return header.index(column)
+    for name, names in (
+        (column, header),
+        (column.lower(), [name.lower() for name in header]),
+    ):
+        if name in names:
+            return names.index(name)
     ranked = sorted(
         (rank, i)
         for i, name in enumerate(header)
