@@ -23,6 +23,7 @@ from tests.documents.office import (
     shouted,
     with_members,
 )
+from yakusu.data.markup import MAX_MARKS
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.docx import read
 from yakusu.errors import DataError
@@ -311,6 +312,12 @@ def test_a_translation_with_other_marks_is_refused(translation: str) -> None:
     document = opened(docx_of(p(run("longer "), run("one", BOLD))))
     with pytest.raises(DataError, match="markup"):
         document.render([translation])
+
+
+def test_a_paragraph_with_more_marks_than_there_are_numbers_stays() -> None:
+    tabs = "<w:r><w:t>a</w:t><w:tab/></w:r>"
+    assert len(texts(tabs * (MAX_MARKS - 1), run("b"))) == 1
+    assert texts(tabs * MAX_MARKS, run("b")) == []
 
 
 def test_a_wrong_number_of_translations_is_refused() -> None:
