@@ -1,13 +1,13 @@
 """The options that name the files of a run, from which a verb gets one `RecipeFiles`."""
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-import yakusu
+from yakusu.cli.option_groups import grouped
+
+if TYPE_CHECKING:
+    from yakusu.recipe import RecipeFiles
 
 _CORPUS, _DEV = "Corpus", "Dev set (default: pairs held out of the corpus)"
 _OPTIONS: dict[str, Any] = {
@@ -87,24 +87,8 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def takes_files(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the corpora to a verb, which gets them as `files`."""
-    own = [p for p in signature(verb).parameters.values() if p.name != "files"]
-    added = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in _OPTIONS.items()
-    ]
-    first, *rest = own
-    parameters = [first, *added, *rest]
+def _files(values: dict[str, Any]) -> "RecipeFiles":
+    return cast("RecipeFiles", values)
 
-    @wraps(verb)
-    def run(**values: Any) -> None:
-        files: yakusu.RecipeFiles = {}
-        files.update({name: values.pop(name) for name in _OPTIONS})  # type: ignore[typeddict-item]
-        verb(**values, files=files)
 
-    run.__signature__ = signature(verb).replace(  # type: ignore[attr-defined]
-        parameters=[p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
-    )
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+takes_files = grouped("files", _OPTIONS, _files)

@@ -1,13 +1,11 @@
 """The search options of a verb, from which it gets one `SearchConfig`."""
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperOption
 
+from yakusu.cli.option_groups import grouped
 from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -103,32 +101,6 @@ _OPTIONS: dict[str, Any] = {
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
-def takes_search_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the search options to a verb, which gets them as `options`, a `SearchConfig`."""
-    own = [p for p in signature(verb).parameters.values() if p.name != "options"]
-    added = [
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=False if name == "sample" else None,
-            annotation=kind,
-        )
-        for name, kind in _OPTIONS.items()
-    ]
-    more = Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=_HelpAll)
-
-    @wraps(verb)
-    def run(*, help_all: bool, **values: Any) -> None:
-        options = search_config({name: values.pop(name) for name in _OPTIONS})
-        verb(**values, options=options)
-
-    run.__signature__ = signature(verb).replace(  # type: ignore[attr-defined]
-        parameters=[p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + [*added, more]
-    )
-    run.__annotations__ = {p.name: p.annotation for p in [*own, *added, more]}
-    return run
-
-
 def search_config(values: dict[str, Any]) -> "SearchConfig":
     """The settings that were given; they are checked together with those of the model."""
     from pydantic import ValidationError
@@ -166,6 +138,12 @@ def _show_all(context: typer.Context, value: bool) -> None:
 _HelpAll = Annotated[
     bool,
     typer.Option(
-        "--help-all", callback=_show_all, is_eager=True, help="Show all options and exit."
+        "--help-all",
+        callback=_show_all,
+        is_eager=True,
+        expose_value=False,
+        help="Show all options and exit.",
     ),
 ]
+
+takes_search_options = grouped("options", {**_OPTIONS, "help_all": _HelpAll}, search_config)

@@ -1,4 +1,4 @@
-"""The verb `translate`: a file or standard input, sentence by sentence."""
+"""The verb `translate`: standard input, a text file, a document or a folder of documents."""
 
 import json
 import math
@@ -17,6 +17,7 @@ import typer
 from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
 from yakusu.cli.search_options import takes_search_options
+from yakusu.cli.text_options import takes_text_options
 from yakusu.data.text import ReadAhead, count_lines, decode_lines, raw_lines
 from yakusu.errors import DataError, ModelError, RecipeError
 
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 
 Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Text file, or - for standard input.")
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Text file, or - for standard input; with --out, a document or a folder.",
+    ),
 ]
 Format = Annotated[
     Literal["text", "json"],
@@ -81,9 +86,43 @@ Window = Annotated[
 ]
 
 
+Out = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Document or folder to write: HTML, Markdown, text, docx, odt, srt, vtt, PO, XLIFF, "
+        "JSON.",
+    ),
+]
+Retranslate = Annotated[
+    bool,
+    typer.Option(
+        "--retranslate",
+        help="Translate messages that have a translation, too (PO, XLIFF).",
+        rich_help_panel="Documents",
+        hidden=True,
+    ),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace existing files.", rich_help_panel="Documents", hidden=True
+    ),
+]
+Errors = Annotated[
+    Literal["strict", "skip", "replace"],
+    typer.Option(
+        help="Lines that are not UTF-8: refuse the input, leave them empty, or read U+FFFD for "
+        "each invalid byte.",
+        rich_help_panel="Reading of the text",
+        hidden=True,
+    ),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(epilog=_MORE)(takes_search_options(translate))
+    app.command(epilog=_MORE)(takes_search_options(takes_text_options(translate)))
 
 
 _MORE = (
@@ -95,56 +134,42 @@ _MORE = (
 def translate(
     model: Model,
     source: Source = "-",
+    out: Out = None,
     output: Format = "text",
     prefix: Prefix = None,
     alignments: Alignments = None,
     input_format: Input = "text",
+    errors: Errors = "strict",
+    retranslate: Retranslate = False,
+    overwrite: Overwrite = False,
     ensemble: Ensemble = None,
     batch: Batch = 64,
     window: Window = None,
     device: Device = "cpu",
     *,
     options: "SearchConfig",
+    text: "TextConfig",
 ) -> None:
-    """Translate a file or standard input, one sentence per line.
+    """Translate standard input, a text file, a document or a folder of documents.
 
-    Translations go to standard output, the speed to standard error.
+    Without --out, the translation of each line goes to standard output.
 
-    Example: `yakusu translate runs/en-de/model news.en > news.de`
+    Example: `yakusu translate runs/en-de/model guide.html --out guide.de.html`
     """
     _refuse_sentence(source, model)
+    models = [model, *(ensemble or ())]
+    aligns = alignments is not None
+    if out is not None:
+        _refuse_for_documents(
+            source, output != "text", prefix, alignments, input_format != "text", errors != "strict"
+        )
+        translator = _open(models, options, text, device=device, aligns=False)
+        documents = DocumentOptions(translator.languages, retranslate)
+        _translate_documents(translator, source, out, documents, overwrite=overwrite, batch=batch)
+        return
     if alignments and os.path.realpath(alignments) in map(os.path.realpath, (source, prefix or "")):
         raise DataError(f"--alignments would replace {alignments}, which is read: use another file")
-    from yakusu.pipeline.requests import read_requests  # these load torch
-    from yakusu.pipeline.translate import sentences_for
-
-    arriving, n_lines = source == "-", _count(source)
-    translator = _open([model, *(ensemble or ())], options, device=device, aligns=bool(alignments))
-    if arriving:
-        lines: Iterable[str] = decode_lines(_stdin(), "standard input")
-    elif input_format == "text":
-        lines = sentences_for(translator, Path(source), name=model)
-    else:
-        lines = raw_lines(source)
-    requests = read_requests(
-        lines,
-        name="standard input" if arriving else source,
-        n_lines=n_lines,
-        input_format=input_format,
-        prefixes=prefix,
-    )
-    found = translator.stream(
-        ReadAhead(requests) if arriving else requests,
-        batch=batch,
-        window=window,
-        details=output == "json" or alignments is not None,
-    )
-    found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
-    with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
-        show = _as_json if output == "json" else _as_text(translator.search.n_best)
-        _print_all(found, n_lines, show=show, links=links)
-
-
+    ...
 def _open(
     models: Sequence[str], options: "SearchConfig", *, device: str, aligns: bool
 ) -> "Translator":
