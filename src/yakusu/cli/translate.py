@@ -1,6 +1,7 @@
 """The verb `translate`: standard input, a text file, a document or a folder of documents."""
 
 import json
+import logging
 import math
 import os
 import shlex
@@ -18,13 +19,24 @@ from yakusu.cli.console import ConsoleProgress, command, err
 from yakusu.cli.options import Device, Model
 from yakusu.cli.search_options import takes_search_options
 from yakusu.cli.text_options import takes_text_options
-from yakusu.data.text import ReadAhead, count_lines, decode_lines, raw_lines
+from yakusu.data.text import (
+    ErrorPolicy,
+    InvalidLines,
+    ReadAhead,
+    count_lines,
+    decode_lines,
+    raw_lines,
+)
 from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translation, Translator
+    from yakusu.translator.passage import TextConfig
+    from yakusu.translator.tally import Tally
 
+_log = logging.getLogger(__name__)
+_LISTED = 10  # messages of a document that were left as they were
 
 Source = Annotated[
     str,
@@ -157,28 +169,132 @@ def translate(
     Example: `yakusu translate runs/en-de/model guide.html --out guide.de.html`
     """
     _refuse_sentence(source, model)
-    models = [model, *(ensemble or ())]
-    aligns = alignments is not None
+    models, aligns = [model, *(ensemble or ())], alignments is not None
     if out is not None:
-        _refuse_for_documents(
-            source, output != "text", prefix, alignments, input_format != "text", errors != "strict"
-        )
+        if output != "text" or prefix or aligns or input_format != "text" or source == "-":
+            raise DataError("--out takes a document or a folder, and no option of single lines")
         translator = _open(models, options, text, device=device, aligns=False)
-        documents = DocumentOptions(translator.languages, retranslate)
-        _translate_documents(translator, source, out, documents, overwrite=overwrite, batch=batch)
+        _translate_documents(translator, source, out, retranslate=retranslate, overwrite=overwrite)
+        _report(translator.tally)
         return
+    _refuse_document(source, is_text=input_format == "text")
     if alignments and os.path.realpath(alignments) in map(os.path.realpath, (source, prefix or "")):
         raise DataError(f"--alignments would replace {alignments}, which is read: use another file")
-    ...
+    from yakusu.data.layout import Layout
+    from yakusu.pipeline.requests import read_requests  # loads torch
+
+    n_lines, invalid = _count(source, errors), InvalidLines(errors)
+    translator = _open(models, options, text, device=device, aligns=aligns)
+    requests = read_requests(
+        _lines(translator, source, model, invalid),
+        name=_name(source),
+        n_lines=n_lines,
+        input_format=input_format,
+        prefixes=prefix,
+    )
+    found = translator.stream(
+        ReadAhead(requests) if source == "-" else requests,
+        batch=batch,
+        window=window,
+        details=output == "json" or aligns,
+        layout=Layout() if input_format == "text" else None,
+    )
+    found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
+    with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
+        show = _as_json if output == "json" else _as_text(translator.search.n_best)
+        _print_all(found, n_lines, show=show, links=links)
+    _report(translator.tally)
+    if warning := invalid.warning(_name(source)):
+        _log.warning(warning)
+
+
+def _lines(
+    translator: "Translator", source: str, model: str, invalid: InvalidLines
+) -> Iterable[str]:
+    """The lines of standard input or a file, or the words of trees."""
+    from yakusu.data.corpus import holds_trees  # loads pydantic
+    from yakusu.pipeline.translate import sentences_for
+
+    if source == "-":
+        return decode_lines(_stdin(), _name(source), errors=invalid)
+    if holds_trees(source):
+        return sentences_for(translator, Path(source), name=model)
+    return raw_lines(source, errors=invalid)
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+def _refuse_document(source: str, *, is_text: bool) -> None:
+    """Refuse a document that would be read as lines of text."""
+    from yakusu.documents.registry import SUFFIXES
+
+    if Path(source).is_dir():
+        raise DataError(f"{source} is a folder: add --out FOLDER to translate its documents")
+    if is_text and SUFFIXES.get(Path(source).suffix.lower(), "text") != "text":
+        raise DataError(f"{source} is a document: add --out FILE to translate it")
+
+
+def _translate_documents(
+    translator: "Translator", source: str, out: str, *, retranslate: bool, overwrite: bool
+) -> None:
+    """Translate documents and print what was done with each."""
+    from yakusu.documents.document import DocumentOptions
+    from yakusu.pipeline.documents import translate_files
+
+    if translator.task.constrains:
+        raise ModelError("a parser cannot translate documents: use a translator")
+    options = DocumentOptions(translator.languages, retranslate)
+    done = translate_files(
+        translator.translate,
+        source,
+        out,
+        options,
+        overwrite=overwrite,
+        progress=ConsoleProgress(),
+    )
+    for file in done.files:
+        print(f"{file.out}: " + ("copied" if file.copied else _counted(file.texts, "text")))
+        for reason in file.skipped[:_LISTED]:
+            _log.warning("%s: %s", file.source, reason)
+        if more := file.skipped[_LISTED:]:
+            _log.warning("%s: %s more are unchanged", file.source, _counted(len(more), "message"))
+
+
+def _report(tally: "Tally") -> None:
+    """Say what was copied or left out."""
+    parts = [
+        (tally.spans, "protected span", "kept"),
+        (tally.unseen, "word or sign", "copied because the training text does not contain it"),
+        (tally.terms, "term", "translated as in the glossary"),
+        (tally.kept, "line", "unchanged because there is no text to translate"),
+    ]
+    said = [f"{_counted(n, noun)} {done}" for n, noun, done in parts if n]
+    if said:
+        err.print("; ".join(said))
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def _open(
-    models: Sequence[str], options: "SearchConfig", *, device: str, aligns: bool
+    models: Sequence[str],
+    options: "SearchConfig",
+    text: "TextConfig",
+    *,
+    device: str,
+    aligns: bool,
 ) -> "Translator":
     """Open a model folder, or several as an ensemble; `aligns`: it must have cross-attention."""
     from yakusu.alignment import attends
     from yakusu.pipeline.translate import open_translator
 
     try:
-        translator = open_translator(models[0], options, ensemble=models[1:], device=device)
+        translator = open_translator(
+            models[0], options, text=text, ensemble=models[1:], device=device
+        )
     except RecipeError as error:
         options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""
         raise RecipeError(f"{error}{options_named}") from error
@@ -187,12 +303,12 @@ def _open(
     return translator
 
 
-def _count(source: str) -> int | None:
+def _count(source: str, errors: ErrorPolicy) -> int | None:
     """The number of sentences; None for a pipe, which can be read only once, and for trees."""
     from yakusu.data.corpus import holds_trees  # loads pydantic
 
     seekable = Path(source).is_file() and not holds_trees(source)
-    return count_lines(source) if seekable else None
+    return count_lines(source, errors=InvalidLines(errors)) if seekable else None
 
 
 def _refuse_sentence(source: str, model: str) -> None:

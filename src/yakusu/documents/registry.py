@@ -10,6 +10,7 @@ from yakusu.documents.document import Document, DocumentOptions, Format
 from yakusu.errors import DataError
 
 SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
+    ".arb": "json_strings",
     ".docx": "docx",
     ".htm": "html",
     ".html": "html",

@@ -1,16 +1,11 @@
-"""Plain text: each line is a text, exactly as it is.
+"""Plain text: one text, exactly as it is.
 
-The translator keeps indentation, bullets, blank lines and code blocks. It needs all lines for that,
-so lines without a letter are texts, too.
+The translator keeps line breaks, indentation, bullets, blank lines and code blocks. It needs all
+lines for that.
 """
-
-import re
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.splice import Copy, Segment, Spliced, decode
-
-_ENDS = r"\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
-_LINE = re.compile(rf"(?!\Z)([^{_ENDS}]*)(?:\r\n|[{_ENDS}]|\Z)")
 
 
 def read(data: bytes, options: DocumentOptions) -> Spliced:
@@ -21,9 +16,9 @@ def read(data: bytes, options: DocumentOptions) -> Spliced:
     """
     del options
     source = decode(data)
-    first = len(source.text) - len(source.text.removeprefix("\ufeff"))
-    lines = [found.span(1) for found in _LINE.finditer(source.text, first)]
-    return Spliced(source, [Segment(a, b, source.text[a:b], _write) for a, b in lines])
+    text = source.text.removeprefix("\ufeff")
+    end = len(source.text)
+    return Spliced(source, [Segment(end - len(text), end, text, _write)] if text else [])
 
 
 def _write(translation: str, copy: Copy) -> str:

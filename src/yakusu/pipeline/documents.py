@@ -14,6 +14,7 @@ from yakusu.folder import write_file
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
+from yakusu.translator.passage import TextConfig
 
 TranslateTexts = Callable[[Sequence[str]], list[str]]  # one translation for each text
 
@@ -28,6 +29,8 @@ class TranslatedFile:
         texts: Number of texts in it, without those that have no letter.
         unchanged: Number of these texts whose translation is the same text.
         copied: The format is unknown, so the file was copied.
+        skipped: For each message that was left as it was because its translation does not fit: its
+            place and the reason.
     """
 
     source: Path
@@ -35,6 +38,7 @@ class TranslatedFile:
     texts: int = 0
     unchanged: int = 0
     copied: bool = False
+    skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def translate_document(
     out: str | Path,
     options: SearchConfig | None = None,
     *,
+    text: TextConfig | None = None,
     retranslate: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
@@ -85,6 +90,7 @@ def translate_document(
         path: The file or folder to translate; it is never changed.
         out: The file or folder to write.
         options: Settings of the search; those that are not given are the model's.
+        text: How text is read; None: the defaults.
         retranslate: Translate messages that already have a translation, too (PO, XLIFF).
         overwrite: Replace files that exist.
         device: Device to translate on: "cpu", "cuda" or "auto".
@@ -102,8 +108,8 @@ def translate_document(
         `yakusu.translate_document("runs/en-de/model", "guide.docx", "guide.de.docx")`
     """
     plan = _plan(Path(path), Path(out), overwrite=overwrite)
-    translator = open_translator(model, options, device=device)
-    if translator.task_name != "translation":
+    translator = open_translator(model, options, text=text, device=device)
+    if translator.task.constrains:
         raise ModelError(f"{model} is a parser and cannot translate documents: use a translator")
     document_options = DocumentOptions(translator.languages, retranslate)
     return _translate(plan, translator.translate, document_options, progress or Silent())
@@ -227,7 +233,8 @@ def _translate_file(
         pair for pair in zip(texts, translations, strict=True) if any(map(str.isalpha, pair[0]))
     ]
     unchanged = sum(text == translation for text, translation in pairs)
-    return TranslatedFile(job.source, job.out, len(pairs), unchanged)
+    skipped = tuple(getattr(document, "skipped", ()))
+    return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped)
 
 
 def _check(texts: Sequence[str], translations: Sequence[str]) -> None:

@@ -135,10 +135,11 @@ class PassageReader:
         if not self._divides:
             return [self._passage("", text.strip(), "", whole=True)]
         layout, passages = layout or Layout(), []
-        for line in text.split("\n"):
-            own = layout.read(line)
-            passages.append(self._passage(own.before, own.body, own.after + "\n", whole=whole))
-        return [*passages[:-1], replace(passages[-1], after=passages[-1].after[:-1])]
+        for line in text.splitlines(keepends=True) or [""]:
+            (content,) = line.splitlines() or [""]
+            own, end = layout.read(content), line[len(content) :]
+            passages.append(self._passage(own.before, own.body, own.after + end, whole=whole))
+        return passages
 
     def masked_pair(self, pair: Pair) -> Pair:
         """Replace the spans of a source and its translation by slots if both have the same spans.
