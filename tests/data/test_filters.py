@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yakusu.data.corpus import Corpus
+from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.filters import (
-    DuplicateFinder,
     FilterConfig,
     FilterReport,
     Selection,

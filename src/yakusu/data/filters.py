@@ -2,24 +2,26 @@
 
 A pair is rejected by the first of these filters that applies:
 
-    empty       a side has no text, or no tokens
-    identical   source and target are equal
-    duplicate   the same pair occurred before
-    too long    a side has more than `max_tokens` tokens
-    ratio       the longer side has more than `max_ratio` times the tokens of the shorter side
+    empty             a side has no text, or no tokens
+    identical         source and target are equal
+    nearly identical  they are equal without case, punctuation and digits
+    few letters       less than `min_letters` of a side are letters
+    numbers           a number in digits occurs on one side only
+    language          a side is in another language
+    duplicate         the same pair occurred before
+    too long          a side has more than `max_tokens` tokens
+    ratio             the longer side has more than `max_ratio` times the tokens of the shorter one
 
 Corpora are streamed: memory holds one byte per pair and, during the search for duplicates, one of
 64 buckets of digests at a time.
 """
 
-import hashlib
+import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +29,14 @@ from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
+from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.language import SAMPLE, EvenSample, Languages, can_identify
+from yakusu.data.noise import nearly_identical, numbers_differ, share_of_letters
 from yakusu.data.text import Pair, windows
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Progress
 
+_log = logging.getLogger(__name__)
 NumberedPair = tuple[int, Pair]  # line number in the corpus, counted from 1, and the pair
 Mask = npt.NDArray[np.bool_]
 _WINDOW = 8192  # pairs per update of the progress bar
@@ -43,6 +49,10 @@ class FilterConfig(Config):
     max_ratio: float = Field(4.0, ge=1)  # of the longer side to the shorter side
     drop_duplicates: bool = True
     drop_identical: bool = True
+    drop_nearly_identical: bool = False  # equal without case, punctuation and digits
+    min_letters: float = Field(0.0, ge=0, le=1)  # share of the characters of each side
+    drop_different_numbers: bool = False  # numbers in digits; "ten" is not the number 10
+    check_language: bool = False  # needs py3langid, of the extra 'corpora'
 
 
 NO_FILTERS = FilterConfig(  # rejects only empty pairs
@@ -50,12 +60,27 @@ NO_FILTERS = FilterConfig(  # rejects only empty pairs
 )
 
 
-def text_filter(pair: Pair, config: FilterConfig) -> str | None:
-    """Return the name of the filter that rejects the text of a pair, or None if it passes."""
+def text_filter(pair: Pair, config: FilterConfig, languages: Languages | None = None) -> str | None:
+    """Return the name of the filter that rejects the text of a pair, or None if it passes.
+
+    Args:
+        pair: Source and target.
+        config: The thresholds.
+        languages: Languages of both sides, with which `check_language` compares them.
+    """
     src, tgt = pair
     if not src or not tgt:
         return "empty"
-    return "identical" if config.drop_identical and src == tgt else None
+    if config.drop_identical and src == tgt:
+        return "identical"
+    if config.drop_nearly_identical and nearly_identical(pair):
+        return "nearly identical"
+    if config.min_letters and min(map(share_of_letters, pair)) < config.min_letters:
+        return "few letters"
+    if config.drop_different_numbers and numbers_differ(pair):
+        return "numbers"
+    foreign = config.check_language and languages and any(languages.foreign(pair))
+    return "language" if foreign else None
 
 
 def length_filter(n_src: int, n_tgt: int, config: FilterConfig) -> str | None:
@@ -96,6 +121,16 @@ class FilterReport:
     def as_dict(self) -> dict[str, int]:
         """All counts: pairs read, dropped by each filter, and kept."""
         return {"read": self.read, **self.dropped, "kept": self.kept}
+
+    def expect(self, config: FilterConfig) -> None:
+        """Count the filters that are off by default, from 0, if they are on."""
+        on = {
+            "nearly identical": config.drop_nearly_identical,
+            "few letters": config.min_letters > 0,
+            "numbers": config.drop_different_numbers,
+            "language": config.check_language,
+        }
+        self.dropped.update(dict.fromkeys((name for name in on if on[name]), 0))
 
 
 @dataclass
@@ -145,25 +180,39 @@ def sample_evenly(parts: Sequence[Selection], n: int) -> list[Selection]:
 
 
 def filter_corpus(
-    corpus: Corpus, config: FilterConfig, report: FilterReport, progress: Progress
+    corpus: Corpus,
+    config: FilterConfig,
+    report: FilterReport,
+    progress: Progress,
+    *,
+    languages: tuple[str, str] = ("", ""),
 ) -> Selection:
     """Read a corpus once and select the pairs whose text passes the filters.
 
-    Lengths in tokens are checked later, by `pairs.binarise`.
+    Lengths in tokens are checked later, by `pairs.binarise`. A warning is logged if the files seem
+    to be swapped.
 
     Args:
         corpus: The corpus to read.
         config: The thresholds.
         report: Receives the counts.
         progress: Progress reporter.
+        languages: Codes of the source and target languages; "" if unknown.
+
+    Raises:
+        RecipeError: `check_language` is on, but the languages cannot be identified.
     """
+    identified = identifiable(corpus, config, languages)
+    sample: EvenSample[Pair] = EvenSample(SAMPLE)
     accepted = bytearray()
+    report.expect(config)
     with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
         total = count_pairs(corpus)
         with progress.track("reading", "pairs", total) as tracker:
             for window in windows(read_pairs(corpus), _WINDOW):
                 for pair in window:
-                    rejected_by = text_filter(pair, config)
+                    sample.add(pair)
+                    rejected_by = text_filter(pair, config, identified)
                     accepted.append(rejected_by is None)
                     if rejected_by:
                         report.dropped[rejected_by] += 1
@@ -176,58 +225,42 @@ def filter_corpus(
             mask[mask] = ~is_duplicate
             report.dropped["duplicate"] += int(is_duplicate.sum())
     report.read += len(mask)
+    if identified and identified.swapped(sample):
+        _log.warning(swapped_message(corpus, languages))
     return Selection(corpus, mask)
 
 
-def find_duplicates(pairs: Iterator[Pair]) -> Mask:
-    """Return a mask that is True for each pair that occurred before."""
-    with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
-        for pair in pairs:
-            duplicates.add(pair)
-        return duplicates.find()
+def identifiable(
+    corpus: Corpus, config: FilterConfig, languages: tuple[str, str]
+) -> Languages | None:
+    """Return the languages of a corpus; None: they are not given, or cannot be identified.
 
-
-class DuplicateFinder:
-    """Finds the pairs of a stream that occurred before, using temporary files on disk.
-
-    The 128-bit digest of each pair is written to one of 64 bucket files. Equal pairs have equal
-    digests and share a bucket, so the buckets are sorted in memory one at a time.
-
-    Args:
-        folder: An empty folder for the bucket files.
+    Raises:
+        RecipeError: `config.check_language` is on, but py3langid is not installed, or knows neither
+            language.
     """
+    if not config.check_language and (corpus.trees or not any(languages) or not can_identify()):
+        return None
+    identified = Languages(*languages)
+    if config.check_language and not identified.known():
+        raise RecipeError(
+            f"filters.check_language = true cannot identify '{languages[0]}' and '{languages[1]}': "
+            "set data.source_language and data.target_language to codes such as 'en', or "
+            "filters.check_language = false"
+        )
+    return identified
 
-    _BUCKETS = 64
-    _RECORD = np.dtype([("digest", "<u8", 2), ("position", "<u8")])
 
-    def __init__(self, folder: Path) -> None:
-        self._stack = ExitStack()
-        self._files = [self._open(folder / f"{i:02}") for i in range(self._BUCKETS)]
-        self._n = 0
-
-    def _open(self, path: Path) -> BinaryIO:
-        return self._stack.enter_context(path.open("w+b"))
-
-    def __enter__(self) -> "DuplicateFinder":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-    def add(self, pair: Pair) -> None:
-        """Record the next pair of the stream."""
-        digest = hashlib.blake2b("\n".join(pair).encode(), digest_size=16).digest()
-        self._files[digest[0] % self._BUCKETS].write(digest + self._n.to_bytes(8, "little"))
-        self._n += 1
-
-    def find(self) -> Mask:
-        """Return a mask, in the order of `add`, that is True for each pair that occurred before."""
-        is_duplicate = np.zeros(self._n, dtype=np.bool_)
-        for file in self._files:
-            file.seek(0)
-            records = np.frombuffer(file.read(), dtype=self._RECORD)
-            digest, position = records["digest"], records["position"]
-            order = np.lexsort((position, digest[:, 1], digest[:, 0]))
-            same = (digest[order[1:]] == digest[order[:-1]]).all(axis=1)
-            is_duplicate[position[order[1:]][same]] = True
-        return is_duplicate
+def swapped_message(corpus: Corpus, languages: tuple[str, str]) -> str:
+    """Return which files of a corpus are swapped, and the fix."""
+    source, target = languages
+    if corpus.src:
+        return (
+            f"{corpus.src} seems to be in language '{target}' and {corpus.tgt} in '{source}': "
+            "exchange the two files, or correct data.source_language and data.target_language"
+        )
+    return (
+        f"{corpus.files[0]} seems to hold '{target}' in the column of the source and '{source}' in "
+        "that of the target: exchange src_column and tgt_column, or correct data.source_language "
+        "and data.target_language"
+    )

@@ -16,6 +16,7 @@ import numpy as np
 
 from yakusu.data.batches import cut_by_length, fullness
 from yakusu.data.corpus import Corpus
+from yakusu.data.duplicates import find_duplicates
 from yakusu.data.filters import (
     NO_FILTERS,
     FilterConfig,
@@ -23,7 +24,6 @@ from yakusu.data.filters import (
     NumberedPair,
     Selection,
     filter_corpus,
-    find_duplicates,
     length_filter,
     read_in_order,
     sample_evenly,
@@ -147,9 +147,13 @@ class _Preparation:
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
 
+    def _filter(self, corpus: Corpus, filters: FilterConfig, report: FilterReport) -> Selection:
+        languages = self.recipe.languages
+        return filter_corpus(corpus, filters, report, self.progress, languages=languages)
+
     def _select_train(self) -> Selection:
         corpus = self.recipe.data.train
-        selection = filter_corpus(corpus, self.recipe.filters, self.report, self.progress)
+        selection = self._filter(corpus, self.recipe.filters, self.report)
         _require_pairs(len(selection), "training", corpus, self.report)
         return selection
 
@@ -157,7 +161,7 @@ class _Preparation:
         """Select the dev set; without a dev corpus, move evenly spaced pairs out of `train`."""
         data = self.recipe.data
         if data.dev:
-            dev = filter_corpus(data.dev, self._dev_filters, self.dev_report, self.progress)
+            dev = self._filter(data.dev, self._dev_filters, self.dev_report)
         else:
             (dev,) = sample_evenly([train], min(data.hold_out, len(train) // 20))
             train.mask &= ~dev.mask
@@ -176,7 +180,7 @@ class _Preparation:
         if not self.recipe.data.extra:
             return []
         recipe, report = self.recipe, self.report
-        extra = filter_corpus(recipe.data.extra, recipe.filters, report, self.progress)
+        extra = self._filter(recipe.data.extra, recipe.filters, report)
         dev_pairs = [pair for _, pair in dev.pairs()]
         sources, targets = {src for src, _ in dev_pairs}, {tgt for _, tgt in dev_pairs}
         shared = np.fromiter(  # one byte per pair: there may be millions of extra pairs

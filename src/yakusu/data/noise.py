@@ -1,0 +1,116 @@
+"""Noise in parallel text: what is wrong with a line, or with a pair, as far as its characters show.
+
+The filters use the comparisons of two sides; `yakusu check` also reports the patterns.
+"""
+
+import html
+import unicodedata
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import regex
+
+from yakusu.data.text import Pair
+
+LONG_LINE = 1_000  # characters
+_NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
+_NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
+_DIGITS = regex.compile(r"\p{Nd}+")
+_NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}+)*")  # 1,000.50 or 1 000
+_ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});")
+
+# Characters of Latin-1 and Windows-1252 for the bytes 0x80 to 0xBF, which continue a character
+# in UTF-8.
+_NEXT = "\u0080-\u00bf" + "".join(
+    bytes([byte]).decode("cp1252", errors="ignore") for byte in range(0x80, 0xA0)
+)
+# A character of two or three bytes, each read as a character of its own. One is proof enough only
+# if it starts with a character that text rarely puts before such signs: „Spaß“ and "été »" are
+# valid.
+_MOJIBAKE = (
+    rf"[ÃÂ][{_NEXT}]|[ÄÅ][{_NEXT}](?=\p{{Ll}})|(?:[Ä-ß][{_NEXT}]){{2,}}"
+    rf"|â€[{_NEXT}]|ï»¿|(?:[à-ï][{_NEXT}]{{2}}){{2,}}"
+)
+
+# What a line should not contain. Line ends within a sentence are control characters here.
+PATTERNS: Mapping[str, "regex.Pattern[str]"] = MappingProxyType(
+    {
+        "control characters": regex.compile(r"[\p{Cc}\u2028\u2029]"),
+        "invisible characters": regex.compile(
+            r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\p{Co}]"
+        ),
+        "replacement characters (U+FFFD)": regex.compile("\ufffd"),
+        "mojibake": regex.compile(_MOJIBAKE),
+        "HTML entities": _ENTITY,
+        "tags": regex.compile(r"</?[A-Za-z][^<>]{0,200}>"),
+        f"lines of more than {LONG_LINE:,} characters": regex.compile(
+            rf"^.{{{LONG_LINE + 1}}}", flags=regex.DOTALL
+        ),
+    }
+)
+_SUSPECT = regex.compile(  # every line with one of the short patterns has one of these characters
+    rf"[\p{{Cc}}\p{{Cf}}\p{{Co}}\u2028\u2029\ufffd&<{_NEXT}]"
+)
+
+
+def patterns_in(line: str) -> Iterator[str]:
+    """Yield the names of the patterns that a line contains."""
+    if len(line) <= LONG_LINE and not _SUSPECT.search(line):
+        return
+    for name, pattern in PATTERNS.items():
+        if (found := pattern.search(line)) and (
+            pattern is not _ENTITY or html.unescape(found[0]) != found[0]
+        ):
+            yield name
+
+
+def words_only(line: str) -> str:
+    """Return the letters and digits of a line, without case; "" if it has none."""
+    return _NOT_WORDS.sub("", unicodedata.normalize("NFKC", line).casefold())
+
+
+def share_of_letters(line: str) -> float:
+    """Return the share of letters among the characters of a line, without white space."""
+    characters = "".join(line.split())
+    return len(_NOT_LETTERS.sub("", characters)) / len(characters) if characters else 0.0
+
+
+def nearly_identical(pair: Pair) -> bool:
+    """Whether both sides are equal without case, punctuation, white space and digits.
+
+    Sides without letters are compared with their digits.
+    """
+    src, tgt = map(words_only, pair)
+    src_letters, tgt_letters = (_NOT_LETTERS.sub("", side) for side in (src, tgt))
+    if not src_letters and not tgt_letters:
+        return src == tgt
+    return src_letters == tgt_letters
+
+
+def numbers_differ(pair: Pair) -> bool:
+    """Whether a number occurs on one side only.
+
+    Numbers in digits are compared, of any script, without separators: "1,000.5" equals "1 000,5",
+    and "10:30" equals "10h30". "ten" has no digits.
+    """
+    src, tgt = map(_with_ascii_digits, pair)
+    if (runs := [_DIGITS.findall(side) for side in (src, tgt)])[0] == runs[1]:
+        return False
+    whole = [
+        [_NOT_WORDS.sub("", number) for number in _NUMBER.findall(side)] for side in (src, tgt)
+    ]
+    return not (
+        _as_bag(runs[0]) == _as_bag(runs[1])
+        or _as_bag(whole[0]) == _as_bag(whole[1])
+        or "".join(runs[0]) == "".join(runs[1])
+    )
+
+
+def _with_ascii_digits(line: str) -> str:
+    if line.isascii():
+        return line
+    return _DIGITS.sub(lambda run: "".join(str(unicodedata.decimal(c)) for c in run[0]), line)
+
+
+def _as_bag(numbers: list[str]) -> list[str]:
+    return sorted(number.lstrip("0") for number in numbers)
