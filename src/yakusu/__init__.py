@@ -1,8 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
-Each verb of the command line is also a function: `prepare`, `train`, `average`, `translate`,
-`score`, `evaluate`, `verify` and `demo`; the verb `compress` is the function `compress_translator`.
-`compress`, `vectors` and `view` are packages. Each name is imported when it is first used.
+Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`,
+`translate`, `score`, `evaluate`, `verify` and `demo`; the verb `compress` is the function
+`compress_translator`. `compress`, `vectors` and `view` are packages. Each name is imported when it
+is first used.
 """
 
 from importlib import import_module
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from yakusu import compress, vectors, view
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.average import average
+    from yakusu.pipeline.check import check
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
     from yakusu.pipeline.evaluate import (
@@ -40,6 +42,7 @@ _MODULES = {  # public name -> the module that defines it
     "Request": "request",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
+    "check": "pipeline.check",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",
     **dict.fromkeys(
@@ -66,6 +69,7 @@ __all__ = [
     "Translator",
     "YakusuError",
     "average",
+    "check",
     "compress",
     "compress_translator",
     "demo",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import yakusu
-from yakusu.cli import compress, evaluate, score, train, translate, vectors, view
+from yakusu.cli import check, compress, evaluate, score, train, translate, vectors, view
 from yakusu.cli.console import LogHandler, err, escape
 from yakusu.errors import RunError, SignalError, YakusuError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for group in (train, translate, score, evaluate, compress, vectors, view):
+for group in (check, train, translate, score, evaluate, compress, vectors, view):
     group.add_to(app)
 
 # Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a

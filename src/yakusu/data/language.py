@@ -122,10 +122,11 @@ class Languages:
 
 def _is_near(code: str, label: str) -> bool:
     import langcodes
+    from langcodes.tag_parser import LanguageTagError
 
     try:
         one, other = (langcodes.Language.get(each) for each in (code, label))
-    except langcodes.LanguageTagError:
+    except LanguageTagError:
         return False
     names = {one.language, other.language}
     if len(names) == 1 or any(names == {*pair} for pair in _VARIETIES.items()):
@@ -155,6 +156,9 @@ class EvenSample(Generic[T]):
                 self._items = self._items[::2]
                 self._step *= 2
         self._seen += 1
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._items)

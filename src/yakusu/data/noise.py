@@ -5,7 +5,7 @@ The filters use the comparisons of two sides; `yakusu check` also reports the pa
 
 import html
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import regex
@@ -53,20 +53,22 @@ _SUSPECT = regex.compile(  # every line with one of the short patterns has one o
 )
 
 
-def patterns_in(line: str) -> Iterator[str]:
-    """Yield the names of the patterns that a line contains."""
+def patterns_in(line: str) -> dict[str, int]:
+    """Return the patterns that a line contains and where each occurs first."""
     if len(line) <= LONG_LINE and not _SUSPECT.search(line):
-        return
-    for name, pattern in PATTERNS.items():
-        if (found := pattern.search(line)) and (
-            pattern is not _ENTITY or html.unescape(found[0]) != found[0]
-        ):
-            yield name
+        return {}
+    found = ((name, pattern.search(line)) for name, pattern in PATTERNS.items())
+    return {
+        name: match.start()
+        for name, match in found
+        if match and (name != "HTML entities" or html.unescape(match[0]) != match[0])
+    }
 
 
 def words_only(line: str) -> str:
     """Return the letters and digits of a line, without case; "" if it has none."""
-    return _NOT_WORDS.sub("", unicodedata.normalize("NFKC", line).casefold())
+    words: str = _NOT_WORDS.sub("", unicodedata.normalize("NFKC", line).casefold())
+    return words
 
 
 def share_of_letters(line: str) -> float:
@@ -84,7 +86,7 @@ def nearly_identical(pair: Pair) -> bool:
     src_letters, tgt_letters = (_NOT_LETTERS.sub("", side) for side in (src, tgt))
     if not src_letters and not tgt_letters:
         return src == tgt
-    return src_letters == tgt_letters
+    return bool(src_letters == tgt_letters)
 
 
 def numbers_differ(pair: Pair) -> bool:
@@ -109,7 +111,12 @@ def numbers_differ(pair: Pair) -> bool:
 def _with_ascii_digits(line: str) -> str:
     if line.isascii():
         return line
-    return _DIGITS.sub(lambda run: "".join(str(unicodedata.decimal(c)) for c in run[0]), line)
+
+    def digits(run: "regex.Match[str]") -> str:
+        return "".join(str(unicodedata.decimal(each)) for each in run[0])
+
+    ascii_digits: str = _DIGITS.sub(digits, line)
+    return ascii_digits
 
 
 def _as_bag(numbers: list[str]) -> list[str]:

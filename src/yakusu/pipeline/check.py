@@ -1,0 +1,242 @@
+"""`check`: what a corpus holds and what training would drop, without training."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+import regex
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.filters import identifiable, swapped_message
+from yakusu.data.language import EvenSample
+from yakusu.data.noise import PATTERNS, patterns_in
+from yakusu.data.text import Pair, count_lines
+from yakusu.errors import DataError, RecipeError
+from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
+from yakusu.pipeline.check_filters import Decided, Decisions
+from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
+from yakusu.pipeline.check_warnings import warnings_of
+from yakusu.pipeline.overlap import HeldOut, Search, keys_of
+from yakusu.progress import Progress, Silent
+from yakusu.recipe import Recipe
+
+_SENTENCES = "different numbers of sentences"
+_BOUNDARY = regex.compile(r"[.!?…。！？।][^\p{L}\p{N}]*[\p{Lu}\p{Lo}]")
+_ORDINAL = regex.compile(r"\p{Nd}\.\s*$")  # sentencex splits after the German "2. Stock"
+_LANGUAGE_SAMPLE = 5_000  # pairs; at most twice as many are held in memory
+_UNIT_SAMPLE = 1_000  # lines
+_Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
+
+
+def check(
+    recipe: Recipe, *, test: Corpus | None = None, progress: Progress | None = None
+) -> CheckReport:
+    """Report what the training corpus of a recipe holds and what its filters would drop.
+
+    The corpus is read twice, and memory does not grow with it, apart from two bytes per pair.
+    `data.dev` and `test` are compared with it and held in memory.
+
+    Args:
+        recipe: Names the corpora, their languages and the filters.
+        test: The test set.
+        progress: Progress reporter.
+
+    Raises:
+        DataError: A file is missing or malformed, the two sides are swapped, or no pair is left.
+        RecipeError: The recipe names no corpus, or `filters.check_language` cannot identify the
+            languages.
+
+    Example:
+        `print(check(load_recipe("base", src="train.en", tgt="train.de")))`
+    """
+    corpus = recipe.data.train
+    if not corpus:
+        raise RecipeError(
+            "there is no corpus to check: specify SRC and TGT, or a recipe with data.train"
+        )
+    _require_files([corpus, recipe.data.dev, test or Corpus()])
+    progress = progress or Silent()
+    overlaps = _Overlaps(recipe.data.dev, test or Corpus())
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        reading = _Reading(recipe, Path(folder), stack)
+        total = count_lines(corpus.files[0]) if corpus.src or corpus.tsv else None
+        with progress.track("reading", "pairs", total) as tracker:
+            for line, pair in enumerate(read_pairs(corpus), start=1):
+                reading.add(line, pair)
+                overlaps.add(line, pair)
+                tracker.advance()
+        return reading.report(overlaps.results())
+
+
+def _require_files(corpora: Iterable[Corpus]) -> None:
+    """Refuse pipes, because files are read twice; other faults are reported when reading."""
+    for corpus in filter(None, corpora):
+        for path in corpus.files:
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise DataError(f"{path} can be read only once: write it to a file first")
+
+
+class _Overlaps:
+    """Compares the dev and test sets with the training corpus and with each other."""
+
+    def __init__(self, dev: Corpus, test: Corpus) -> None:
+        self._searches: list[Search] = []
+        for name, corpus in (("dev", dev), ("test", test)):
+            if corpus:
+                self._searches.append(HeldOut(name, read_pairs(corpus)).search("train"))
+        self._in_train = tuple(self._searches)
+        if dev and test:
+            search = self._in_train[1].held_out.search("dev")
+            for line, pair in enumerate(read_pairs(dev), start=1):
+                search.add(line, pair, keys_of(pair))
+            self._searches.append(search)
+
+    def add(self, line: int, pair: Pair) -> None:
+        """Look up a pair of the training corpus."""
+        if self._in_train:
+            keys = keys_of(pair)
+            for search in self._in_train:
+                search.add(line, pair, keys)
+
+    def results(self) -> tuple[Overlap, ...]:
+        """What was found."""
+        return tuple(search.result() for search in self._searches)
+
+
+class _Reading:
+    """What is counted while a corpus is read; `report` is called once, at the end."""
+
+    def __init__(self, recipe: Recipe, folder: Path, stack: ExitStack) -> None:
+        self._corpus, self._filters = recipe.data.train, recipe.filters
+        self._codes = recipe.languages
+        self._languages = identifiable(self._corpus, self._filters, self._codes)
+        self._sample: EvenSample[tuple[int, Pair]] = EvenSample(_LANGUAGE_SAMPLE)
+        head = list(islice(read_pairs(self._corpus), _UNIT_SAMPLE))
+        self._sides = [SideCounts(unit_of(pair[i] for pair in head)) for i in range(2)]
+        self._ratios = RatioCounts()
+        self._suspicious = Tally([*PATTERNS, _SENTENCES])
+        self._decisions = Decisions(self._filters, self._languages, folder, stack)
+
+    def add(self, line: int, pair: Pair) -> None:
+        """Count the next pair."""
+        self._sample.add((line, pair))
+        n_src, n_tgt = (side.add(line, text) for side, text in zip(self._sides, pair, strict=True))
+        self._ratios.add(n_src, n_tgt)
+        self._decisions.add(pair, n_src, n_tgt)
+        places = [patterns_in(text) for text in pair]
+        for name in dict.fromkeys(name for found in places for name in found):
+            around = tuple(found.get(name, 0) for found in places)
+            self._suspicious.add(name, line, pair, (around[0], around[1]))
+        if len({self._n_sentences(i, text) for i, text in enumerate(pair)}) > 1:
+            self._suspicious.add(_SENTENCES, line, pair)
+
+    def _n_sentences(self, side: int, text: str) -> int:
+        if not _BOUNDARY.search(text):
+            return 1
+        from sentencex import segment
+
+        *pieces, _ = segment(self._codes[side] or "en", text)
+        return 1 + sum(_ORDINAL.search(piece) is None for piece in pieces)
+
+    def report(self, overlaps: tuple[Overlap, ...]) -> CheckReport:
+        """Put all counts together.
+
+        Raises:
+            DataError: The two sides are swapped, or no pair is left.
+        """
+        if self._languages and self._languages.swapped(pair for _, pair in self._sample):
+            raise DataError(swapped_message(self._corpus, self._codes))
+        decided = self._decisions.finish(self._corpus)
+        self._require_pairs(decided)
+        report = CheckReport(
+            n_pairs=decided.n_pairs,
+            n_kept=decided.n_kept,
+            filters=decided.filters,
+            optional_filters=decided.optional_filters,
+            suspicious=self._suspicious.findings(),
+            repeated=decided.repeated,
+            sides=self._describe_sides(),
+            ratios=self._ratios.quantiles(),
+            correlation=self._ratios.correlation(),
+            overlaps=overlaps,
+            notes=self._notes(),
+        )
+        return report.model_copy(update={"warnings": warnings_of(report)})
+
+    def _require_pairs(self, decided: Decided) -> None:
+        names = " and ".join(map(str, self._corpus.files))
+        if not decided.n_pairs:
+            raise DataError(f"there are no sentence pairs in {names}: check the files")
+        if not decided.n_kept:
+            dropped = ", ".join(f"{each.n:,} {each.name}" for each in decided.filters if each.n)
+            raise DataError(
+                f"{names}: none of {decided.n_pairs:,} sentence pairs is left for training: "
+                f"provide more text or relax the filters, which drop {dropped}"
+            )
+
+    def _describe_sides(self) -> tuple[Side, Side]:
+        files = self._corpus.files
+        foreign = self._foreign()
+        src, tgt = (
+            Side(
+                label=("Source", "Target")[i],
+                file=str(files[i if self._corpus.src else 0]),
+                language=self._codes[i],
+                unit=side.unit,
+                n_units=side.n_units,
+                quantiles=side.quantiles(),
+                histogram=side.histogram(),
+                n_characters=side.n_characters,
+                frequent=side.frequent(),
+                rare=side.rare(),
+                foreign=foreign[i][0],
+                foreign_examples=foreign[i][1],
+            )
+            for i, side in enumerate(self._sides)
+        )
+        return src, tgt
+
+    def _foreign(self) -> tuple[_Foreign, _Foreign]:
+        """For each side, the share of each other language in the sample, and examples."""
+        if not self._languages:
+            return (None, ()), (None, ())
+        counts: list[Counter[str]] = [Counter(), Counter()]
+        examples: list[list[Example]] = [[], []]
+        for line, pair in self._sample:
+            for i, code in enumerate(self._languages.foreign(pair)):
+                if not code:
+                    continue
+                counts[i][code] += 1
+                if len(examples[i]) < EXAMPLES:
+                    src, tgt = map(shorten, pair)
+                    examples[i].append(Example(line=line, src=src, tgt=tgt, note=f"'{code}'"))
+        n = max(len(self._sample), 1)
+        src_foreign, tgt_foreign = (
+            (
+                {code: count / n for code, count in side.most_common(5)} if known else None,
+                tuple(few),
+            )
+            for side, few, known in zip(counts, examples, self._languages.labels, strict=True)
+        )
+        return src_foreign, tgt_foreign
+
+    def _notes(self) -> tuple[str, ...]:
+        src, tgt = (side.unit for side in self._sides)
+        units = src if src == tgt else f"{src} (source) and {tgt} (target)"
+        n = len(self._sample)
+        identified = (
+            f"languages were identified in {n:,} evenly spaced pairs; a line counts as foreign only "
+            "if another language is far more probable"
+            if self._languages
+            else "languages were not identified: this needs their codes (data.source_language, or "
+            "file names such as train.en) and the extra 'corpora'"
+        )
+        return (
+            f"lengths are in {units}; prepare counts tokens of the vocabulary, which are more, so "
+            "'too long' and 'ratio' are estimates",
+            identified,
+            "everything else is counted in all pairs",
+        )

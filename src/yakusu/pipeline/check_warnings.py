@@ -1,0 +1,72 @@
+"""What a user of `check` should look at first."""
+
+from collections.abc import Iterator
+
+from yakusu.pipeline.check_report import CheckReport, Finding, Overlap
+
+_MANY_DROPPED = 0.1  # of all pairs
+_MANY_SUSPICIOUS = 0.001
+_MANY_FOREIGN = 0.02
+_UNRELATED = 0.2  # correlation; corpora of short sentences have 0.6, of long ones 0.9
+_THRESHOLDS = {  # share of all pairs, if it is not _MANY_SUSPICIOUS
+    "replacement characters (U+FFFD)": 0.0,  # text is lost
+    "mojibake": 0.0,
+    "different numbers of sentences": 0.05,  # common in good translations
+}
+_MANY_SHARED = 0.01  # sources of a held-out set
+
+
+def warnings_of(report: CheckReport) -> tuple[str, ...]:
+    """Return one sentence for each serious finding, with its fix."""
+    found = (_alignment(report), _dropped(report), _suspicious(report), _foreign(report))
+    overlaps = (_overlap(overlap) for overlap in report.overlaps)
+    return tuple(sentence for each in (*found, *overlaps) for sentence in each)
+
+
+def _alignment(report: CheckReport) -> Iterator[str]:
+    if report.correlation is not None and report.correlation < _UNRELATED:
+        yield (
+            f"the lengths of the two sides are hardly related (correlation {report.correlation}): "
+            "check that line N of one file translates line N of the other"
+        )
+
+
+def _dropped(report: CheckReport) -> Iterator[str]:
+    n_dropped = report.n_pairs - report.n_kept
+    if n_dropped > _MANY_DROPPED * report.n_pairs:
+        most = max(report.filters, key=lambda filter_: filter_.n)
+        yield (
+            f"the filters drop {n_dropped / report.n_pairs:.1%} of the pairs, most of them as "
+            f"'{most.name}': check the examples, and correct the files or relax the filters"
+        )
+
+
+def _suspicious(report: CheckReport) -> Iterator[str]:
+    for finding in report.suspicious:
+        if _is_serious(finding, report.n_pairs):
+            yield f"{finding.n:,} pairs with {finding.name}: {finding.fix}"
+
+
+def _is_serious(finding: Finding, n_pairs: int) -> bool:
+    share = _THRESHOLDS.get(finding.name, _MANY_SUSPICIOUS)
+    return bool(finding.fix) and finding.n > share * n_pairs
+
+
+def _foreign(report: CheckReport) -> Iterator[str]:
+    for side in report.sides:
+        share = sum((side.foreign or {}).values())
+        if share > _MANY_FOREIGN:
+            languages = ", ".join(f"'{code}'" for code in side.foreign or {})
+            yield (
+                f"{side.file}: {share:.1%} of the lines are not '{side.language}' but {languages}: "
+                "remove them, as filters.check_language = true does"
+            )
+
+
+def _overlap(overlap: Overlap) -> Iterator[str]:
+    if overlap.pairs.n or overlap.sources.n > _MANY_SHARED * overlap.n_pairs:
+        yield (
+            f"{overlap.sources.n:,} of {overlap.n_pairs:,} sources of {overlap.held_out} and "
+            f"{overlap.pairs.n:,} whole pairs occur in {overlap.within}: remove them from one of "
+            "the two, or scores are too high"
+        )

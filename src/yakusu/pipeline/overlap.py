@@ -1,0 +1,106 @@
+"""Overlap: sentences of a held-out set that also occur in the training corpus or another set.
+
+Case, punctuation and white space are ignored. The held-out set is held in memory, 200 bytes a pair;
+what it is compared with is streamed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from yakusu.data.noise import words_only
+from yakusu.data.text import Pair
+from yakusu.pipeline.check_report import Example, Finding, Overlap, shorten
+
+_KINDS = ("sources", "targets", "pairs")
+_EXAMPLES = 3
+
+
+class HeldOut:
+    """A held-out set, and what was found of it elsewhere.
+
+    Args:
+        name: "dev" or "test".
+        pairs: The pairs of the set.
+    """
+
+    def __init__(self, name: str, pairs: Iterator[Pair]) -> None:
+        self.name, self.n_pairs = name, 0
+        # For sources, targets and pairs: key -> its first line here, and how often it occurs here.
+        self._first: list[dict[int, int]] = [{} for _ in _KINDS]
+        self._counts: list[Counter[int]] = [Counter() for _ in _KINDS]
+        for line, pair in enumerate(pairs, start=1):
+            self.n_pairs = line
+            for first, counts, key in zip(self._first, self._counts, keys_of(pair), strict=True):
+                if key is not None:
+                    first.setdefault(key, line)
+                    counts[key] += 1
+
+    def search(self, within: str) -> "Search":
+        """Start a search for the sentences of this set."""
+        return Search(self, within)
+
+    def counts(self, kind: int) -> Counter[int]:
+        """How often each key of a kind occurs in this set."""
+        return self._counts[kind]
+
+    def line(self, kind: int, key: int) -> int:
+        """The first line of this set that has a key."""
+        return self._first[kind][key]
+
+
+class Search:
+    """A search for the sentences of a held-out set in a stream of pairs.
+
+    Args:
+        held_out: The held-out set.
+        within: Name of what is searched, such as "train".
+    """
+
+    def __init__(self, held_out: HeldOut, within: str) -> None:
+        self.held_out, self._within = held_out, within
+        self._found: list[set[int]] = [set() for _ in _KINDS]
+        self._examples: list[list[Example]] = [[] for _ in _KINDS]
+
+    def add(self, line: int, pair: Pair, keys: tuple[int | None, ...]) -> None:
+        """Look up the next pair.
+
+        Args:
+            line: Its line.
+            pair: Source and target.
+            keys: `keys_of` the pair.
+        """
+        for kind, key in enumerate(keys):
+            if key is None or key not in self.held_out.counts(kind) or key in self._found[kind]:
+                continue
+            self._found[kind].add(key)
+            if len(self._examples[kind]) < _EXAMPLES:
+                src, tgt = map(shorten, pair)
+                note = f"line {self.held_out.line(kind, key):,} of {self.held_out.name}"
+                example = Example(line=line, src=src, tgt=tgt, note=note)
+                self._examples[kind].append(example)
+
+    def result(self) -> Overlap:
+        """What was found."""
+        findings = {
+            name: Finding(
+                name=name,
+                n=sum(self.held_out.counts(kind)[key] for key in self._found[kind]),
+                examples=tuple(self._examples[kind]),
+            )
+            for kind, name in enumerate(_KINDS)
+        }
+        return Overlap(
+            held_out=self.held_out.name,
+            within=self._within,
+            n_pairs=self.held_out.n_pairs,
+            sources=findings["sources"],
+            targets=findings["targets"],
+            pairs=findings["pairs"],
+        )
+
+
+def keys_of(pair: Pair) -> tuple[int | None, int | None, int | None]:
+    """Return a number for the words of the source, the target and both; None: there are none."""
+    src, tgt = map(words_only, pair)
+    both = hash((src, tgt)) if src and tgt else None
+    return hash(src) if src else None, hash(tgt) if tgt else None, both
