@@ -18,11 +18,9 @@ class Format(StrEnum):
 
 Src = Annotated[
     str | None,
-    typer.Argument(metavar="[SRC]", help="Source sentences, one per line (default: data.train)."),
+    typer.Argument(metavar="SRC", help="Source sentences, one per line (default: data.train)."),
 ]
-Tgt = Annotated[
-    str | None, typer.Argument(metavar="[TGT]", help="Their translations, line by line.")
-]
+Tgt = Annotated[str | None, typer.Argument(metavar="TGT", help="Their translations, line by line.")]
 DevSrc = Annotated[str | None, typer.Option(help="Source sentences of the dev set.")]
 DevTgt = Annotated[str | None, typer.Option(help="Translations of --dev-src.")]
 TestSrc = Annotated[str | None, typer.Option(help="Source sentences of the test set.")]

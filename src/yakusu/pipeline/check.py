@@ -4,7 +4,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 
 import regex
@@ -16,18 +15,18 @@ from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.text import Pair, count_lines
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
-from yakusu.pipeline.check_filters import Decided, Decisions
+from yakusu.pipeline.check_filters import Decided, Decisions, numbered_pairs
 from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
+from yakusu.pipeline.check_tokens import TokenCounter
 from yakusu.pipeline.check_warnings import warnings_of
 from yakusu.pipeline.overlap import HeldOut, Search, keys_of
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 
-_SENTENCES = "different numbers of sentences"
+_SENTENCES, _DIFFERENT_SENTENCES = "several sentences", "different numbers of sentences"
 _BOUNDARY = regex.compile(r"[.!?…。！？।][^\p{L}\p{N}]*[\p{Lu}\p{Lo}]")
 _ORDINAL = regex.compile(r"\p{Nd}\.\s*$")  # sentencex splits after the German "2. Stock"
-_LANGUAGE_SAMPLE = 5_000  # pairs; at most twice as many are held in memory
-_UNIT_SAMPLE = 1_000  # lines
+_SAMPLE = 10_000  # pairs, or up to twice as many, for languages and the vocabulary
 _Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
 
 
@@ -36,8 +35,8 @@ def check(
 ) -> CheckReport:
     """Report what the training corpus of a recipe holds and what its filters would drop.
 
-    The corpus is read twice, and memory does not grow with it, apart from two bytes per pair.
-    `data.dev` and `test` are compared with it and held in memory.
+    The corpus is read several times, and memory grows by ten bytes per pair only. `data.dev` and
+    `test` are compared with it and held in memory.
 
     Args:
         recipe: Names the corpora, their languages and the filters.
@@ -59,12 +58,17 @@ def check(
         )
     _require_files([corpus, recipe.data.dev, test or Corpus()])
     progress = progress or Silent()
+    total = count_lines(corpus.files[0]) if corpus.src or corpus.tsv else None
+    with progress.track("sampling", "pairs", total) as tracker:
+        sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
+        for numbered in numbered_pairs(corpus):
+            sample.add(numbered)
+            tracker.advance()
     overlaps = _Overlaps(recipe.data.dev, test or Corpus())
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        reading = _Reading(recipe, Path(folder), stack)
-        total = count_lines(corpus.files[0]) if corpus.src or corpus.tsv else None
+        reading = _Reading(recipe, list(sample), Path(folder), stack)
         with progress.track("reading", "pairs", total) as tracker:
-            for line, pair in enumerate(read_pairs(corpus), start=1):
+            for line, pair in numbered_pairs(corpus):
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
@@ -107,31 +111,51 @@ class _Overlaps:
 
 
 class _Reading:
-    """What is counted while a corpus is read; `report` is called once, at the end."""
+    """What is counted while a corpus is read; `report` is called once, at the end.
 
-    def __init__(self, recipe: Recipe, folder: Path, stack: ExitStack) -> None:
-        self._corpus, self._filters = recipe.data.train, recipe.filters
-        self._codes = recipe.languages
-        self._languages = identifiable(self._corpus, self._filters, self._codes)
-        self._sample: EvenSample[tuple[int, Pair]] = EvenSample(_LANGUAGE_SAMPLE)
-        head = list(islice(read_pairs(self._corpus), _UNIT_SAMPLE))
-        self._sides = [SideCounts(unit_of(pair[i] for pair in head)) for i in range(2)]
+    Args:
+        recipe: Names the corpus, its languages and the filters.
+        sample: Evenly spaced pairs with their lines.
+        folder: An empty folder for temporary files.
+        stack: Closes these files.
+
+    Raises:
+        DataError: The two sides are swapped.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        sample: list[tuple[int, Pair]],
+        folder: Path,
+        stack: ExitStack,
+    ) -> None:
+        self._corpus, self._codes, self._sample = recipe.data.train, recipe.languages, sample
+        pairs = [pair for _, pair in sample]
+        self._languages = identifiable(self._corpus, recipe.filters, self._codes)
+        if self._languages and self._languages.swapped(pairs):
+            raise DataError(swapped_message(self._corpus, self._codes))
+        self._units = [unit_of(pair[side] for pair in pairs) for side in range(2)]
+        self._count_tokens = TokenCounter(pairs, recipe, self._units)
+        self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
-        self._suspicious = Tally([*PATTERNS, _SENTENCES])
-        self._decisions = Decisions(self._filters, self._languages, folder, stack)
+        self._suspicious = Tally([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
+        self._decisions = Decisions(recipe.filters, self._languages, folder, stack)
 
     def add(self, line: int, pair: Pair) -> None:
         """Count the next pair."""
-        self._sample.add((line, pair))
         n_src, n_tgt = (side.add(line, text) for side, text in zip(self._sides, pair, strict=True))
         self._ratios.add(n_src, n_tgt)
-        self._decisions.add(pair, n_src, n_tgt)
+        self._decisions.add(pair, self._count_tokens(pair))
         places = [patterns_in(text) for text in pair]
         for name in dict.fromkeys(name for found in places for name in found):
             around = tuple(found.get(name, 0) for found in places)
             self._suspicious.add(name, line, pair, (around[0], around[1]))
-        if len({self._n_sentences(i, text) for i, text in enumerate(pair)}) > 1:
+        n_sentences = [self._n_sentences(side, text) for side, text in enumerate(pair)]
+        if max(n_sentences) > 1:
             self._suspicious.add(_SENTENCES, line, pair)
+        if len(set(n_sentences)) > 1:
+            self._suspicious.add(_DIFFERENT_SENTENCES, line, pair)
 
     def _n_sentences(self, side: int, text: str) -> int:
         if not _BOUNDARY.search(text):
@@ -145,10 +169,8 @@ class _Reading:
         """Put all counts together.
 
         Raises:
-            DataError: The two sides are swapped, or no pair is left.
+            DataError: No pair is left.
         """
-        if self._languages and self._languages.swapped(pair for _, pair in self._sample):
-            raise DataError(swapped_message(self._corpus, self._codes))
         decided = self._decisions.finish(self._corpus)
         self._require_pairs(decided)
         report = CheckReport(
@@ -224,19 +246,19 @@ class _Reading:
         return src_foreign, tgt_foreign
 
     def _notes(self) -> tuple[str, ...]:
-        src, tgt = (side.unit for side in self._sides)
-        units = src if src == tgt else f"{src} (source) and {tgt} (target)"
-        n = len(self._sample)
-        identified = (
-            f"languages were identified in {n:,} evenly spaced pairs; a line counts as foreign only "
-            "if another language is far more probable"
+        n, vocab_size = len(self._sample), self._count_tokens.vocab_size
+        tokens = (
+            f"'too long' and 'ratio' count tokens of a vocabulary of {vocab_size:,}, learned from "
+            f"{n:,} evenly spaced pairs; prepare learns its own, so its counts may differ"
+            if vocab_size
+            else f"'too long' and 'ratio' count {' and '.join(dict.fromkeys(self._units))}, not "
+            "tokens: there is too little text for a vocabulary"
+        )
+        languages = (
+            f"languages are those of {n:,} evenly spaced pairs; a line is foreign only if another "
+            "language is far more probable"
             if self._languages
-            else "languages were not identified: this needs their codes (data.source_language, or "
+            else "languages are not identified: this needs their codes (data.source_language, or "
             "file names such as train.en) and the extra 'corpora'"
         )
-        return (
-            f"lengths are in {units}; prepare counts tokens of the vocabulary, which are more, so "
-            "'too long' and 'ratio' are estimates",
-            identified,
-            "everything else is counted in all pairs",
-        )
+        return tokens, languages, "everything else is counted in all pairs"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import islice
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -96,8 +96,8 @@ class Decisions:
     def _is_on(self, name: str) -> bool:
         return not _KEYS[name] or bool(getattr(self._filters, _KEYS[name]))
 
-    def add(self, pair: Pair, n_src: int, n_tgt: int) -> None:
-        """Decide on the next pair, whose sides have these lengths."""
+    def add(self, pair: Pair, n_tokens: tuple[int, int]) -> None:
+        """Decide on the next pair, whose sides have these numbers of tokens."""
         rejected_by, tries = text_filter(pair, self._filters, self._languages), 0
         if rejected_by is None:
             grouped = (pair, tuple(map(words_only, pair)), pair[:1], pair[1:])
@@ -105,22 +105,23 @@ class Decisions:
                 finder.add(lines)
             for bit, config in enumerate(self._tried):
                 tries |= (text_filter(pair, config) is not None) << bit
-            rejected_by = length_filter(n_src, n_tgt, self._filters)
+            rejected_by = length_filter(*n_tokens, self._filters)
         self._rejected_by.append(_CODES[rejected_by] if rejected_by else 0)
         self._tries.append(tries)
 
     def finish(self, corpus: Corpus) -> Decided:
         """Find the repetitions and read the examples of all findings from the corpus."""
         codes = np.frombuffer(self._rejected_by, dtype=np.uint8)
-        compared = np.flatnonzero(np.isin(codes, _TEXT_PASSED)) + 1  # lines in the finders
+        first = first_line(corpus)
+        compared = np.flatnonzero(np.isin(codes, _TEXT_PASSED)) + first  # lines in the finders
         is_duplicate = self._finders["pair"].find()
         if self._filters.drop_duplicates:
-            codes[compared[is_duplicate] - 1] = _CODES["duplicate"]
+            codes[compared[is_duplicate] - first] = _CODES["duplicate"]
         groups = [self._duplicates(compared), self._near_duplicates(compared, is_duplicate)]
         groups += [self._several(side, compared, is_duplicate) for side in ("source", "target")]
         duplicates, *repeated = groups
-        filters = list(self._rejections(codes, duplicates))
-        optional = list(self._trials(codes == 0))
+        filters = list(self._rejections(codes, duplicates, first))
+        optional = list(self._trials(codes == 0, first))
         texts = _texts(
             corpus, [line for each in (*filters, *optional, *groups) for line in each.lines]
         )
@@ -135,19 +136,22 @@ class Decisions:
             ),
         )
 
-    def _rejections(self, codes: npt.NDArray[np.uint8], duplicates: _Found) -> Iterator[_Found]:
+    def _rejections(
+        self, codes: npt.NDArray[np.uint8], duplicates: _Found, first: int
+    ) -> Iterator[_Found]:
         for name, key in _KEYS.items():
             if not self._is_on(name):
                 continue
             setting = f"filters.{key} = {_toml(getattr(self._filters, key))}" if key else ""
-            found = _first_lines(name, codes == _CODES[name], setting)
+            found = _first_lines(name, codes == _CODES[name], setting, first)
             yield replace(found, lines=duplicates.lines) if name == "duplicate" else found
 
-    def _trials(self, kept: Mask) -> Iterator[_Found]:
+    def _trials(self, kept: Mask, first: int) -> Iterator[_Found]:
         tries = np.frombuffer(self._tries, dtype=np.uint8)
         for bit, (name, value) in enumerate(self._off.items()):
             setting = f"filters.{_KEYS[name]} = {_toml(value)}"
-            yield _first_lines(name, kept & (tries >> bit & 1).astype(np.bool_), setting)
+            tried = (tries >> bit & 1).astype(np.bool_)
+            yield _first_lines(name, kept & tried, setting, first)
 
     def _duplicates(self, compared: Lines) -> _Found:
         return _repeats("equal pairs", self._finders["pair"], compared)
@@ -194,15 +198,26 @@ def _largest(sizes: Mapping[int, int]) -> dict[int, int]:
     return {line: sizes[line] for line in lines}
 
 
-def _first_lines(name: str, mask: Mask, key: str) -> _Found:
-    lines = np.flatnonzero(mask)
-    return _Found(name, len(lines), key, {int(line) + 1: "" for line in lines[:EXAMPLES]})
+def _first_lines(name: str, mask: Mask, key: str, first: int) -> _Found:
+    lines = np.flatnonzero(mask) + first
+    return _Found(name, len(lines), key, {int(line): "" for line in lines[:EXAMPLES]})
+
+
+def first_line(corpus: Corpus) -> int:
+    """Return the line of the first pair: 2 in a TSV file whose first line names the columns."""
+    named = any(isinstance(column, str) for column in (corpus.src_column, corpus.tgt_column))
+    return 2 if corpus.tsv and named else 1
+
+
+def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
+    """Read the pairs of a corpus with their lines."""
+    return enumerate(read_pairs(corpus), start=first_line(corpus))
 
 
 def _texts(corpus: Corpus, lines: Iterable[int]) -> dict[int, Pair]:
     """Read the pairs at these lines."""
     wanted = set(lines)
-    numbered = enumerate(islice(read_pairs(corpus), max(wanted, default=0)), start=1)
+    numbered = takewhile(lambda each: each[0] <= max(wanted, default=0), numbered_pairs(corpus))
     return {line: pair for line, pair in numbered if line in wanted}
 
 

@@ -148,14 +148,17 @@ def _table(title: str, findings: Sequence[Finding], n_pairs: int) -> Iterator[st
     if not findings:
         return
     yield title
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
+    found = [finding for finding in findings if finding.n or finding.key]
+    width = max((len(finding.name) for finding in found), default=0)
+    for finding in found:
         share = f"{finding.n / n_pairs:7.2%}" if n_pairs and finding.n else ""
         key = f"  {finding.key}" if finding.key else ""
         yield f"  {finding.name:{width}}{finding.n:>12,} {share:7}{key}".rstrip()
         if finding.n and finding.fix:
             yield f"      ({finding.fix})"
         yield from (f"      {example}" for example in finding.examples)
+    if absent := [finding.name for finding in findings if finding not in found]:
+        yield f"  none: {', '.join(absent)}"
 
 
 def _side(side: Side) -> Iterator[str]:
@@ -163,7 +166,8 @@ def _side(side: Side) -> Iterator[str]:
     yield f"{side.label}: {side.file}{language}"
     yield f"  {side.n_units:,} {side.unit}, {side.n_characters:,} different characters"
     yield f"  most frequent: {' '.join(shorten(each.character) for each in side.frequent)}"
-    yield f"  rarest: {', '.join(map(str, side.rare))}"
+    if side.rare:
+        yield f"  rarest: {', '.join(map(str, side.rare))}"
     if side.foreign is not None:
         shares = (f"'{code}' {share:.2%}" for code, share in side.foreign.items())
         yield f"  lines in other languages: {', '.join(shares) or 'none'}"

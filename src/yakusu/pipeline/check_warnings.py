@@ -11,7 +11,7 @@ _UNRELATED = 0.2  # correlation; corpora of short sentences have 0.6, of long on
 _THRESHOLDS = {  # share of all pairs, if it is not _MANY_SUSPICIOUS
     "replacement characters (U+FFFD)": 0.0,  # text is lost
     "mojibake": 0.0,
-    "different numbers of sentences": 0.05,  # common in good translations
+    "different numbers of sentences": 1.0,  # common in good translations
 }
 _MANY_SHARED = 0.01  # sources of a held-out set
 
