@@ -30,7 +30,7 @@ from pydantic import Field
 from yakusu.config import Config
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
-from yakusu.data.language import SAMPLE, EvenSample, Languages, can_identify
+from yakusu.data.identification import SAMPLE, EvenSample, Languages, can_identify
 from yakusu.data.noise import nearly_identical, numbers_differ, share_of_letters
 from yakusu.data.text import Pair, windows
 from yakusu.errors import DataError, RecipeError
@@ -260,7 +260,7 @@ def swapped_message(corpus: Corpus, languages: tuple[str, str]) -> str:
             "exchange the two files, or correct data.source_language and data.target_language"
         )
     return (
-        f"{corpus.files[0]} seems to hold '{target}' in the column of the source and '{source}' in "
-        "that of the target: exchange src_column and tgt_column, or correct data.source_language "
-        "and data.target_language"
+        f"{corpus.files[0]} seems to hold '{target}' in the column of the source "
+        f"({corpus.src_column}) and '{source}' in that of the target ({corpus.tgt_column}): "
+        "exchange the two columns, or correct data.source_language and data.target_language"
     )

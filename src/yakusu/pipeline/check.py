@@ -8,14 +8,14 @@ from pathlib import Path
 
 import regex
 
-from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.data.filters import identifiable, swapped_message
-from yakusu.data.language import EvenSample
+from yakusu.data.identification import EvenSample
 from yakusu.data.noise import PATTERNS, patterns_in
-from yakusu.data.text import Pair, count_lines
+from yakusu.data.text import Pair
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
-from yakusu.pipeline.check_filters import Decided, Decisions, numbered_pairs
+from yakusu.pipeline.check_filters import Decided, Decisions, has_lines, numbered_pairs
 from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
 from yakusu.pipeline.check_tokens import TokenCounter
 from yakusu.pipeline.check_warnings import warnings_of
@@ -58,7 +58,7 @@ def check(
         )
     _require_files([corpus, recipe.data.dev, test or Corpus()])
     progress = progress or Silent()
-    total = count_lines(corpus.files[0]) if corpus.src or corpus.tsv else None
+    total = count_pairs(corpus)
     with progress.track("sampling", "pairs", total) as tracker:
         sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
         for numbered in numbered_pairs(corpus):
@@ -261,4 +261,5 @@ class _Reading:
             else "languages are not identified: this needs their codes (data.source_language, or "
             "file names such as train.en) and the extra 'corpora'"
         )
-        return tokens, languages, "everything else is counted in all pairs"
+        numbers = () if has_lines(self._corpus) else ("line N is pair N of the file, from 1",)
+        return *numbers, tokens, languages, "everything else is counted in all pairs"

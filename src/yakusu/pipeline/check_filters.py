@@ -13,9 +13,11 @@ import numpy.typing as npt
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
-from yakusu.data.language import Languages
+from yakusu.data.formats import format_of
+from yakusu.data.identification import Languages
 from yakusu.data.noise import words_only
-from yakusu.data.text import Pair
+from yakusu.data.tables import is_header
+from yakusu.data.text import InvalidLines, Pair, raw_lines
 from yakusu.pipeline.check_counts import EXAMPLES
 from yakusu.pipeline.check_report import Example, Finding, shorten
 
@@ -158,7 +160,7 @@ class Decisions:
 
     def _near_duplicates(self, compared: Lines, is_duplicate: Mask) -> _Found:
         """Pairs that equal an earlier one without case and punctuation, but not with them."""
-        name = "equal pairs, without case and punctuation"
+        name = "equal pairs but for case and punctuation"
         return _repeats(name, self._finders["words"], compared, is_duplicate)
 
     def _several(self, side: str, compared: Lines, is_duplicate: Mask) -> _Found:
@@ -174,7 +176,7 @@ class Decisions:
                 if len(sizes) > _HELD:
                     sizes = _largest(sizes)
         lines = {line: f"one of {size:,} {other}s" for line, size in _largest(sizes).items()}
-        return _Found(f"one {side}, several {other}s", n, lines=lines)
+        return _Found(f"one {side} with several {other}s", n, lines=lines)
 
 
 def _repeats(
@@ -203,10 +205,20 @@ def _first_lines(name: str, mask: Mask, key: str, first: int) -> _Found:
     return _Found(name, len(lines), key, {int(line): "" for line in lines[:EXAMPLES]})
 
 
+def has_lines(corpus: Corpus) -> bool:
+    """Whether each pair of a corpus is a line of its files."""
+    return bool(corpus.src) or (bool(corpus.pairs) and format_of(corpus.pairs) == "tsv")
+
+
 def first_line(corpus: Corpus) -> int:
     """Return the line of the first pair: 2 in a TSV file whose first line names the columns."""
-    named = any(isinstance(column, str) for column in (corpus.src_column, corpus.tgt_column))
-    return 2 if corpus.tsv and named else 1
+    if not corpus.pairs or not has_lines(corpus):
+        return 1
+    src, tgt = corpus.src_column, corpus.tgt_column
+    if isinstance(src, str) or isinstance(tgt, str):
+        return 2
+    cells = next(raw_lines(corpus.pairs, errors=InvalidLines(corpus.errors)), "").split("\t")
+    return 2 if max(src, tgt) <= len(cells) and is_header(cells[src - 1], cells[tgt - 1]) else 1
 
 
 def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:

@@ -44,7 +44,7 @@ def _dropped(report: CheckReport) -> Iterator[str]:
 def _suspicious(report: CheckReport) -> Iterator[str]:
     for finding in report.suspicious:
         if _is_serious(finding, report.n_pairs):
-            yield f"{finding.n:,} pairs with {finding.name}: {finding.fix}"
+            yield f"{finding.n:,} pair{'s' * (finding.n != 1)} with {finding.name}: {finding.fix}"
 
 
 def _is_serious(finding: Finding, n_pairs: int) -> bool:
