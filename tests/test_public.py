@@ -23,7 +23,7 @@ def test_the_verbs_of_the_command_line_are_public_names() -> None:
 
     verbs = {str(command.callback.__name__) for command in app.registered_commands}
     functions = {"prepare", "train", "average", "translate", "score", "evaluate", "verify", "demo"}
-    assert verbs == {*functions, "compress", "view"}  # the latter two are packages
+    assert verbs == {*functions, "check", "compress", "view"}  # the latter two are packages
     assert verbs < set(yakusu.__all__)
 
 

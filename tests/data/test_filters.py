@@ -1,5 +1,6 @@
 """Each filter drops what its threshold says; duplicates are those a set would find."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yakusu.data import identification
 from yakusu.data.corpus import Corpus
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.filters import (
@@ -18,8 +20,10 @@ from yakusu.data.filters import (
     length_filter,
     text_filter,
 )
+from yakusu.data.identification import EvenSample, Languages
+from yakusu.data.noise import patterns_in
 from yakusu.data.text import Pair
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RecipeError
 from yakusu.progress import Silent
 
 PAIRS = [(f"source {i}", f"target {i}") for i in range(7)]
@@ -142,3 +146,287 @@ def test_corpus_changed_between_two_readings_is_reported(n: int, tmp_path: Path)
     assert str(error.value) == (
         f"{text.src} and {text.tgt} changed while being read: run 'yakusu prepare' again"
     )
+
+
+# ---- filters that are off by default
+
+
+@pytest.mark.parametrize(
+    ("pair", "rejected"),
+    [
+        (("Stop!", "STOP"), True),
+        (("Windows 10", "Windows 11"), True),  # digits are ignored
+        (("don't", "don 't"), True),
+        (("ＡＢＣ", "abc"), True),  # full width
+        (("Stop!", "Halt!"), False),
+        (("2010", "2011"), False),  # without letters, digits count
+        (("2010", "2010."), True),
+        (("?", "!"), True),
+        (("5 %", "five per cent"), False),
+    ],
+)
+def test_nearly_identical_sides_differ_in_case_punctuation_and_digits_only(
+    pair: Pair, rejected: bool
+) -> None:
+    filters = FilterConfig(drop_nearly_identical=True)
+    assert text_filter(pair, filters) == ("nearly identical" if rejected else None)
+    assert text_filter(pair, FilterConfig()) is None
+
+
+@pytest.mark.parametrize(
+    ("pair", "rejected"),
+    [
+        (("abc...", "abc"), False),  # half of the characters are letters
+        (("abc....", "abc"), True),
+        (("abc", "....abc"), True),
+        (("a b c . .", "abc"), False),  # white space is not counted
+        (("हिन्दी", "が"), False),  # marks belong to letters
+        (("***", "abc"), True),
+    ],
+)
+def test_a_side_with_few_letters_is_dropped(pair: Pair, rejected: bool) -> None:
+    assert text_filter(pair, FilterConfig(min_letters=0.5)) == ("few letters" if rejected else None)
+
+
+@pytest.mark.parametrize(
+    ("pair", "rejected"),
+    [
+        (("12 cups", "12 Tassen"), False),
+        (("12 cups", "Tassen"), True),
+        (("12 cups", "21 Tassen"), True),
+        (("ten cups", "10 Tassen"), True),  # documented: numbers in words are not read
+        (("1,000.50 euros", "1.000,50 Euro"), False),
+        (("1,000 euros", "1 000 euros"), False),
+        (("at 10:30", "à 10h30"), False),
+        (("from 3 to 12", "12 から 3"), False),  # in any order
+        (("５ cups", "5 Tassen"), False),
+        (("٢٠١٠", "2010"), False),
+        (("on 05.03.", "on 5.3."), False),
+        (("7 of 7", "7"), True),
+    ],
+)
+def test_numbers_on_one_side_only_are_dropped(pair: Pair, rejected: bool) -> None:
+    filters = FilterConfig(drop_different_numbers=True)
+    assert text_filter(pair, filters) == ("numbers" if rejected else None)
+
+
+def test_every_filter_that_is_on_is_counted(tmp_path: Path) -> None:
+    text = corpus(tmp_path, [("Stop!", "Stop."), ("?!", "ja"), ("See 5.", "Schau."), ("a", "b")])
+    filters = FilterConfig(drop_nearly_identical=True, min_letters=0.3, drop_different_numbers=True)
+    report = FilterReport()
+    filter_corpus(text, filters, report, Silent())
+    found = {name: n for name, n in report.as_dict().items() if n}
+    assert found == {"read": 4, "nearly identical": 1, "few letters": 1, "numbers": 1, "kept": 1}
+
+
+def test_the_report_names_filters_that_are_on_even_if_they_drop_nothing(tmp_path: Path) -> None:
+    text, report = corpus(tmp_path, [("one", "eins")]), FilterReport()
+    filter_corpus(text, FilterConfig(min_letters=0.3), report, Silent())
+    assert report.as_dict()["few letters"] == 0
+    assert "numbers" not in report.as_dict()
+
+
+# ---- languages
+
+ENGLISH = [
+    "The baker opens her shop before the sun rises.",
+    "Our ferry leaves the harbour at seven o'clock.",
+    "She has never seen such a quiet winter.",
+    "Please close the window when you leave the room.",
+    "My brother repairs old clocks in the evening.",
+    "There is nothing left to say about this matter.",
+    "We walked along the river until it got dark.",
+    "The children are playing behind the old school.",
+    "He wrote a long letter to his grandmother.",
+    "This bridge was built more than a hundred years ago.",
+    "Nobody knows where the key to the cellar is.",
+    "The train was late again because of the snow.",
+]
+GERMAN = [
+    "Die Bäckerin öffnet ihren Laden vor Sonnenaufgang.",
+    "Unsere Fähre verlässt den Hafen um sieben Uhr.",
+    "Sie hat noch nie einen so stillen Winter erlebt.",
+    "Bitte schließen Sie das Fenster, wenn Sie gehen.",
+    "Mein Bruder repariert abends alte Uhren.",
+    "Zu dieser Angelegenheit gibt es nichts mehr zu sagen.",
+    "Wir gingen am Fluss entlang, bis es dunkel wurde.",
+    "Die Kinder spielen hinter der alten Schule.",
+    "Er schrieb seiner Großmutter einen langen Brief.",
+    "Diese Brücke wurde vor mehr als hundert Jahren gebaut.",
+    "Niemand weiß, wo der Schlüssel zum Keller ist.",
+    "Der Zug hatte wegen des Schnees wieder Verspätung.",
+]
+BOTH = list(zip(ENGLISH, GERMAN, strict=True))
+CHECKED = FilterConfig(check_language=True)
+
+
+def select(text: Corpus, config: FilterConfig, languages: tuple[str, str]) -> list[bool]:
+    selection = filter_corpus(text, config, FilterReport(), Silent(), languages=languages)
+    return [bool(selected) for selected in selection.mask]
+
+
+def test_sentences_in_another_language_are_dropped_and_short_ones_are_kept(tmp_path: Path) -> None:
+    french = "Le boulanger ouvre sa boutique avant le lever du soleil."
+    pairs = [
+        *BOTH,
+        (french, GERMAN[0]),
+        (ENGLISH[0], ENGLISH[0] + "!"),
+        ("OK!", "Tom."),
+        ("?", "!"),
+    ]
+    report = FilterReport()
+    selection = filter_corpus(
+        corpus(tmp_path, pairs), CHECKED, report, Silent(), languages=("en", "de")
+    )
+    assert selection.mask.tolist() == [True] * len(BOTH) + [False, False, True, True]
+    assert report.dropped["language"] == 2
+
+
+def test_close_languages_are_not_told_apart(tmp_path: Path) -> None:
+    danish = [(line, "Bageren åbner sin butik, før solen står op.") for line in ENGLISH[:2]]
+    assert select(corpus(tmp_path, danish), CHECKED, ("en", "nb")) == [True, True]
+
+
+def test_region_and_three_letters_name_the_same_language(tmp_path: Path) -> None:
+    text = corpus(tmp_path, BOTH)
+    assert all(select(text, CHECKED, ("en-GB", "deu")))
+
+
+def test_a_side_whose_language_is_unknown_is_not_checked(tmp_path: Path) -> None:
+    text = corpus(tmp_path, [*BOTH, (GERMAN[0], GERMAN[1])])
+    assert select(text, CHECKED, ("en", "ain")) == [True] * len(BOTH) + [False]
+
+
+@pytest.mark.parametrize("languages", [("", ""), ("ain", "xx-"), ("12", "")])
+def test_languages_that_cannot_be_identified_are_reported(
+    languages: tuple[str, str], tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError) as error:
+        select(corpus(tmp_path, BOTH), CHECKED, languages)
+    assert str(error.value) == (
+        f"filters.check_language = true cannot identify '{languages[0]}' and '{languages[1]}': set "
+        "data.source_language and data.target_language to codes such as 'en', or "
+        "filters.check_language = false"
+    )
+
+
+def test_a_missing_library_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identification, "find_spec", lambda name: None)
+    with pytest.raises(RecipeError) as error:
+        select(corpus(tmp_path, BOTH), CHECKED, ("en", "de"))
+    assert str(error.value) == (
+        "identifying languages needs py3langid: install yakusu with its extra 'corpora', as in pip "
+        "install '.[corpora]', or set filters.check_language = false"
+    )
+
+
+def test_files_that_are_swapped_cause_a_warning_that_names_both(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = corpus(tmp_path, BOTH)
+    assert all(select(text, FilterConfig(), ("de", "en")))  # nothing is dropped
+    assert caplog.messages == [
+        f"{text.src} seems to be in language 'en' and {text.tgt} in 'de': exchange the two files, "
+        "or correct data.source_language and data.target_language"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "languages"),
+    [
+        (BOTH, ("en", "de")),
+        (BOTH, ("", "")),
+        (BOTH, ("de", "")),
+        (BOTH[:5], ("de", "en")),  # too few to be certain
+        ([*BOTH, *((tgt, src) for src, tgt in BOTH)], ("en", "de")),  # half of them
+        ([(src, src) for src, _ in BOTH], ("de", "en")),  # copies
+    ],
+)
+def test_other_files_cause_no_warning(
+    pairs: list[Pair],
+    languages: tuple[str, str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    select(corpus(tmp_path, pairs), FilterConfig(), languages)
+    assert not caplog.messages
+
+
+@pytest.mark.data
+@pytest.mark.skipif("YAKUSU_DATA" not in os.environ, reason="YAKUSU_DATA is not set")
+@pytest.mark.parametrize(
+    ("folder", "src", "tgt"),
+    [("tatoeba/en-de", "en", "de"), ("tatoeba/en-fr", "en", "fr"), ("enja", "en", "ja")],
+)
+def test_hardly_any_correct_short_sentence_counts_as_foreign(
+    folder: str, src: str, tgt: str
+) -> None:
+    sides = [
+        (Path(os.environ["YAKUSU_DATA"]) / folder / f"train.{code}")
+        .read_text(encoding="utf-8")
+        .split("\n")[:2000]
+        for code in (src, tgt)
+    ]
+    languages = Languages(src, tgt)
+    dropped = [pair for pair in zip(*sides, strict=True) if any(languages.foreign(pair))]
+    assert len(dropped) <= 4
+    assert not languages.swapped(zip(*sides, strict=True))
+    assert languages.swapped(zip(*reversed(sides), strict=True))
+
+
+# ---- samples and groups
+
+
+@pytest.mark.parametrize(("length", "held"), [(0, 0), (3, 3), (9, 9), (10, 5), (1000, 8)])
+def test_a_sample_is_evenly_spaced_and_starts_with_the_first(length: int, held: int) -> None:
+    sample: EvenSample[int] = EvenSample(5)
+    for i in range(length):
+        sample.add(i)
+    items = list(sample)
+    assert len(items) == len(sample) == held
+    assert items[:1] == [0][:held]
+    assert len(set(np.diff(items).tolist())) <= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=60))
+def test_groups_hold_the_positions_of_each_repeated_item(items: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as finder:
+        for item in items:
+            finder.add([item])
+        groups = sorted(group.tolist() for group in finder.groups())
+    expected = [[i for i, item in enumerate(items) if item == each] for each in set(items)]
+    assert groups == sorted(group for group in expected if len(group) > 1)
+
+
+# ---- patterns of noise
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Grüße aus Köln", set()),
+        ("GrÃ¼ÃŸe aus KÃ¶ln", {"mojibake"}),
+        ("donâ€™t", {"mojibake"}),
+        ("ÐŸÑ€Ð¸Ð²ÐµÑ‚", {"mojibake"}),
+        ("„Spaß“, « l'été », NÃO, CRIANÇÃO”", set()),
+        ("3 × 4 = 12 und 20 °C", set()),
+        ("fish &amp; chips &#39;", {"HTML entities"}),
+        ("AT&T; R&D &nosuchname;", set()),
+        ("<b>bold</b>", {"tags"}),
+        ("a < b and b > c", set()),
+        ("one\ttwo", {"control characters"}),
+        ("one\u2028two", {"control characters"}),
+        ("Wort\u00adteil", {"invisible characters"}),
+        ("Ende \ufffd", {"replacement characters (U+FFFD)"}),
+        ("x" * 1000, set()),
+        ("x" * 1001, {"lines of more than 1,000 characters"}),
+        ("می‌خواهم", set()),  # the zero-width non-joiner is part of Persian
+    ],
+)
+def test_patterns_are_found_where_they_occur_and_nowhere_else(line: str, names: set[str]) -> None:
+    assert set(patterns_in(line)) == names
+
+
+def test_a_pattern_is_reported_with_its_first_position() -> None:
+    assert patterns_in("fish &amp; chips") == {"HTML entities": 5}

@@ -1,0 +1,130 @@
+"""`yakusu check`: exit codes, both formats, and one sentence for unusable input."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SENTENCES = [
+    ("The old ferry leaves at seven.", "Die alte Fähre fährt um sieben."),
+    ("She paints the bridge.", "Sie malt die Brücke."),
+    ("Nobody sees the small window.", "Niemand sieht das kleine Fenster."),
+]
+
+
+def write(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    return [
+        write(tmp_path, f"a.{code}", [pair[side] for pair in SENTENCES])
+        for side, code in enumerate(("en", "de"))
+    ]
+
+
+def test_a_usable_corpus_exits_with_0_even_with_warnings(
+    run_yakusu: Callable, files: list[Path], tmp_path: Path
+) -> None:
+    bad = write(tmp_path, "b.de", ["Die alte FÃ¤hre.", "Sie malt.", ""])
+    said = run_yakusu("check", files[0], bad)
+    assert said.code == 0
+    assert said.out.startswith(f"{files[0]} and {bad}: 3 pairs, 2 kept (66.7%)\n")
+    assert "\n  1 pair with mojibake: " in said.out
+    assert said.err == ""
+
+
+def test_json_is_one_object(run_yakusu: Callable, files: list[Path]) -> None:
+    said = run_yakusu("check", *files, "--format", "json", "--set", "filters.max_ratio=3")
+    report = json.loads(said.out)
+    assert (said.code, report["n_pairs"], report["n_kept"]) == (0, 3, 3)
+    assert {"name": "ratio", "n": 0, "key": "filters.max_ratio = 3.0", "examples": []} in report[
+        "filters"
+    ]
+
+
+def test_dev_and_test_sets_are_compared(
+    run_yakusu: Callable, files: list[Path], tmp_path: Path
+) -> None:
+    src = write(tmp_path, "t.en", ["she paints the bridge!"])
+    tgt = write(tmp_path, "t.de", ["Sie streicht sie."])
+    held_out = ["--dev-src", src, "--dev-tgt", tgt, "--test-src", src, "--test-tgt", tgt]
+    said = run_yakusu("check", *files, *held_out)
+    assert said.code == 0
+    assert "Pairs of dev (1) that occur in train\n  sources           1 100.00%" in said.out
+    assert "Pairs of test (1) that occur in dev" in said.out
+
+
+def test_one_file_of_pairs_is_checked(run_yakusu: Callable, tmp_path: Path) -> None:
+    rows = [f"{tgt}\tx\t{src}" for src, tgt in SENTENCES]
+    pairs = write(tmp_path, "a.tsv", rows)
+    test = write(tmp_path, "t.tsv", rows[:1])
+    said = run_yakusu("check", "--pairs", pairs, "--columns", "3,1", "--test-pairs", test)
+    assert said.code == 0
+    assert said.out.startswith(f"{pairs}: 3 pairs, 3 kept")
+    assert "1 of 1 sources of test and 1 whole pairs occur in train" in said.out
+
+
+def test_a_recipe_names_the_corpus_and_the_filters(
+    run_yakusu: Callable, files: list[Path], tmp_path: Path
+) -> None:
+    recipe = write(
+        tmp_path,
+        "my.toml",
+        [
+            "[data]",
+            f'train = {{ src = "{files[0]}", tgt = "{files[1]}" }}',
+            "[filters]",
+            "check_language = true",
+        ],
+    )
+    said = run_yakusu("check", "--recipe", recipe)
+    assert said.code == 0
+    assert "filters.check_language = true" in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "there is no corpus to check: specify SRC and TGT, or a recipe with data.train"),
+        (
+            ["a.en"],
+            "a.en has no tgt: specify two files (src and tgt), or pairs",
+        ),
+        (["a.en", "no.de"], "no.de does not exist: check the path in the recipe or the command"),
+        (
+            ["a.en", "b.de"],
+            "a.en and b.de differ in length (3 and 1 lines): align them line by line",
+        ),
+        (
+            ["a.en", "a.de", "--test-src", "a.en"],
+            "a.en has no tgt: specify two files (src and tgt), or pairs",
+        ),
+        (
+            ["a.en", "a.de", "--set", "filters.max_ratios=3"],
+            "--set: unknown key 'filters.max_ratios': did you mean 'filters.max_ratio'?",
+        ),
+    ],
+)
+def test_unusable_input_exits_with_2_and_one_sentence(
+    arguments: list[str],
+    message: str,
+    run_yakusu: Callable,
+    files: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write(tmp_path, "b.de", ["Eins."])
+    monkeypatch.chdir(tmp_path)
+    assert run_yakusu("check", *arguments).error == message
+
+
+def test_a_pipe_is_refused(run_yakusu: Callable, files: list[Path], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.en")
+    said = run_yakusu("check", tmp_path / "pipe.en", files[1])
+    assert said.error == f"{tmp_path}/pipe.en can be read only once: write it to a file first"
