@@ -243,7 +243,7 @@ ENGLISH = [
     "The train was late again because of the snow.",
 ]
 GERMAN = [
-    "Die Bäckerin öffnet ihren Laden vor Sonnenaufgang.",
+    "Die Bäckerin öffnet ihren Laden am frühen Morgen.",
     "Unsere Fähre verlässt den Hafen um sieben Uhr.",
     "Sie hat noch nie einen so stillen Winter erlebt.",
     "Bitte schließen Sie das Fenster, wenn Sie gehen.",
@@ -252,7 +252,7 @@ GERMAN = [
     "Wir gingen am Fluss entlang, bis es dunkel wurde.",
     "Die Kinder spielen hinter der alten Schule.",
     "Er schrieb seiner Großmutter einen langen Brief.",
-    "Diese Brücke wurde vor mehr als hundert Jahren gebaut.",
+    "Diese Brücke wurde im letzten Jahrhundert gebaut.",
     "Niemand weiß, wo der Schlüssel zum Keller ist.",
     "Der Zug hatte wegen des Schnees wieder Verspätung.",
 ]
@@ -418,7 +418,7 @@ def test_groups_hold_the_positions_of_each_repeated_item(items: list[str]) -> No
         ("one\ttwo", {"control characters"}),
         ("one\u2028two", {"control characters"}),
         ("Wort\u00adteil", {"invisible characters"}),
-        ("Ende \ufffd", {"replacement characters (U+FFFD)"}),
+        ("Schluss \ufffd", {"replacement characters (U+FFFD)"}),
         ("x" * 1000, set()),
         ("x" * 1001, {"lines of more than 1,000 characters"}),
         ("می‌خواهم", set()),  # the zero-width non-joiner is part of Persian

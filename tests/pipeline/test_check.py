@@ -313,7 +313,7 @@ def test_the_part_of_a_line_around_a_position_is_shown() -> None:
 
 def test_swapped_files_are_refused(tmp_path: Path) -> None:
     english = "The baker opens her shop before the sun rises, as every day."
-    german = "Die Bäckerin öffnet ihren Laden vor Sonnenaufgang, wie jeden Tag."
+    german = "Die Bäckerin öffnet ihren Laden am frühen Morgen, wie jeden Tag."
     pairs = [(f"{german} {i}", f"{english} {i}") for i in range(20)]
     corpus = write(tmp_path, pairs)
     with pytest.raises(DataError) as error:

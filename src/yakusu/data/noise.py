@@ -15,8 +15,8 @@ from yakusu.data.text import Pair
 LONG_LINE = 1_000  # characters
 _NOT_WORDS = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
-_DIGITS = regex.compile(r"\p{Nd}+")
-_NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}+)*")  # 1,000.50 or 1 000
+_DIGITS = regex.compile(r"\d+")
+_NUMBER = regex.compile(r"\d+(?:[.,'’\u00a0\u202f ]\d+)*")  # 1,000.50 or 1 000
 _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});")
 
 # Characters of Latin-1 and Windows-1252 for the bytes 0x80 to 0xBF, which continue a character

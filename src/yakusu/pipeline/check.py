@@ -25,7 +25,7 @@ from yakusu.recipe import Recipe
 
 _SENTENCES, _DIFFERENT_SENTENCES = "several sentences", "different numbers of sentences"
 _BOUNDARY = regex.compile(r"[.!?…。！？।][^\p{L}\p{N}]*[\p{Lu}\p{Lo}]")
-_ORDINAL = regex.compile(r"\p{Nd}\.\s*$")  # sentencex splits after the German "2. Stock"
+_ORDINAL = regex.compile(r"\d\.\s*$")  # sentencex splits after the German "2. Stock"
 _SAMPLE = 10_000  # pairs, or up to twice as many, for languages and the vocabulary
 _Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
 
