@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SAMPLE = 400  # pairs from which the languages of files are identified
-# In nats per square root of a byte, by which log-probabilities of py3langid differ comparably for
-# short and long sentences. At this value, of 2,000 correct sentences in each of eight files at
-# most two were rejected (docs/check.md), and of foreign sentences 1 to 2% were accepted.
+# In nats per square root of a byte: so scaled, differences of py3langid's log-probabilities are
+# comparable for short and long sentences. docs/data.md says what this value drops.
 _MARGIN = 3.0
-_NEAR = (
-    14  # CLDR's distance of Indonesian and Malay; languages that are no farther are not told apart
-)
+# CLDR's distance of Indonesian and Malay; languages that are as close are not told apart.
+_NEAR = 14
 _VARIETIES = {"yue": "zh", "nn": "no"}  # and CLDR calls these distant
 _NO_LANGUAGE = "zxx"
 _MIN_SENTENCES = 10  # fewer do not tell whether files are swapped

@@ -15,7 +15,7 @@ from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.text import Pair
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
-from yakusu.pipeline.check_filters import Decided, Decisions, has_lines, numbered_pairs
+from yakusu.pipeline.check_filters import Decided, Decisions
 from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
 from yakusu.pipeline.check_tokens import TokenCounter
 from yakusu.pipeline.check_warnings import warnings_of
@@ -58,21 +58,23 @@ def check(
         )
     _require_files([corpus, recipe.data.dev, test or Corpus()])
     progress = progress or Silent()
-    total = count_pairs(corpus)
+    sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
+    n_pairs, total = 0, count_pairs(corpus)
     with progress.track("sampling", "pairs", total) as tracker:
-        sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
-        for numbered in numbered_pairs(corpus):
-            sample.add(numbered)
+        for n_pairs, pair in enumerate(read_pairs(corpus), start=1):
+            sample.add((n_pairs, pair))
             tracker.advance()
+    n_header = total - n_pairs if total else 0  # lines before the first pair
     overlaps = _Overlaps(recipe.data.dev, test or Corpus())
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        reading = _Reading(recipe, list(sample), Path(folder), stack)
-        with progress.track("reading", "pairs", total) as tracker:
-            for line, pair in numbered_pairs(corpus):
+        numbered = [(n_header + line, pair) for line, pair in sample]
+        reading = _Reading(recipe, numbered, Path(folder), stack)
+        with progress.track("reading", "pairs", n_pairs) as tracker:
+            for line, pair in enumerate(read_pairs(corpus), start=n_header + 1):
                 reading.add(line, pair)
                 overlaps.add(line, pair)
                 tracker.advance()
-        return reading.report(overlaps.results())
+        return reading.report(overlaps.results(), first=n_header + 1, has_lines=total is not None)
 
 
 def _require_files(corpora: Iterable[Corpus]) -> None:
@@ -165,13 +167,18 @@ class _Reading:
         *pieces, _ = segment(self._codes[side] or "en", text)
         return 1 + sum(_ORDINAL.search(piece) is None for piece in pieces)
 
-    def report(self, overlaps: tuple[Overlap, ...]) -> CheckReport:
+    def report(self, overlaps: tuple[Overlap, ...], *, first: int, has_lines: bool) -> CheckReport:
         """Put all counts together.
+
+        Args:
+            overlaps: Overlaps with the held-out sets.
+            first: Line of the first pair.
+            has_lines: Whether each pair is a line of its file.
 
         Raises:
             DataError: No pair is left.
         """
-        decided = self._decisions.finish(self._corpus)
+        decided = self._decisions.finish(self._corpus, first)
         self._require_pairs(decided)
         report = CheckReport(
             n_pairs=decided.n_pairs,
@@ -184,7 +191,7 @@ class _Reading:
             ratios=self._ratios.quantiles(),
             correlation=self._ratios.correlation(),
             overlaps=overlaps,
-            notes=self._notes(),
+            notes=self._notes(has_lines),
         )
         return report.model_copy(update={"warnings": warnings_of(report)})
 
@@ -245,7 +252,7 @@ class _Reading:
         )
         return src_foreign, tgt_foreign
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, has_lines: bool) -> tuple[str, ...]:
         n, vocab_size = len(self._sample), self._count_tokens.vocab_size
         tokens = (
             f"'too long' and 'ratio' count tokens of a vocabulary of {vocab_size:,}, learned from "
@@ -261,5 +268,5 @@ class _Reading:
             else "languages are not identified: this needs their codes (data.source_language, or "
             "file names such as train.en) and the extra 'corpora'"
         )
-        numbers = () if has_lines(self._corpus) else ("line N is pair N of the file, from 1",)
+        numbers = () if has_lines else ("line N is pair N of the file, from 1",)
         return *numbers, tokens, languages, "everything else is counted in all pairs"

@@ -13,11 +13,9 @@ import numpy.typing as npt
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.filters import NO_FILTERS, FilterConfig, length_filter, text_filter
-from yakusu.data.formats import format_of
 from yakusu.data.identification import Languages
 from yakusu.data.noise import words_only
-from yakusu.data.tables import is_header
-from yakusu.data.text import InvalidLines, Pair, raw_lines
+from yakusu.data.text import Pair
 from yakusu.pipeline.check_counts import EXAMPLES
 from yakusu.pipeline.check_report import Example, Finding, shorten
 
@@ -111,10 +109,14 @@ class Decisions:
         self._rejected_by.append(_CODES[rejected_by] if rejected_by else 0)
         self._tries.append(tries)
 
-    def finish(self, corpus: Corpus) -> Decided:
-        """Find the repetitions and read the examples of all findings from the corpus."""
+    def finish(self, corpus: Corpus, first: int) -> Decided:
+        """Find the repetitions and read the examples of all findings from the corpus.
+
+        Args:
+            corpus: The corpus of which all pairs were added.
+            first: Line of its first pair.
+        """
         codes = np.frombuffer(self._rejected_by, dtype=np.uint8)
-        first = first_line(corpus)
         compared = np.flatnonzero(np.isin(codes, _TEXT_PASSED)) + first  # lines in the finders
         is_duplicate = self._finders["pair"].find()
         if self._filters.drop_duplicates:
@@ -124,9 +126,8 @@ class Decisions:
         duplicates, *repeated = groups
         filters = list(self._rejections(codes, duplicates, first))
         optional = list(self._trials(codes == 0, first))
-        texts = _texts(
-            corpus, [line for each in (*filters, *optional, *groups) for line in each.lines]
-        )
+        found = (*filters, *optional, *groups)
+        texts = _texts(corpus, (line for each in found for line in each.lines), first)
         return Decided(
             n_pairs=len(codes),
             n_kept=int((codes == 0).sum()),
@@ -205,32 +206,12 @@ def _first_lines(name: str, mask: Mask, key: str, first: int) -> _Found:
     return _Found(name, len(lines), key, {int(line): "" for line in lines[:EXAMPLES]})
 
 
-def has_lines(corpus: Corpus) -> bool:
-    """Whether each pair of a corpus is a line of its files."""
-    return bool(corpus.src) or (bool(corpus.pairs) and format_of(corpus.pairs) == "tsv")
-
-
-def first_line(corpus: Corpus) -> int:
-    """Return the line of the first pair: 2 in a TSV file whose first line names the columns."""
-    if not corpus.pairs or not has_lines(corpus):
-        return 1
-    src, tgt = corpus.src_column, corpus.tgt_column
-    if isinstance(src, str) or isinstance(tgt, str):
-        return 2
-    cells = next(raw_lines(corpus.pairs, errors=InvalidLines(corpus.errors)), "").split("\t")
-    return 2 if max(src, tgt) <= len(cells) and is_header(cells[src - 1], cells[tgt - 1]) else 1
-
-
-def numbered_pairs(corpus: Corpus) -> Iterator[tuple[int, Pair]]:
-    """Read the pairs of a corpus with their lines."""
-    return enumerate(read_pairs(corpus), start=first_line(corpus))
-
-
-def _texts(corpus: Corpus, lines: Iterable[int]) -> dict[int, Pair]:
+def _texts(corpus: Corpus, lines: Iterable[int], first: int) -> dict[int, Pair]:
     """Read the pairs at these lines."""
     wanted = set(lines)
-    numbered = takewhile(lambda each: each[0] <= max(wanted, default=0), numbered_pairs(corpus))
-    return {line: pair for line, pair in numbered if line in wanted}
+    numbered = enumerate(read_pairs(corpus), start=first)
+    needed = takewhile(lambda each: each[0] <= max(wanted, default=0), numbered)
+    return {line: pair for line, pair in needed if line in wanted}
 
 
 def _toml(value: bool | float) -> str:
