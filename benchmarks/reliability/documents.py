@@ -8,7 +8,7 @@ import argparse
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from sysconfig import get_path
@@ -20,6 +20,8 @@ from yakusu.data.markup import MARKS
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 
+FORMATS = ("html", "markdown", "text")
+
 benchmark = Benchmark(
     "documents",
     __doc__,
@@ -27,6 +29,7 @@ benchmark = Benchmark(
     quick={"files": 2},
 )
 benchmark.option("--folders", type=Path, nargs="*", default=[], help="additional folders")
+benchmark.option("--formats", nargs="*", default=FORMATS, help="only these formats (%(default)s)")
 benchmark.option("--files", type=int, default=1000, help="at most this many per row (%(default)s)")
 
 
@@ -39,7 +42,6 @@ class Row(NamedTuple):
     pattern: str
 
 
-FORMATS = ("html", "markdown", "text")  # formats of the rows for additional folders
 PACKAGES = "installed packages"
 ROWS = (
     Row("html", PACKAGES, Path(get_path("purelib")), "**/*.html"),
@@ -48,12 +50,12 @@ ROWS = (
 )
 
 
-def rows(folders: list[Path]) -> Iterator[Row]:
+def rows(formats: Sequence[str], folders: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of the table, and one for each suffix and additional folder."""
-    yield from ROWS
+    yield from (row for row in ROWS if row.format in formats)
     for folder in folders:
         for suffix, name in sorted(SUFFIXES.items()):
-            if name in FORMATS:
+            if name in formats:
                 yield Row(name, folder.name, folder, f"**/*{suffix}")
 
 
@@ -111,7 +113,7 @@ def measure_row(row: Row, limit: int, scratch: Path) -> dict[str, Any]:
 def main(args: argparse.Namespace) -> None:
     """Measure all rows, and print the result."""
     with TemporaryDirectory() as folder:
-        for row in rows(args.folders):
+        for row in rows(args.formats, args.folders):
             found = measure_row(row, args.files, Path(folder) / "copy")
             if not found["files"] + found["refused"]:
                 continue
