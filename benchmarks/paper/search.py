@@ -28,11 +28,11 @@ from yakusu.data.tokenizer import EOS
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
-from yakusu.translator.request import Job, Request, batches
 from yakusu.search.beam import Candidates, Hypothesis, Search
 from yakusu.search.config import SearchConfig
 from yakusu.search.ranking import top_k
 from yakusu.translator import Translator
+from yakusu.translator.request import Job, Request, batches
 
 ROUNDING = 1e-4  # nats
 
