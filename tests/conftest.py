@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 import yakusu.model.architectures  # noqa: F401  (registers all)
 from yakusu.data.batches import BatchConfig
 from yakusu.data.pairs import DataFacts, Pairs
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
 from yakusu.model.config import TransformerConfig

@@ -20,7 +20,8 @@ from yakusu.alignment import (
     word_weights,
 )
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.ensemble import Ensemble

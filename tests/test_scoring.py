@@ -13,7 +13,8 @@ from torch import Tensor
 
 from yakusu import scoring
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble

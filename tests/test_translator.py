@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig

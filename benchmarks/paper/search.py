@@ -24,7 +24,7 @@ from torch import Tensor
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig

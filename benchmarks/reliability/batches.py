@@ -22,7 +22,7 @@ import torch
 
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq, models
 from yakusu.search.beam import beam_search

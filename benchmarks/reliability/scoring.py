@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.scoring import score_targets
 from yakusu.search.beam import Hypothesis, beam_search, length_penalty

@@ -22,7 +22,8 @@ from benchmarks.peers.common import Sizes
 from benchmarks.workers import in_turns, speedup
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
-from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS, TokenizerConfig
 from yakusu.model.base import DecoderState
 from yakusu.model.config import TransformerConfig
 from yakusu.model.linear import SOURCE_MULTIPLE

@@ -36,7 +36,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble

@@ -18,7 +18,7 @@ from yakusu.data.batches import BatchConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus, parse_columns, with_languages
 from yakusu.data.filters import FilterConfig
 from yakusu.data.text import ErrorPolicy
-from yakusu.data.tokenizer import TokenizerConfig
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of

@@ -10,7 +10,7 @@ import torch._dynamo
 from torch import Tensor
 
 from yakusu.compress.compressor import CodebookCompressor
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.model.base import DecoderState, SearchModel, Seq2Seq, models, shift_right
 from yakusu.model.coded_tables import CodedTablePlan, TableName
 from yakusu.model.ensemble import Ensemble

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError, ModelError
 
 WORDS = (

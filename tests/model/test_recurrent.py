@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.model.config import RecurrentConfig
 from yakusu.model.recurrent import LuongAttention, Recurrent
 from yakusu.training.step import ModelLoss

@@ -15,7 +15,8 @@ from safetensors.torch import load_file
 
 import yakusu
 from yakusu.compress.config import CompressConfig, Stack
-from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.metrics import Score

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.search import beam as search_module

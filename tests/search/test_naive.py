@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from tests.search.naive import NaiveSearch
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig

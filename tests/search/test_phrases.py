@@ -13,7 +13,8 @@ import torch
 
 from yakusu.data.batches import pad
 from yakusu.data.phrasebook import phrasebook
-from yakusu.data.tokenizer import EOS, UNK, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.search.naive import NaiveSearch
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import Hypothesis

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.search.naive import LONGEST_PERIOD, occurrences, occurrences_at_end, repeats_ngram
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig

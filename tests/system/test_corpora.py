@@ -10,7 +10,8 @@ import pytest
 import yakusu
 from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.pairs import Pairs
-from yakusu.data.tokenizer import UNK, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
 from yakusu.pipeline.prepare import Prepared
 from yakusu.recipe import load_recipe
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from yakusu.data.batches import pad
 from yakusu.data.brackets import MAX_DEPTH, delinearise
-from yakusu.data.tokenizer import EOS
 from yakusu.data.trees import tree_over, words_of
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import beam_search

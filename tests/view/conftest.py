@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig

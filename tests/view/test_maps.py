@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer

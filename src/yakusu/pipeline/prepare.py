@@ -33,7 +33,8 @@ from yakusu.data.filters import (
 from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, binarise, dtype_for
 from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
-from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.run import opened

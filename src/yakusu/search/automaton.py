@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.data.words import is_joined
 from yakusu.search.trie import EXCLUDED, LETTER, OTHER, Array, Trie
 

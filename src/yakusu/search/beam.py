@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length

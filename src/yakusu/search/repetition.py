@@ -12,7 +12,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from yakusu.data.tokenizer import UNK
+from yakusu.data.vocabulary import UNK
 
 MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
 

@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from yakusu.data.tokenizer import EOS
+from yakusu.data.vocabulary import EOS
 
 
 class SlotGoal:

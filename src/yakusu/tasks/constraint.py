@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from yakusu.data.brackets import MAX_DEPTH, is_tag
-from yakusu.data.tokenizer import UNK
+from yakusu.data.vocabulary import UNK
 
 MAX_CHAIN = 12  # consecutive opening brackets; at most 6 in the Penn Treebank sample and in GUM
 _OTHER = -1  # a token that does not open (or close) a bracket

@@ -13,7 +13,8 @@ import torch
 
 from yakusu.config import Registry
 from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
-from yakusu.data.tokenizer import EOS, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError
 from yakusu.search.constraint import Constraint
 from yakusu.tasks.constraint import BracketRules, TreeConstraint

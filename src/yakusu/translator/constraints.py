@@ -5,7 +5,8 @@ from functools import cached_property
 
 import torch
 
-from yakusu.data.tokenizer import UNK, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
 from yakusu.search.characters import CharacterConstraint, Spellings
 from yakusu.search.constraint import Constraint

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
-from yakusu.data.tokenizer import EOS, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS
 from yakusu.model.base import SearchModel
 from yakusu.scoring import score_targets
 from yakusu.translator.links import Translated, word_links_of

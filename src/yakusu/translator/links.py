@@ -10,7 +10,8 @@ import torch
 from yakusu.alignment import Link, attends, attention, content_words, word_links
 from yakusu.data.batches import pad
 from yakusu.data.text import windows
-from yakusu.data.tokenizer import EOS, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS
 from yakusu.model.base import SearchModel
 from yakusu.model.linear import MIN_SENTENCES
 from yakusu.translator.placement import units

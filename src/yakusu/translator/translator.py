@@ -18,7 +18,8 @@ from yakusu.data.layout import Layout
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.terms import Glossary, Term
 from yakusu.data.text import Pair, windows
-from yakusu.data.tokenizer import UNK, Tokenizer
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
 from yakusu.device import pick_device
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import SearchModel, Seq2Seq

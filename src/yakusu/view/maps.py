@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from yakusu.data.tokenizer import EOS, UNK
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Role, Seq2Seq
 from yakusu.translator import Translator

@@ -1,0 +1,116 @@
+"""Vocabularies: learned from text by SentencePiece.
+
+    eos = 0    unk = 1    placeholder tokens    bytes    pieces    pad = V - 1    no bos
+
+See docs/decisions/0003.
+"""
+
+import io
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+import sentencepiece as spm
+from pydantic import Field, model_validator
+
+from yakusu.config import Config
+from yakusu.data.placeholders import SLOTS
+from yakusu.errors import DataError
+
+EOS, UNK = 0, 1
+
+
+class TokenizerConfig(Config):
+    """How vocabularies are learned."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    vocab_size: int = Field(8000, ge=16, le=2**24)  # of each vocabulary, including special tokens
+    joint: bool = True
+    target: Literal["text", "tokens"] = "text"  # tokens: separated by white space, never split
+    normalization: Literal["nmt_nfkc", "nmt_nfkc_cf", "identity"] = "nmt_nfkc"  # _cf: lower case
+    split_digits: bool = True  # one token per digit, so that any number can be copied
+    character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
+    byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
+    placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
+    sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
+
+    @model_validator(mode="after")
+    def _check_token_target_is_separate(self) -> "TokenizerConfig":
+        if self.joint and self.target == "tokens":
+            raise ValueError(
+                "tokenizer.target = 'tokens' needs a vocabulary of its own: set tokenizer.joint = "
+                "false"
+            )
+        return self
+
+    @property
+    def lowercases(self) -> bool:
+        """Whether the vocabulary ignores case, so that scores must ignore it too."""
+        return self.normalization.endswith("_cf")
+
+
+def learn(
+    sentences: Iterable[str], config: TokenizerConfig, seed: int, *, side: str
+) -> spm.SentencePieceProcessor:
+    """Learn the pieces of a vocabulary."""
+    model = io.BytesIO()
+    spm.set_random_generator_seed(seed)
+    try:
+        spm.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocab_size - 1,
+            normalization_rule_name=config.normalization,
+            split_digits=config.split_digits,
+            character_coverage=config.character_coverage,
+            byte_fallback=config.byte_fallback,
+            user_defined_symbols=list(SLOTS if config.placeholder_share else ()),
+            eos_id=EOS,
+            unk_id=UNK,
+            bos_id=-1,
+            pad_id=-1,
+            num_threads=4,  # fixed: a unigram vocabulary depends on the number of threads
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        raise DataError(_training_error(str(error), config.vocab_size, side)) from error
+    return spm.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def collect(sentences: Iterable[str], config: TokenizerConfig) -> spm.SentencePieceProcessor:
+    """Build a vocabulary of the most frequent tokens, up to `vocab_size`."""
+    model = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        model_type="word",
+        vocab_size=config.vocab_size - 1,
+        hard_vocab_limit=False,
+        max_sentence_length=2**20,  # in bytes; longer sentences would be ignored
+        normalization_rule_name="identity",
+        character_coverage=1.0,
+        eos_id=EOS,
+        unk_id=UNK,
+        bos_id=-1,
+        pad_id=-1,
+        minloglevel=2,
+    )
+    return spm.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def _training_error(message: str, vocab_size: int, side: str) -> str:
+    """Convert an error message of SentencePiece into a sentence that names the fix."""
+    if found := re.search(r"value <= (\d+)", message):
+        largest = int(found[1]) + 1
+        return (
+            f"the {side} corpus is too small for a vocabulary of {vocab_size:,} tokens: "
+            f"add --set tokenizer.vocab_size={largest} or a smaller value"
+        )
+    if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
+        return (
+            f"the {side} corpus has too many characters for a vocabulary of {vocab_size:,} tokens: "
+            f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, or lower "
+            "tokenizer.character_coverage"
+        )
+    return f"no {side} vocabulary of {vocab_size:,} tokens could be learned: {message}"
