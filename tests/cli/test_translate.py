@@ -41,7 +41,7 @@ def test_a_file_and_standard_input_give_the_same_lines(
     assert of_file.out == of_stdin.out == text(of_python).decode()
     assert [not line for line in of_file.out.split("\n")[:-1]] == [not line for line in SOURCES]
     assert re.fullmatch(
-        r"5 sentences in [\d.]+ s: [\d.,]+ sentences/s, [\d,]+ target tokens/s\n", of_file.err
+        r"5 lines in [\d.]+ s: [\d.,]+ lines/s, [\d,]+ target tokens/s\n", of_file.err
     )
 
 
@@ -120,7 +120,7 @@ def test_translations_go_to_stdout_while_a_bar_is_on_the_terminal(work: Path, mo
             shown += part
     os.close(terminal)
     assert len(done.stdout.splitlines()) == len((work / "a.en").read_text().splitlines())
-    assert f"/{len(done.stdout.splitlines())}".encode() in shown and b"sentences/s" in shown
+    assert f"/{len(done.stdout.splitlines())}".encode() in shown and b"lines/s" in shown
 
 
 def test_a_line_is_translated_before_the_next_one_arrives(model: Path) -> None:

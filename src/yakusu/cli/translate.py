@@ -1,23 +1,23 @@
 """The verb `translate`: standard input, a text file, a document or a folder of documents."""
 
-import json
 import logging
-import math
 import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from yakusu.cli.console import ConsoleProgress, command, err
+from yakusu.cli.console import command
+from yakusu.cli.documents import refuse_document, translate_documents
 from yakusu.cli.options import Device, Model
 from yakusu.cli.search_options import takes_search_options
+from yakusu.cli.show import as_json, as_text, print_all, report
 from yakusu.cli.text_options import takes_text_options
 from yakusu.data.text import (
     ErrorPolicy,
@@ -31,12 +31,10 @@ from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
     from yakusu.search.config import SearchConfig
-    from yakusu.translator import Translation, Translator
+    from yakusu.translator import Translator
     from yakusu.translator.passage import TextConfig
-    from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
-_LISTED = 10  # messages of a document that were left as they were
 
 Source = Annotated[
     str,
@@ -171,13 +169,12 @@ def translate(
     _refuse_sentence(source, model)
     models, aligns = [model, *(ensemble or ())], alignments is not None
     if out is not None:
-        if output != "text" or prefix or aligns or input_format != "text" or source == "-":
+        if source == "-" or prefix or aligns or output != "text" or input_format != "text":
             raise DataError("--out takes a document or a folder, and no option of single lines")
         translator = _open(models, options, text, device=device, aligns=False)
-        _translate_documents(translator, source, out, retranslate=retranslate, overwrite=overwrite)
-        _report(translator.tally)
+        translate_documents(translator, source, out, retranslate=retranslate, overwrite=overwrite)
         return
-    _refuse_document(source, is_text=input_format == "text")
+    refuse_document(source, is_text=input_format == "text")
     if alignments and os.path.realpath(alignments) in map(os.path.realpath, (source, prefix or "")):
         raise DataError(f"--alignments would replace {alignments}, which is read: use another file")
     from yakusu.data.layout import Layout
@@ -192,6 +189,7 @@ def translate(
         input_format=input_format,
         prefixes=prefix,
     )
+    start = time.monotonic()
     found = translator.stream(
         ReadAhead(requests) if source == "-" else requests,
         batch=batch,
@@ -201,9 +199,9 @@ def translate(
     )
     found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
     with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
-        show = _as_json if output == "json" else _as_text(translator.search.n_best)
-        _print_all(found, n_lines, show=show, links=links)
-    _report(translator.tally)
+        show = as_json if output == "json" else as_text(translator.search.n_best)
+        print_all(found, n_lines, show=show, links=links, start=start)
+    report(translator.tally)
     if warning := invalid.warning(_name(source)):
         _log.warning(warning)
 
@@ -224,59 +222,6 @@ def _lines(
 
 def _name(source: str) -> str:
     return "standard input" if source == "-" else source
-
-
-def _refuse_document(source: str, *, is_text: bool) -> None:
-    """Refuse a document that would be read as lines of text."""
-    from yakusu.documents.registry import SUFFIXES
-
-    if Path(source).is_dir():
-        raise DataError(f"{source} is a folder: add --out FOLDER to translate its documents")
-    if is_text and SUFFIXES.get(Path(source).suffix.lower(), "text") != "text":
-        raise DataError(f"{source} is a document: add --out FILE to translate it")
-
-
-def _translate_documents(
-    translator: "Translator", source: str, out: str, *, retranslate: bool, overwrite: bool
-) -> None:
-    """Translate documents and print what was done with each."""
-    from yakusu.documents.document import DocumentOptions
-    from yakusu.pipeline.documents import translate_files
-
-    if translator.task.constrains:
-        raise ModelError("a parser cannot translate documents: use a translator")
-    options = DocumentOptions(translator.languages, retranslate)
-    done = translate_files(
-        translator.translate,
-        source,
-        out,
-        options,
-        overwrite=overwrite,
-        progress=ConsoleProgress(),
-    )
-    for file in done.files:
-        print(f"{file.out}: " + ("copied" if file.copied else _counted(file.texts, "text")))
-        for reason in file.skipped[:_LISTED]:
-            _log.warning("%s: %s", file.source, reason)
-        if more := file.skipped[_LISTED:]:
-            _log.warning("%s: %s more are unchanged", file.source, _counted(len(more), "message"))
-
-
-def _report(tally: "Tally") -> None:
-    """Say what was copied or left out."""
-    parts = [
-        (tally.spans, "protected span", "kept"),
-        (tally.unseen, "word or sign", "copied because the training text does not contain it"),
-        (tally.terms, "term", "translated as in the glossary"),
-        (tally.kept, "line", "unchanged because there is no text to translate"),
-    ]
-    said = [f"{_counted(n, noun)} {done}" for n, noun, done in parts if n]
-    if said:
-        err.print("; ".join(said))
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _open(
@@ -318,76 +263,6 @@ def _refuse_sentence(source: str, model: str) -> None:
             f"'{source}' is not a file: to translate a sentence, use echo {shlex.quote(source)} | "
             f"{command()} translate {shlex.quote(model)}"
         )
-
-
-def _as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
-    """How translations are printed as text: alone, or numbered with score and log-probability."""
-
-    def lines(number: int, best: "list[Translation]") -> list[str]:
-        if n_best == 1:
-            return [best[0].text]
-        return [f"{number}\t{t.score:.4f}\t{t.log_prob:.4f}\t{t.text}" for t in best]
-
-    return lines
-
-
-def _as_json(number: int, best: "list[Translation]") -> list[str]:
-    """A JSON object with the translations of a sentence."""
-    return [
-        json.dumps({"number": number, "translations": list(map(_object, best))}, ensure_ascii=False)
-    ]
-
-
-def _object(translation: "Translation") -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "text": translation.text,
-        "score": _number(translation.score),
-        "log_prob": _number(translation.log_prob),
-    }
-    if (details := translation.details) is None:
-        return found
-    rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
-    found["tokens"] = [
-        {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
-        for token, log_prob, alternatives in rows
-    ]
-    if details.links is not None:
-        found["alignment"] = details.pharaoh
-    return found
-
-
-def _links(translation: "Translation") -> str:
-    """The word alignment; "" for an empty sentence."""
-    return translation.details.pharaoh if translation.details else ""
-
-
-def _number(value: float) -> float | None:
-    """JSON has no -inf, the score of an output that the model did not produce."""
-    return value if math.isfinite(value) else None
-
-
-def _print_all(
-    found: "Iterable[list[Translation]]",
-    total: int | None,
-    *,
-    show: "Callable[[int, list[Translation]], list[str]]",
-    links: IO[str] | None,
-) -> None:
-    """Print translations as they are found, then the speed."""
-    start, n_sentences, n_tokens = time.monotonic(), 0, 0
-    progress = ConsoleProgress(bars=not sys.stdout.isatty())
-    with progress.track("translating", "sentences", total) as tracker:
-        for number, best in enumerate(found, start=1):
-            n_sentences, n_tokens = number, n_tokens + best[0].n_tokens
-            print("\n".join(show(number, best)), flush=True)
-            if links:
-                links.writelines(_links(translation) + "\n" for translation in best)
-            tracker.advance()
-    seconds = time.monotonic() - start
-    err.print(
-        f"{n_sentences:,} sentence{'s' * (n_sentences != 1)} in {seconds:.1f} s: "
-        f"{n_sentences / seconds:.1f} sentences/s, {n_tokens / seconds:,.0f} target tokens/s"
-    )
 
 
 def _stdin() -> Iterator[bytes]:

@@ -7,6 +7,7 @@ A glossary is a text file with one term per line: the source term, a tab, and it
     valve	Ventil
 """
 
+import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from yakusu.data.text import raw_lines
 from yakusu.data.words import units
 from yakusu.errors import DataError
 
+_log = logging.getLogger(__name__)
 _HEADERS = {"source", "src", "source term", "term", "target", "tgt", "target term", "translation"}
 
 
@@ -81,6 +83,8 @@ class Glossary:
     def read(cls, path: str | Path, *, languages: tuple[str, str] = ("", "")) -> "Glossary":
         """Read a glossary from a UTF-8 file with two columns, separated by a tab.
 
+        Conflicts are logged as warnings.
+
         Empty lines and lines that begin with "#" are skipped, and so is a first line of column
         names: "source" and "target", or the codes of the languages.
 
@@ -91,7 +95,10 @@ class Glossary:
         Raises:
             DataError: The file cannot be read or is not UTF-8, or a line does not have two columns.
         """
-        return cls(_read(path, languages))
+        glossary = cls(_read(path, languages))
+        for conflict in glossary.conflicts:
+            _log.warning("%s: %s", path, conflict)
+        return glossary
 
     def find(self, source: str) -> tuple[Term, ...]:
         """The terms that occur in a sentence as whole words, in the order of the sentence.

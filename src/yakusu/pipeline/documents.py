@@ -181,7 +181,9 @@ def _plan(path: Path, out: Path, *, overwrite: bool) -> list[_Job]:
         jobs = [_Job(path, out, False)]
     existing = next((job.out for job in jobs if job.out.exists()), None)
     if existing and not overwrite:
-        raise DataError(f"{existing} exists: choose another output, or allow it to be overwritten")
+        raise DataError(
+            f"{existing} exists: choose another output, or add --overwrite (overwrite=True)"
+        )
     return jobs
 
 

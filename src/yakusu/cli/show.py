@@ -1,0 +1,103 @@
+"""Printing of translations, and of what was done."""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import IO, TYPE_CHECKING, Any
+
+from yakusu.cli.console import ConsoleProgress, err
+
+if TYPE_CHECKING:
+    from yakusu.translator import Translation
+    from yakusu.translator.tally import Tally
+
+
+def as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
+    """How translations are printed as text: alone, or numbered with score and log-probability."""
+
+    def lines(number: int, best: "list[Translation]") -> list[str]:
+        if n_best == 1:
+            return [best[0].text]
+        return [f"{number}\t{t.score:.4f}\t{t.log_prob:.4f}\t{t.text}" for t in best]
+
+    return lines
+
+
+def as_json(number: int, best: "list[Translation]") -> list[str]:
+    """A JSON object with the translations of a sentence."""
+    return [
+        json.dumps({"number": number, "translations": list(map(_object, best))}, ensure_ascii=False)
+    ]
+
+
+def _object(translation: "Translation") -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "text": translation.text,
+        "score": _number(translation.score),
+        "log_prob": _number(translation.log_prob),
+    }
+    if (details := translation.details) is None:
+        return found
+    rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
+    found["tokens"] = [
+        {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
+        for token, log_prob, alternatives in rows
+    ]
+    if details.links is not None:
+        found["alignment"] = details.pharaoh
+    return found
+
+
+def _links(translation: "Translation") -> str:
+    """The word alignment; "" for an empty sentence."""
+    return translation.details.pharaoh if translation.details else ""
+
+
+def _number(value: float) -> float | None:
+    """JSON has no -inf, the score of an output that the model did not produce."""
+    return value if math.isfinite(value) else None
+
+
+def print_all(
+    found: "Iterable[list[Translation]]",
+    total: int | None,
+    *,
+    show: "Callable[[int, list[Translation]], list[str]]",
+    links: IO[str] | None,
+    start: float,
+) -> None:
+    """Print translations as they are found, then the speed since `start`."""
+    n_lines = n_tokens = 0
+    progress = ConsoleProgress(bars=not sys.stdout.isatty())
+    with progress.track("translating", "lines", total) as tracker:
+        for number, best in enumerate(found, start=1):
+            n_lines, n_tokens = number, n_tokens + best[0].n_tokens
+            print("\n".join(show(number, best)), flush=True)
+            if links:
+                links.writelines(_links(translation) + "\n" for translation in best)
+            tracker.advance()
+    seconds = time.monotonic() - start
+    err.print(
+        f"{counted(n_lines, 'line')} in {seconds:.1f} s: {n_lines / seconds:.1f} lines/s, "
+        f"{n_tokens / seconds:,.0f} target tokens/s"
+    )
+
+
+def report(tally: "Tally") -> None:
+    """Say what was copied or left out."""
+    parts = [
+        (tally.spans, "protected span", "kept"),
+        (tally.unseen, "unseen word", "copied (with characters that the training text lacks)"),
+        (tally.terms, "term", "translated as in the glossary"),
+        (tally.kept, "line", "kept (without text to translate)"),
+        (tally.truncated, "long sentence", "truncated"),
+    ]
+    said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]
+    if said:
+        err.print("; ".join(said))
+
+
+def counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -1,0 +1,182 @@
+"""Jobs -> tokens -> search -> outputs: the translation of segments."""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import torch
+
+from yakusu.alignment import Link
+from yakusu.data.batches import pad
+from yakusu.data.placeholders import IS_SLOT, SLOTS
+from yakusu.data.terms import Term
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
+from yakusu.errors import DataError
+from yakusu.model.base import SearchModel
+from yakusu.search.beam import Hypothesis, beam_search, limit
+from yakusu.search.config import SearchConfig
+from yakusu.search.spelling import Phrase
+from yakusu.tasks.task import tasks
+from yakusu.translator.constraints import Constraints
+from yakusu.translator.details import details_of
+from yakusu.translator.links import Translated, unit_links_of
+from yakusu.translator.output import Output, slots_of, to_places, to_slots
+from yakusu.translator.placement import adjust_spaces
+from yakusu.translator.request import Job, Request
+
+_log = logging.getLogger(__name__)
+
+
+class JobTranslator:
+    """Translates segments with a model and its tokenizer.
+
+    Args:
+        model: A model or an ensemble; it is moved to `device` and set to evaluation mode.
+        tokenizer: The tokenizer that the model was trained with.
+        search: Settings of the search, such as beam width and length penalty.
+        task: The task of the model, by its name in `tasks`.
+        device: Device to translate on.
+        max_source_tokens: Maximum number of source tokens, including eos. Longer segments are
+            truncated, with a warning; a parser returns a flat tree for them instead.
+    """
+
+    def __init__(
+        self,
+        model: SearchModel,
+        tokenizer: Tokenizer,
+        *,
+        search: SearchConfig,
+        task: str,
+        device: torch.device | str,
+        max_source_tokens: int,
+    ) -> None:
+        self.model = model.to(device).eval()
+        self.tokenizer, self.search = tokenizer, search
+        self.task_name, self.task = task, tasks[task]()
+        self.device = torch.device(device)
+        self.max_source_tokens = min(max_source_tokens, model.max_length)
+        self._constraints = Constraints(tokenizer, self.task)
+
+    def job(self, request: Request, ids: list[int], *, terms: Sequence[Term] = ()) -> Job:
+        """The input of the search for a request.
+
+        Args:
+            request: The sentence and its settings.
+            ids: Its source ids, ending with eos, at most `max_source_tokens`.
+            terms: Terms of a glossary that it contains.
+
+        Raises:
+            DataError: The prefix or a phrase cannot be spelled with the vocabulary.
+        """
+        of_terms = [Phrase(term.target, capitals=True) for term in terms]
+        include: tuple[str | Phrase, ...] = (*self.search.include, *request.include, *of_terms)
+        exclude = (*self.search.exclude, *request.exclude)
+        if (request.prefix or include or exclude) and self.task.constrains:
+            raise DataError(
+                f"a {self.task.model_noun} takes no prefix and no phrases to include or exclude"
+            )
+        slots = [self.tokenizer.target_slots.get(slot, UNK) for slot in slots_of(request.text)]
+        prefix = self._prefix(request.prefix)
+        job = Job(request.text, ids, prefix, include, exclude, tuple(slots))
+        room = limit(
+            self.search,
+            n_source=len(ids) - 1,
+            n_prefix=len(prefix),
+            max_length=self.model.max_length,
+        ) - len(prefix)
+        self._constraints.check_phrases(job, room)
+        return job
+
+    def _prefix(self, text: str) -> list[int]:
+        """The ids of a prefix, without eos."""
+        *ids, _ = self.tokenizer.encode_target([text])[0]
+        if UNK in ids:
+            text = IS_SLOT.sub("...", text)
+            raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
+        most = min(self.max_source_tokens, self.model.max_length - 1)
+        if len(ids) > most:
+            raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")
+        return ids
+
+    def without_model(self, job: Job) -> Output:
+        """The output for a segment that is not passed to the model."""
+        text = self.task.postprocess("", job.text)
+        score = -math.inf if text else 0.0
+        return Output(text, score, score, 0)
+
+    def cut(self, number: int, line: str, ids: list[int]) -> list[int]:
+        """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped."""
+        most = self.max_source_tokens
+        if len(ids) <= most:
+            return ids
+        # Part of a sentence can be translated, but a tree must cover all words.
+        skipped = self.task.constrains
+        result = "gets a flat tree" if skipped else "is truncated"
+        message = "sentence %d ('%s...') has %d tokens, more than %d, and %s: split it"
+        _log.warning(message, number, line[:40], len(ids), most, result)
+        return [*([] if skipped else ids[: most - 1]), ids[-1]]
+
+    def hypotheses(self, jobs: Sequence[Job]) -> list[list[Hypothesis]]:
+        """The best translations of segments, as ids."""
+        search = self.search
+        if self.task.constrains:  # trees repeat brackets
+            search = search.model_copy(update={"max_repeats": 0})
+        src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
+        constraints, slots = self._constraints.of(jobs, n_beams=search.n_slots, device=self.device)
+        return beam_search(
+            self.model,
+            src,
+            search,
+            constraints=constraints,
+            slots=slots,
+            prefixes=[job.prefix for job in jobs],
+        )
+
+    def outputs(self, jobs: Sequence[Job], *, details: bool) -> list[list[Output]]:
+        """The best translations of segments of the same padded length."""
+        found = self.hypotheses(jobs)
+        every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
+        texts = [
+            Translated(
+                to_slots(self.task.preprocess_source(job.text)),
+                job.ids,
+                h.tokens,
+                self._pieces(h.tokens),
+            )
+            for job, h in every
+        ]
+        links = self._links([job.aligns for job, _ in every], texts)
+        more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
+        outputs = iter(
+            Output(
+                self._text(job, "".join(text.pieces)),
+                h.score,
+                h.log_prob,
+                len(h.tokens) + 1,
+                own_links,
+                detail,
+            )
+            for (job, h), text, own_links, detail in zip(every, texts, links, more, strict=True)
+        )
+        return [list(islice(outputs, len(best))) for best in found]
+
+    def _pieces(self, tokens: Sequence[int]) -> list[str]:
+        """What each token adds to the text of a translation; placeholder tokens are slots."""
+        pieces = self.tokenizer.target_texts_of(tokens)
+        unknown = iter(SLOTS * len(tokens))
+        return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
+
+    def _text(self, job: Job, output: str) -> str:
+        """The translation of a segment; the segment itself if the model generates no text."""
+        text = self.task.postprocess(output, job.text)
+        return adjust_spaces(to_places(text, job.text), job.text) or job.text
+
+    def _links(
+        self, chosen: Sequence[bool], texts: Sequence[Translated]
+    ) -> Iterator[tuple[Link, ...]]:
+        """The links between units for the chosen translations; () for the others."""
+        aligned = [text for text, needed in zip(texts, chosen, strict=True) if needed]
+        found = (own or () for own in unit_links_of(self.model, self.tokenizer, aligned))
+        return (next(found) if needed else () for needed in chosen)
