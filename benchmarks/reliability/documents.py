@@ -20,7 +20,7 @@ from yakusu.data.markup import MARKS
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 
-FORMATS = ("html", "markdown", "text")
+FORMATS = ("html", "markdown", "text", "po", "xliff", "json_strings", "docx", "odt", "subtitles")
 
 benchmark = Benchmark(
     "documents",
@@ -47,6 +47,9 @@ ROWS = (
     Row("html", PACKAGES, Path(get_path("purelib")), "**/*.html"),
     Row("markdown", PACKAGES, Path(get_path("purelib")), "**/*.md"),
     Row("text", PACKAGES, Path(get_path("purelib")), "**/*.txt"),
+    Row("po", PACKAGES, Path(get_path("purelib")), "**/*.po"),
+    Row("json_strings", PACKAGES, Path(get_path("purelib")), "**/*.json"),
+    Row("docx", PACKAGES, Path(get_path("purelib")), "**/*.docx"),
 )
 
 

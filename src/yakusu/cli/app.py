@@ -27,6 +27,12 @@ app = typer.Typer(
 for group in (check, train, translate, score, evaluate, compress, vectors, view):
     group.add_to(app)
 
+_EXTRAS = {  # module -> the extra that installs it
+    **dict.fromkeys(compress.LIBRARIES, "compress"),
+    **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
+    **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
+}
+
 # Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a
 # few per cent faster on idle cores and ten times slower on shared ones; torch's internal C++
 # warnings do not help users.
@@ -57,11 +63,12 @@ def main() -> None:
     except YakusuError as error:
         _fail(str(error))
     except ModuleNotFoundError as error:
-        if error.name not in compress.LIBRARIES:
+        module = (error.name or "").partition(".")[0]
+        if module not in _EXTRAS:
             raise
         _fail(
-            f"this command needs {error.name}: install yakusu with its extra 'compress', as in "
-            "pip install '.[compress]'"
+            f"this command needs {module}: install yakusu with its extra '{_EXTRAS[module]}', as "
+            f"in pip install '.[{_EXTRAS[module]}]'"
         )
     except OSError as error:
         _fail(_reason(error))

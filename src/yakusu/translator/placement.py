@@ -36,8 +36,8 @@ def units(text: str) -> list[tuple[int, int]]:
 def adjust_spaces(text: str, source: str) -> str:
     """Give each place of a translation the spaces that it has in the source.
 
-    A space is added between a place and a word if the source has one there, and removed if the
-    source has the same character at that side of the place without a space.
+    A space is added between a place and a word if the source has no letter or digit there, and
+    removed if the source has the same character at that side of the place without a space.
 
     Args:
         text: A translation with places.
@@ -61,7 +61,9 @@ def adjust_spaces(text: str, source: str) -> str:
 
 
 def _needs_space(neighbour: str, in_source: str) -> bool:
-    return bool(in_source.isspace() and _WORD.match(neighbour))
+    """Whether a word must not touch a place that a space, or the end of a sentence, follows."""
+    ends = not in_source or in_source.isspace() or in_source in ".,;:!?"
+    return bool(ends and _WORD.match(neighbour))
 
 
 def restore(text: str, spans: Mapping[str, str]) -> str:
