@@ -4,6 +4,7 @@ Open elements are followed as in the HTML standard (13.2.6, Tree construction), 
 depends on it: end tags that are left out, and end tags without a start.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -87,20 +88,20 @@ class Placed(NamedTuple):
 
 def placed(tokens: Iterator[Token]) -> Iterator[Placed]:
     """Yield each token with its element."""
-    stack = [Element("")]
+    stack = _Stack()
     for token in tokens:
         if token.kind is Kind.START:
-            _end_by(token.name, stack)
-            element, attributes = _element(token, stack[-1])
+            stack.end_by(token.name)
+            element, attributes = _element(token, stack.top)
             is_void = token.name in _VOID
             if not is_void:
-                stack.append(element)
-            yield Placed(token, element, is_void, stack[-1].kept, attributes)
+                stack.push(element)
+            yield Placed(token, element, is_void, stack.top.kept, attributes)
         elif token.kind is Kind.END:
-            ended = _end(token.name, stack)
-            yield Placed(token, ended, in_kept=stack[-1].kept)
+            ended = stack.end(token.name)
+            yield Placed(token, ended, in_kept=stack.top.kept)
         else:
-            yield Placed(token, stack[-1], in_kept=stack[-1].kept)
+            yield Placed(token, stack.top, in_kept=stack.top.kept)
 
 
 def is_block_name(name: str) -> bool:
@@ -121,26 +122,51 @@ def _element(token: Token, parent: Element) -> tuple[Element, Sequence[Attribute
     return Element(token.name, token.name in _KEPT, token.name in _SPEAK), token.attributes
 
 
-def _end_by(name: str, stack: list[Element]) -> None:
-    """End the open elements whose end tags may be left out before this start tag."""
-    ended = _ENDED_BY.get(name, frozenset())
-    for i in range(len(stack) - 1, 0, -1):
-        other = stack[i].name
-        if other in ended:
-            del stack[i:]
-        elif other in _SCOPES or other in _LISTS:
-            break
+class _Stack:
+    """The open elements."""
 
+    def __init__(self) -> None:
+        self._elements = [Element("")]
+        self._names: Counter[str] = Counter()  # of the elements; spares most searches
 
-def _end(name: str, stack: list[Element]) -> Element | None:
-    """End the element of an end tag, and all elements in it."""
-    for i in range(len(stack) - 1, 0, -1):
-        element = stack[i]
-        if element.name == name:
-            del stack[i:]
-            return element
-        if element.is_block and name not in _BLOCKS:
+    @property
+    def top(self) -> Element:
+        """The innermost open element."""
+        return self._elements[-1]
+
+    def push(self, element: Element) -> None:
+        """Begin an element."""
+        self._elements.append(element)
+        self._names[element.name] += 1
+
+    def _cut(self, length: int) -> None:
+        """End all elements but the first ones."""
+        while len(self._elements) > length:
+            self._names[self._elements.pop().name] -= 1
+
+    def end_by(self, name: str) -> None:
+        """End the elements whose end tags may be left out before this start tag."""
+        ended = _ENDED_BY.get(name, frozenset())
+        n_open = sum(self._names[other] for other in ended)
+        for i in range(len(self._elements) - 1, 0, -1):
+            other = self._elements[i].name
+            if not n_open or (other not in ended and (other in _SCOPES or other in _LISTS)):
+                return
+            if other in ended:
+                self._cut(i)
+                n_open = sum(self._names[other] for other in ended)
+
+    def end(self, name: str) -> Element | None:
+        """End the element of an end tag, and all elements in it; None if it is not open."""
+        if not self._names[name]:
             return None
-        if element.name in _SCOPES and name not in _GROUPS | {"table"}:
-            return None
-    return None
+        for i in range(len(self._elements) - 1, 0, -1):
+            element = self._elements[i]
+            if element.name == name:
+                self._cut(i)
+                return element
+            if element.is_block and name not in _BLOCKS:
+                return None
+            if element.name in _SCOPES and name not in _GROUPS | {"table"}:
+                return None
+        return None
