@@ -35,12 +35,13 @@ def sentences(n: int = 300, seed: int = 3) -> tuple[list[str], list[str]]:
 
 SRC, TGT = sentences()
 SIZE = 52
+PLAIN = {"byte_fallback": False, "placeholder_share": 0}  # without special tokens
 SIDE_SIZE = 34  # of each separate vocabulary
 
 
 def trained(**config: object) -> Tokenizer:
     return Tokenizer.train(
-        SRC, TGT, TokenizerConfig.model_validate({"vocab_size": SIZE, **config}), seed=1
+        SRC, TGT, TokenizerConfig.model_validate({"vocab_size": SIZE, **PLAIN, **config}), seed=1
     )
 
 
@@ -133,7 +134,7 @@ def test_a_vocabulary_too_large_is_reported_with_the_largest_size(
     assert found
     largest = int(found[1])
     # The target side of separate vocabularies may allow less: train on the named side only.
-    config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest})
+    config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest, **PLAIN})
     text = SRC + TGT if together else SRC
     assert Tokenizer.train(text, [], config, seed=1).src_vocab_size == largest
     above = config.model_copy(update={"vocab_size": largest + 1})
@@ -199,14 +200,21 @@ def test_a_missing_model_is_reported(separate: Tokenizer, tmp_path: Path) -> Non
 @pytest.mark.parametrize("line", [[], [""]], ids=["no line", "an empty line"])
 def test_learning_from_no_text_is_a_data_error(line: list[str]) -> None:
     with pytest.raises(DataError, match="no joint vocabulary of 64 tokens could be learned"):
-        Tokenizer.train(line, line, TokenizerConfig(vocab_size=64), seed=1)
+        Tokenizer.train(
+            line,
+            line,
+            TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=64),
+            seed=1,
+        )
 
 
 # ---- target tokens -------------------------------------------------------------------------------
 
 
 def test_target_tokens_are_never_split() -> None:
-    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    config = TokenizerConfig(
+        joint=False, target="tokens", vocab_size=SIDE_SIZE, byte_fallback=False, placeholder_share=0
+    )
     brackets = ["(S (NP XX )NP (VP XX )VP )S", "(ALONGERLABELTHANMOST XX )ALONGERLABELTHANMOST"]
     tokenizer = Tokenizer.train(SRC, brackets * 2, config, seed=1)
     ids = tokenizer.encode_target(brackets)
@@ -218,7 +226,9 @@ def test_target_tokens_are_never_split() -> None:
 
 
 def test_the_rarest_of_too_many_target_tokens_are_unknown() -> None:
-    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    config = TokenizerConfig(
+        joint=False, target="tokens", vocab_size=SIDE_SIZE, byte_fallback=False, placeholder_share=0
+    )
     words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
     tokenizer = Tokenizer.train(SRC, words, config, seed=1)
     assert tokenizer.tgt_vocab_size == SIDE_SIZE
