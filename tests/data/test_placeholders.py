@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask
+from yakusu.data.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask_pair
 from yakusu.data.spans import Span, SpanFinder
 
 ALWAYS = Placeholders(1.0, ignore_case=False)
@@ -49,10 +49,15 @@ def test_equal_spans_become_equal_slots() -> None:
     assert target == f"Um {number} Uhr {name} anrufen."
 
 
-def test_tags_are_spans() -> None:
-    source, target = NEVER(("Press <b>Start</b>.", "<b>Start</b> drücken."))
-    begin, end = slots(source)
-    assert (source, target) == (f"Press {begin}Start{end}.", f"{begin}Start{end} drücken.")
+def test_equal_tags_of_pairs_are_removed_and_other_tags_become_slots() -> None:
+    pair = NEVER(("Press <b>Start</b>.<br>", "<b>Start</b> drücken.<br>"))
+    (slot,) = slots(pair[0])
+    assert pair == (f"Press Start.{slot}", f"Start drücken.{slot}")
+
+
+def test_a_tag_is_kept_if_it_is_of_a_pair_on_one_side_only() -> None:
+    pair = "Press <b>Start</b>.", "</b>Start<b> drücken."
+    assert NEVER(pair) == pair
 
 
 def test_a_span_that_occurs_twice_has_two_slots() -> None:
@@ -80,7 +85,7 @@ def test_a_pair_with_slot_characters_is_unchanged() -> None:
         assert ALWAYS(pair) == pair
 
 
-SPANS = ["{a}", "{b}", "%s", "<b>", "</b>", "&nbsp;", "https://example.org/x"]
+SPANS = ["{a}", "{b}", "%s", "<p>", "<br>", "&nbsp;", "https://example.org/x"]
 
 
 @given(
@@ -98,9 +103,12 @@ def test_unmasking_gives_the_pair_back(parts: list[str], more: list[str], random
     assert (unmasked(masked[0], spans), unmasked(masked[1], spans)) == pair
 
 
-def test_mask_replaces_each_span_by_its_slot() -> None:
-    assert mask("a bb c", [Span(0, 1, "a"), Span(2, 4, "bb")], ["X", "Y"]) == "X Y c"
-    assert mask("abc", [], []) == "abc"
+def test_slots_are_numbered_in_the_order_of_the_source() -> None:
+    source = [Span(0, 1, "a"), Span(2, 4, "bb")]
+    target = [Span(0, 2, "bb"), Span(3, 4, "a")]
+    masked = mask_pair(("a bb c", "bb-a."), source, target, first=9)
+    assert masked == (f"{SLOTS[9]} {SLOTS[0]} c", f"{SLOTS[0]}-{SLOTS[9]}.")
+    assert mask_pair(("abc", "d"), [], []) == ("abc", "d")
 
 
 # ---- other pairs ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from yakusu.data import spans
 from yakusu.data.markup import closing, empty, opening
-from yakusu.data.spans import Span, SpanFinder, texts
+from yakusu.data.spans import SpanFinder, texts
 from yakusu.errors import DataError
 
 
@@ -271,5 +271,11 @@ def test_the_time_is_linear(line: str) -> None:
     assert process_time() - begin < 1  # usually below 0.1 s; quadratic: 4 s and more
 
 
-def test_texts_are_sorted() -> None:
-    assert texts([Span(4, 5, "b"), Span(0, 1, "a"), Span(2, 3, "b")]) == ["a", "b", "b"]
+def test_the_texts_of_spans_are_sorted_and_tell_tags_of_pairs() -> None:
+    assert texts(SpanFinder().find("%s <b>x</b> $a <p>")) == [
+        ("$a", False),
+        ("%s", False),
+        ("</b>", True),
+        ("<b>", True),
+        ("<p>", False),
+    ]
