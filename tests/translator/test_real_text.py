@@ -22,7 +22,7 @@ from yakusu.translator import Translator
 
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
-SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", "$x", "`a b`", "{{y}}"]  # fmt: skip
+SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", "$x", "`a b`"]
 UNSEEN = ["猫です", "привет", "👨‍👩‍👧", "❤️", "🇩🇪", "n̈", "नमस्ते"]
 PAIRS = [("<b>", "</b>"), ('<a href="x">', "</a>"), (opening(0), closing(0)), ("<i>", "</i>")]
 KINDS = ("bytes", "plain")
