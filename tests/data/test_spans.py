@@ -166,6 +166,12 @@ def test_marks_of_the_same_number_are_a_pair() -> None:
     assert [partner for *_, partner in kinds(text)] == [4, 2, 1, -1, 0, -1]
 
 
+def test_an_address_ends_before_a_mark() -> None:
+    for address in ("https://example.org/a", "anna@example.org", "example.org"):
+        text = f"{opening(0)}{address}{closing(0)}."
+        assert found(text) == [opening(0), address, closing(0)]
+
+
 TAGS = ["<b>", "</b>", "<I>", "</i>", "<br>", "<p/>", opening(0), closing(0), "x", "{n}", " "]
 
 

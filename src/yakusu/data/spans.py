@@ -20,10 +20,10 @@ import regex
 from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
 from yakusu.errors import DataError
 
-# Text without spaces around addresses and placeholders: https://example.orgを見て、%s人
+# What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
 _FOREIGN = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    r"、。，．！？；：（）「」『』【】《》“”„«»…"
+    rf"、。，．！？；：（）「」『』【】《》“”„«»…{MARKS[1:-1]}"
 )
 _LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an underscore
 _IN_PATH = rf"[^\s<>\"`()\[\]{_FOREIGN}]"
