@@ -171,7 +171,7 @@ def enclosed(marked: str) -> list[list[str]]:
         (f"x {P} y", f"a{P}b", f"x {P} y"),
         (f"{P}x", f"a {P}", f"{P} x"),
         (f"x{P}", f"{P} a", f"x {P}"),
-        (f"{P}th place", f"{P}. Platz", f"{P}th place"),
+        (f"{P}th place", f"{P}. Platz", f"{P} th place"),
         (f"{Q}x{P}", f"{P} a {Q}", f"{Q} x {P}"),
         ("x", "a", "x"),
     ],
