@@ -307,7 +307,7 @@ def test_a_string_instead_of_a_list_is_refused(ours: Translator) -> None:
     ],
 )
 def test_the_alignment_is_that_of_the_encoded_source(name: str, written: str, encoded: str) -> None:
-    one = Translator.load(Path(__file__).parent / "fixtures" / "format-1" / name)
+    one = Translator.load(Path(__file__).parents[1] / "fixtures" / "format-1" / name)
     pair = [best[0].details for best in one.stream([written, encoded], details=True)]
     assert pair[0] == pair[1]
     assert pair[0] and pair[0].links
