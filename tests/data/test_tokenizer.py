@@ -155,7 +155,8 @@ def test_a_vocabulary_too_small_is_reported_with_a_size_that_works(kind: str) ->
         trained(kind=kind, vocab_size=20)
     found = re.fullmatch(
         r"the joint corpus has too many characters for a vocabulary of 20 tokens: set "
-        r"tokenizer.vocab_size above (\d+), or lower tokenizer.character_coverage",
+        r"tokenizer.vocab_size above (\d+), lower tokenizer.character_coverage, or set "
+        r"tokenizer.byte_fallback = false to save 256 tokens",
         str(error.value),
     )
     assert found

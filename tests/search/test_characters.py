@@ -173,7 +173,7 @@ def test_allowed_tokens_keep_their_logits() -> None:
     first, second, third = (tokenizer().target_bytes[byte] for byte in "犬".encode())
     n = tokenizer().tgt_vocab_size - 1
     before = torch.randn(1, 2, n)
-    constraint.restrict(logits := before.clone(), torch.tensor([9]))
+    constraint.restrict(logits := before.clone(), torch.tensor([[9, 9]]))
     begin = {character.encode()[0] for character in SPELLED}
     others = set(range(n)) - set(tokenizer().target_bytes)
     allowed = {tokenizer().target_bytes[byte] for byte in begin} | others
@@ -181,7 +181,7 @@ def test_allowed_tokens_keep_their_logits() -> None:
     assert torch.equal(logits[0, 0, list(allowed)], before[0, 0, list(allowed)])
     constraint.follow(torch.tensor([[0, 0]]), torch.tensor([[first, 2]]))
     constraint.follow(torch.tensor([[1, 0]]), torch.tensor([[2, second]]))
-    constraint.restrict(logits := before.clone(), torch.tensor([8]))
+    constraint.restrict(logits := before.clone(), torch.tensor([[8, 8]]))
     assert (logits[0, 1] > -torch.inf).nonzero().tolist() == [[third]]
     assert logits[0, 1, third] == before[0, 1, third]
     constraint.follow(torch.tensor([[1, 1]]), torch.tensor([[third, third]]))

@@ -130,14 +130,14 @@ def test_allowed_tokens_keep_their_logits() -> None:
     goal = SlotGoal([[2, 2], []], [2, 3], n_beams=1, device=torch.device("cpu"))
     logits = torch.arange(12.0).reshape(2, 1, 6)
     before = logits.clone()
-    goal.restrict(logits, torch.tensor([9, 9]))
+    goal.restrict(logits, torch.tensor([[9], [9]]))
     allowed = logits > -torch.inf
     assert allowed.tolist() == [
         [[False, True, True, False, True, True]],
         [[True, True, False, False, True, True]],
     ]
     assert torch.equal(logits[allowed], before[allowed])
-    goal.restrict(logits := before.clone(), torch.tensor([3, 1]))
+    goal.restrict(logits := before.clone(), torch.tensor([[3], [1]]))
     assert (logits > -torch.inf).tolist()[0] == [[False, False, True, False, False, False]]
 
 

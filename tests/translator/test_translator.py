@@ -259,7 +259,7 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
     limited.max_source_tokens = 5
     long, short = " ".join(SENTENCES[100:104]), SENTENCES[0]
     ids = tokenizer.encode_source([long])[0]
-    cut = limited._cut(1, long, ids)
+    cut = limited.cut(1, long, ids)
     assert cut == [*ids[:4], 0]
     caplog.clear()
     with caplog.at_level(logging.WARNING):
