@@ -78,7 +78,7 @@ def test_the_filters_drop_what_prepare_drops(tmp_path: Path) -> None:
     corpus = write(tmp_path, [*PLAIN, *faults])
     recipe = load_recipe(
         "tiny",
-        ["tokenizer.vocab_size=100", "filters.max_tokens=50"],
+        ["tokenizer.vocab_size=100", "tokenizer.byte_fallback=false", "filters.max_tokens=50"],
         src=corpus.src,
         tgt=corpus.tgt,
         run=tmp_path / "run",

@@ -27,7 +27,13 @@ def prepared(run: Path, train: str, *overrides: str) -> Prepared:
     return yakusu.prepare(
         load_recipe(
             "tiny",
-            [f'run="{run}"', f"data.train={train}", "tokenizer.vocab_size=4000", *overrides],
+            [
+                f'run="{run}"',
+                f"data.train={train}",
+                "tokenizer.vocab_size=4000",
+                "tokenizer.placeholder_share=0",
+                *overrides,
+            ],
         )
     )
 

@@ -149,16 +149,22 @@ class JobTranslator:
         ]
         links = self._links([job.aligns for job, _ in every], texts)
         more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
+        translations = [
+            self._text(job, "".join(text.pieces))
+            for (job, _), text in zip(every, texts, strict=True)
+        ]
+        rows = zip(every, translations, links, more, strict=True)
         outputs = iter(
             Output(
-                self._text(job, "".join(text.pieces)),
+                text or job.text,
                 h.score,
                 h.log_prob,
                 len(h.tokens) + 1,
                 own_links,
                 detail,
+                is_source=not text,
             )
-            for (job, h), text, own_links, detail in zip(every, texts, links, more, strict=True)
+            for (job, h), text, own_links, detail in rows
         )
         return [list(islice(outputs, len(best))) for best in found]
 
@@ -169,9 +175,9 @@ class JobTranslator:
         return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
 
     def _text(self, job: Job, output: str) -> str:
-        """The translation of a segment; the segment itself if the model generates no text."""
+        """The translation of a segment."""
         text = self.task.postprocess(output, job.text)
-        return adjust_spaces(to_places(text, job.text), job.text) or job.text
+        return adjust_spaces(to_places(text, job.text), job.text)
 
     def _links(
         self, chosen: Sequence[bool], texts: Sequence[Translated]

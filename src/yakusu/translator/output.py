@@ -24,6 +24,7 @@ class Output:
         n_tokens: Number of tokens, including eos.
         links: Pairs (source unit, target unit); (): not requested, or the model has no attention.
         details: If they were requested.
+        is_source: The model generates no text, so the segment itself takes its place.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Output:
     n_tokens: int
     links: tuple[Link, ...] = ()
     details: Details | None = None
+    is_source: bool = False
 
 
 # ---- slots ---------------------------------------------------------------------------------------

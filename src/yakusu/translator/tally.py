@@ -17,6 +17,7 @@ class Tally:
         terms: Terms of the glossary; the translation has the target term of each.
         kept: Lines that have no text to translate, but are not empty.
         truncated: Sentences that were truncated.
+        untranslated: Sentences that were kept because the model generates no text for them.
     """
 
     segments: int = 0
@@ -25,6 +26,7 @@ class Tally:
     terms: int = 0
     kept: int = 0
     truncated: int = 0
+    untranslated: int = 0
 
     def read(self, passages: Sequence[Passage]) -> None:
         """Count the passages of a text."""

@@ -244,7 +244,7 @@ class Translator(JobTranslator):
         if self.task.constrains:
             return [Passage("", (Segment("", request.text, ""),))]
         whole = bool(request.prefix or request.include or self.search.include)
-        if whole and "\n" in request.text:
+        if (request.prefix or request.include) and len(request.text.splitlines()) > 1:
             raise DataError("a text with a prefix or phrases to include must be a single line")
         return self._passages.read(request.text, layout=layout, whole=whole)
 
@@ -267,6 +267,7 @@ class Translator(JobTranslator):
     ) -> list[Translation]:
         """The best translations of a text, from the outputs for its segments."""
         sampled = self.search.sampling is not None
+        self.tally.untranslated += sum(best[0].is_source for best in outputs)
         return [
             Translation(
                 write(plan.passages, iter(chosen), self.languages[1]),
