@@ -7,7 +7,7 @@ written as \\n. For each category, it is counted
     spans       protected spans, and characters that training has not seen, that the output has as
                 often as the input
     numbers     numbers outside of these spans that the output has as often; separators are ignored
-    tags        lines with tags whose output has no other tags without a partner than the input, so
+    tags        lines with tags whose output has the same tags, and no others without a partner, so
                 that well-formed tags stay well-formed and nested
     unknown     unknown tokens (U+2047) and invalid characters (U+FFFD) in the outputs
     sentences   outputs with as many sentences as the input
@@ -153,7 +153,8 @@ class Checker:
         if given:
             found["numbers"] = sum(given[n] == made[n] for n in given), len(given)
         if _TAG.search(line):
-            found["tags"] = not Counter(unpaired(output)) - Counter(unpaired(line)), 1
+            same = Counter(_tags(line)) == Counter(_tags(output))
+            found["tags"] = same and not Counter(unpaired(output)) - Counter(unpaired(line)), 1
         if any(layout_of(line)) or "\n" in line:
             found["layout"] = layout_of(line) == layout_of(output), 1
         return {name: (int(passed), of) for name, (passed, of) in found.items()}
@@ -188,6 +189,10 @@ class Checker:
 
 def _unknown(text: str) -> int:
     return text.count("\u2047") + text.count("\ufffd")
+
+
+def _tags(text: str) -> list[str]:
+    return [tag[0] for tag in _TAG.finditer(text)]
 
 
 def unpaired(text: str) -> list[str]:

@@ -188,7 +188,7 @@ SECTIONS = (
         "sentence for the model, truncated to its maximum length. With: `Translator.translate`. "
         '"Spans kept": protected spans, and characters that training has not seen, that the output '
         'has as often as the input. "Numbers kept": other numbers, without their separators. "Tags '
-        'nested": lines with tags whose output has no other tags without a partner than the input. '
+        'nested": lines with tags whose output has the same tags, and no others without a partner. '
         '"Same layout": the same line breaks, indentation, bullets and code blocks. "Loops": '
         "outputs that repeat words more than three times in a row, where the input does not. The "
         "record lists each output with protection that fails a check.",

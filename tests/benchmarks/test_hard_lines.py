@@ -121,6 +121,7 @@ def test_overlapping_tags_may_become_nested(check: Any) -> None:
     line = "<b>a <i>b</b> c</i>"
     assert check(line, "<b>a <i>b</i></b> c")["tags"] == (1, 1)
     assert check("<b>a <i>b</i></b> c", line)["tags"] == (0, 1)
+    assert check("<b>a</b>", "a")["tags"] == (0, 1)
 
 
 def test_checks_that_do_not_apply_are_left_out(check: Any) -> None:
