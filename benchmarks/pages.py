@@ -80,14 +80,13 @@ def markdown(section: Section) -> str:
     """Return a section: conclusion, pictures, tables, conditions of measurement, command."""
     parts = [f"## {section.title}", f"**{section.conclusion}**"]
     parts += [f"![{text}](../results/{file})" for file, text in section.pictures]
-    for table in section.tables(read(section.results)):
+    records = read(section.results)
+    for table in section.tables(records):
         parts += [f"### {table.title}"] if table.title else []
         parts += [_rows(table), circumstances(table.records)]
     parts += [section.notes] if section.notes else []
-    parts.append(
-        f"Run `{section.command}`; "
-        f"records: [{section.results}.json](../results/{section.results}.json)."
-    )
+    file = f"records: [{section.results}.json](../results/{section.results}.json)"
+    parts.append(f"Run `{section.command}`; {file if records else 'no records yet'}.")
     return "\n\n".join(parts)
 
 

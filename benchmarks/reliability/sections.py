@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from benchmarks.pages import Section, Table, fixed
+from benchmarks.pages import NONE, Section, Table, fixed
 from benchmarks.records import Record
 
 TITLE = "Reliability"
@@ -11,7 +11,19 @@ INTRODUCTION = """\
 [Reliability](../../docs/reliability.md) lists what a training run promises and the test of each
 promise. These benchmarks check more thoroughly than the tests that killed runs can be resumed, that
 [scoring](../../docs/score.md) and search compute the same probabilities, that translations do not
-depend on their batch, and that [documents](../../docs/documents.md) lose nothing."""
+depend on their batch, that [documents](../../docs/documents.md) lose nothing, and that nothing of a
+line that is hard to translate is lost."""
+
+HARD_LINES = {  # check -> column
+    "spans": "Spans kept",
+    "numbers": "Numbers kept",
+    "tags": "Tags nested",
+    "sentences": "Same number of sentences",
+    "layout": "Same layout",
+    "unknown": "Unknown tokens",
+    "loops": "Loops",
+    "empty": "Empty outputs",
+}
 
 
 def kills(records: list[Record]) -> Iterable[Table]:
@@ -98,6 +110,26 @@ def documents(records: list[Record]) -> Iterable[Table]:
     yield Table(head, rows, records)
 
 
+def hard_lines(records: list[Record]) -> Iterable[Table]:
+    """What translations of hard lines keep, without and with protection, for each model."""
+    for record in records:
+        rows = [
+            [category, *(_before_and_after(record, category, name) for name in HARD_LINES)]
+            for category in record["counts"]["with"]
+        ]
+        yield Table(["Category", *HARD_LINES.values()], rows, [record], record["name"])
+
+
+def _before_and_after(record: Record, category: str, name: str) -> str:
+    """A share of what could be kept in percent, or a number of faults, in both modes."""
+    cells = []
+    for mode in ("without", "with"):
+        found, of = record["counts"][mode][category].get(name, (0, 0))
+        is_share = name in ("spans", "numbers", "tags", "sentences", "layout")
+        cells.append(f"{100 * found / of:.0f} %" if is_share and of else str(found))
+    return NONE if is_share and not of else ", ".join(cells)
+
+
 SECTIONS = (
     Section(
         "kills",
@@ -144,5 +176,21 @@ SECTIONS = (
         '"Same bytes": the file, written with its own texts, has the same bytes. "Same texts": the '
         "file, written with the words of each text in reverse order, has these texts when it is "
         'read again. "Refused": not valid in its encoding; the error names the line.',
+    ),
+    Section(
+        "hard_lines",
+        "Lines that are hard to translate",
+        "The 200 lines hold placeholders, tags, several sentences, emoji, other scripts, code, "
+        "addresses, numbers, capitals and lists, or are very long.",
+        "python -m benchmarks.reliability.hard_lines --model multi30k=runs/multi30k/model",
+        hard_lines,
+        "Two values are given, without and with protection. Without: each of the 200 lines is one "
+        "sentence for the model, truncated to its maximum length. With: `Translator.translate`. "
+        '"Spans kept": protected spans, and characters that training has not seen, that the output '
+        'has as often as the input. "Numbers kept": other numbers, without their separators. "Tags '
+        'nested": lines with tags whose output has the same tags, and no others without a partner. '
+        '"Same layout": the same line breaks, indentation, bullets and code blocks. "Loops": '
+        "outputs that repeat words more than three times in a row, where the input does not. The "
+        "record lists each output with protection that fails a check.",
     ),
 )

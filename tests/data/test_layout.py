@@ -30,6 +30,8 @@ def bodies(text: str) -> list[str]:
         ("  -   ", "milk"),
         ("- [ ] ", "buy milk"),
         ("- [x] ", "buy milk"),
+        ("☑ ", "buy milk"),
+        ("✔\ufe0f ", "buy milk"),  # as a colour picture
         ("[ ] ", "buy milk"),
         ("[12] ", "Smith, A history of bridges"),
         ("1. ", "Open the lid."),

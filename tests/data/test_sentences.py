@@ -26,7 +26,8 @@ DIVIDED = [
     ("en", "It rains. |\ue000 is closed. |See \ue001! |\ue002 is open."),  # placeholders
     # quotation marks, brackets and markup after the full stop
     ("en", '"It rains." |"Really?" |She laughed.'),
-    ("en", "“It rains.” |(Really.) She laughed."),
+    ("en", "“It rains.” |(Really.) |She laughed."),
+    ("en", "(Are you tired?) |We wait. |(The bus is late!) |A car comes."),
     ("de", "„Es regnet.“ |»Wirklich?« |»Ja.« |Sie lachte."),
     ("fr", "« Il pleut. » |Elle rit."),
     ("en", "It rains.[1] |We wait.² |Then we go."),
@@ -54,6 +55,8 @@ NOT_DIVIDED = [
     ("en", "it rains. we wait."),
     ("en", "The price is $ 3.50 ... or 4.00."),
     ("en", "1. Open the lid."),
+    ("en", "Tom (Jr.) Brown, Mary (who left!) and (e.g.) Ann met."),
+    ("en", "(Yes!) they met."),
     ("en", "It rains. ☔ 12:30 !"),
     ("ja", "「はい。」と言った。"),
     ("ja", "「行こう！」って言うから。"),

@@ -18,7 +18,7 @@ _MARK = regex.compile(
     rf"""
     > (?![\d=]) \s*                                     # a quote in an e-mail; not >5, >=
     | \#{{1,6}} \s+                                     # a heading
-    | [-+*‐‑–—−·∙‣⁃◦▶►▸➔➢➤→⇒✓✔✗✘☐☑☒] (?:\s+|$)          # a bullet; not -5, --option, *text*
+    | [-+*‐‑–—−·∙‣⁃◦▶►▸➔➢➤→⇒✓✔✗✘☐☑☒] \uFE0F? (?:\s+|$)  # a bullet; not -5, --option, *text*
     | [{_FREE_BULLETS}] (?![{_FREE_BULLETS}×]) \s*
     | \[[ xX✓]\] (?:\s+|$)                              # a check box
     | \[\d{{1,3}}\] (?:\s+|$)                           # a reference

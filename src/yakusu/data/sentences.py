@@ -27,6 +27,9 @@ _CLOSING = regex.compile(
 # A sentence may begin with a placeholder token (U+E000 and the following), such as a name.
 _CONTINUES = regex.compile(r"[^\p{L}\p{N}\uE000-\uE00F]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
 
+# Sentences in brackets, which sentencex does not divide from what follows.
+_BRACKETS = regex.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()]*[.!?]\)\s+")
+
 # The end of a sentence that no space follows.
 _ENDS_WITHOUT_SPACE = regex.compile(
     r"(?:[。！？｡…⋯‥॥।۔؟։።፧။។།]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?]+)"
@@ -97,6 +100,7 @@ def split(text: str, language: str) -> list[str]:
     for piece in chain.from_iterable(sentencex.segment(code or "en", part) for part in sections):
         place += len(piece)
         ends.add(_CLOSING.match(text, place).end())
+    ends.update(found.end() for found in _BRACKETS.finditer(text))
     places = [0, *sorted(ends)]
     sentences, start, has_letter = [], 0, False
     for begin, end, following in zip(places, places[1:], places[2:], strict=False):

@@ -1,7 +1,7 @@
 r"""Protected spans: the parts of a text that must come out of a translation as they went in.
 
     placeholders    {name}  {0:.2f}  {{x}}  ${x}  $VAR  %s  %(n)d  %1$s  :name:
-    tags            <b>  </b>  <br/>  <!-- note -->      entities    &nbsp;  &#233;
+    tags            <b>  </b>  <br/>  <0>  <!-- note -->      entities    &nbsp;  &#233;
     addresses       https://example.org/a?b=c  www.example.org  anna@example.org
     code            `make test`
 
@@ -38,7 +38,11 @@ _WIDTH = r"[0-9]*+(?:\.[0-9]++)?"
 _BRANCHES = r"[^{}]*+"
 for _ in range(4):
     _BRANCHES = rf"(?:[^{{}}]++|\{{{_BRANCHES}\}})*+"
+_QUOTED = r"=\s*(?:\"[^\"]*+\"|'[^']*+')"  # the value of an attribute
 _PATTERNS = (
+    # Numbered tags, such as <0>, and tags with < or > in an attribute; others are below.
+    r"</?[0-9]{1,3}\s?/?>",
+    rf"<[A-Za-z](?:{_QUOTED}|[^<>])*+>",
     # Addresses
     rf"(?:(?:https?|ftps?|file|wss?)://|(?<!{_LETTER})(?:www\.|mailto:)){_PATH}",
     rf"(?<!{_LETTER}|[.+-])(?:{_LETTER}|[.+-])++@(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}[A-Za-z]{{2,}}",
@@ -60,7 +64,9 @@ _PATTERNS = (
 )
 # Every text with a match of a built-in pattern has a match of this one, which is faster.
 _HINT = re.compile(rf"[<&`{{$%@:{MARKS[1:-1]}]|www\.|\.(?:{_DOMAINS})")
-_TAG = regex.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<alone>/?)>")
+_TAG = regex.compile(
+    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
+)
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 Kind = Literal["whole", "opening", "closing"]
 

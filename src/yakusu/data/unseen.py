@@ -12,15 +12,17 @@ _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 )
 _LETTER = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])"
-_WORD = regex.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*|\X")
+_NUMBER = r"\d+(?:[.,:]\d+)+"
+_WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\X")
 _SPACES = regex.compile(r"\s*")
 
 
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
     """The words and characters of a text that training has not seen, and overlong words.
 
-    A word with an unseen letter is copied as a whole, except in scripts without spaces, where only
-    the unseen characters are copied. Copied parts with only white space between them are one span.
+    A word with an unseen letter is copied as a whole, and so is a number and an identifier with an
+    underscore; in scripts without spaces, only the unseen characters are copied. Copied parts with
+    only white space between them are one span.
 
     Args:
         text: A text without protected spans.
