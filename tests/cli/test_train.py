@@ -50,8 +50,8 @@ def test_the_run_folder_holds_the_documented_files(work: Path) -> None:
         ".lock", "checkpoints", "data", "log.jsonl", "model", "recipe.toml", "tensorboard"
     ]  # fmt: skip
     assert sorted(path.name for path in (run / "model").iterdir()) == [
-        "README.md", "config.json", "manifest.json", "model.safetensors", "receipt.json",
-        "tokenizer.model",
+        "README.md", "config.json", "coverage.json", "manifest.json", "model.safetensors",
+        "receipt.json", "tokenizer.model",
     ]  # fmt: skip
 
 

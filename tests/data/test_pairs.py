@@ -13,8 +13,7 @@ from yakusu.data.corpus import Corpus
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
 from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
 from yakusu.data.text import Pair
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import EOS, TokenizerConfig
+from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
 from yakusu.errors import RunError
 from yakusu.progress import Silent
 
@@ -36,14 +35,23 @@ PAIRS = invented(400)
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     src, tgt = zip(*PAIRS, strict=True)
-    return Tokenizer.train(src, tgt, TokenizerConfig(vocab_size=60), seed=1)
+    return Tokenizer.train(
+        src, tgt, TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=60), seed=1
+    )
 
 
 @pytest.fixture(scope="module")
 def letters() -> Tokenizer:
     """One token for each word that is a single letter."""
     text = ["a b c d e", "b a d c e", "xy"] * 20
-    return Tokenizer.train(text, text, TokenizerConfig(vocab_size=16, character_coverage=1), seed=1)
+    return Tokenizer.train(
+        text,
+        text,
+        TokenizerConfig(
+            byte_fallback=False, placeholder_share=0, vocab_size=16, character_coverage=1
+        ),
+        seed=1,
+    )
 
 
 def binarised(
@@ -57,7 +65,7 @@ def binarised(
     folder.mkdir(exist_ok=True)
     report = FilterReport()
     report.read = len(pairs)
-    n = binarise(
+    written = binarise(
         enumerate(pairs, start=1),
         folder / "train",
         tokenizer=tokenizer,
@@ -68,7 +76,7 @@ def binarised(
         workers=workers,
     )
     opened = Pairs.map(folder / "train", dtype_for(tokenizer.src_vocab_size))
-    assert n == len(opened) == report.kept
+    assert written.n_pairs == len(opened) == report.kept
     return opened, report
 
 

@@ -3,11 +3,17 @@
 import random
 import re
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from yakusu.data.coverage import Coverage
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.unseen import unseen
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError, ModelError
 
@@ -38,10 +44,12 @@ SIZE = 52
 SIDE_SIZE = 34  # of each separate vocabulary
 
 
+PLAIN = {"byte_fallback": False, "placeholder_share": 0.0}  # small vocabularies
+
+
 def trained(**config: object) -> Tokenizer:
-    return Tokenizer.train(
-        SRC, TGT, TokenizerConfig.model_validate({"vocab_size": SIZE, **config}), seed=1
-    )
+    every = {"vocab_size": SIZE, **PLAIN, **config}
+    return Tokenizer.train(SRC, TGT, TokenizerConfig.model_validate(every), seed=1)
 
 
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
@@ -133,7 +141,7 @@ def test_a_vocabulary_too_large_is_reported_with_the_largest_size(
     assert found
     largest = int(found[1])
     # The target side of separate vocabularies may allow less: train on the named side only.
-    config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest})
+    config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": largest, **PLAIN})
     text = SRC + TGT if together else SRC
     assert Tokenizer.train(text, [], config, seed=1).src_vocab_size == largest
     above = config.model_copy(update={"vocab_size": largest + 1})
@@ -147,7 +155,8 @@ def test_a_vocabulary_too_small_is_reported_with_a_size_that_works(kind: str) ->
         trained(kind=kind, vocab_size=20)
     found = re.fullmatch(
         r"the joint corpus has too many characters for a vocabulary of 20 tokens: set "
-        r"tokenizer.vocab_size above (\d+), or lower tokenizer.character_coverage",
+        r"tokenizer.vocab_size above (\d+), lower tokenizer.character_coverage, or set "
+        r"tokenizer.byte_fallback = false to save 256 tokens",
         str(error.value),
     )
     assert found
@@ -206,7 +215,9 @@ def test_learning_from_no_text_is_a_data_error(line: list[str]) -> None:
 
 
 def test_target_tokens_are_never_split() -> None:
-    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    config = TokenizerConfig.model_validate(
+        {"joint": False, "target": "tokens", "vocab_size": SIDE_SIZE, **PLAIN}
+    )
     brackets = ["(S (NP XX )NP (VP XX )VP )S", "(ALONGERLABELTHANMOST XX )ALONGERLABELTHANMOST"]
     tokenizer = Tokenizer.train(SRC, brackets * 2, config, seed=1)
     ids = tokenizer.encode_target(brackets)
@@ -218,7 +229,9 @@ def test_target_tokens_are_never_split() -> None:
 
 
 def test_the_rarest_of_too_many_target_tokens_are_unknown() -> None:
-    config = TokenizerConfig(joint=False, target="tokens", vocab_size=SIDE_SIZE)
+    config = TokenizerConfig.model_validate(
+        {"joint": False, "target": "tokens", "vocab_size": SIDE_SIZE, **PLAIN}
+    )
     words = [*(f"w{i}" for i in range(60)), *["the The"] * 9]
     tokenizer = Tokenizer.train(SRC, words, config, seed=1)
     assert tokenizer.tgt_vocab_size == SIDE_SIZE
@@ -230,3 +243,148 @@ def test_the_rarest_of_too_many_target_tokens_are_unknown() -> None:
 def test_target_tokens_need_a_separate_vocabulary() -> None:
     with pytest.raises(ValueError, match=r"set tokenizer\.joint = false"):
         TokenizerConfig(target="tokens")
+
+
+# ---- rare and unseen characters, placeholder tokens ----------------------------------------------
+
+BYTES_SIZE = 330
+
+
+@pytest.fixture(scope="module")
+def with_bytes() -> Tokenizer:
+    """A joint vocabulary with bytes and slots; "ß" and "ü" are below its coverage of characters."""
+    tokenizer = Tokenizer.train(
+        SRC,
+        [*TGT, "Fuß über"],
+        TokenizerConfig(vocab_size=BYTES_SIZE, character_coverage=0.999),
+        seed=1,
+    )
+    characters = "".join(sorted({*"".join(SRC)})), "".join(sorted({*"".join(TGT), *"Fuß über"}))
+    coverage = Coverage(
+        source_characters=characters[0] + "é", target_characters=characters[1], longest_source=9
+    )
+    return Tokenizer(tokenizer._src, tokenizer._tgt, coverage)
+
+
+def test_a_rare_character_becomes_bytes_and_decodes_back(with_bytes: Tokenizer) -> None:
+    (ids,) = with_bytes.encode_target(["Fuß 猫"])
+    assert UNK not in ids
+    bytes_ = [with_bytes.target_bytes.index(i) for i in ids if i in with_bytes.target_bytes]
+    assert bytes(bytes_).decode().endswith("猫")
+    assert "F" not in bytes(bytes_).decode()
+    assert with_bytes.decode_target([ids]) == ["Fuß 猫"]
+
+
+def test_every_byte_has_a_token(with_bytes: Tokenizer, joint: Tokenizer) -> None:
+    assert with_bytes.target_pieces(with_bytes.target_bytes) == [f"<0x{b:02X}>" for b in range(256)]
+    bare = trained()
+    assert bare.target_bytes == [] and bare.target_slots == {}
+
+
+def test_bytes_that_are_not_utf_8_become_the_replacement_character(with_bytes: Tokenizer) -> None:
+    first, second, _ = (with_bytes.target_bytes[byte] for byte in "猫".encode())
+    assert "\ufffd" in with_bytes.decode_target([[first, second]])[0]
+
+
+def test_each_slot_is_one_token_of_both_sides(with_bytes: Tokenizer) -> None:
+    assert list(with_bytes.target_slots) == list(SLOTS)
+    assert len(set(with_bytes.target_slots.values())) == len(SLOTS)
+    text = f"the {SLOTS[3]}ferry{SLOTS[0]}."
+    (ids,) = with_bytes.encode_source([text])
+    assert [i for i in ids if i in with_bytes.target_slots.values()] == [
+        with_bytes.target_slots[SLOTS[3]],
+        with_bytes.target_slots[SLOTS[0]],
+    ]
+    assert with_bytes.decode_target([ids]) == [text]
+
+
+@pytest.mark.parametrize("byte_fallback", [False, True])
+def test_slots_are_unknown_to_a_vocabulary_without_them(byte_fallback: bool) -> None:
+    size = BYTES_SIZE if byte_fallback else SIZE
+    bare = trained(vocab_size=size, byte_fallback=byte_fallback)
+    (ids,) = bare.encode_source([f"the {SLOTS[3]} ferry {SLOTS[0]}{SLOTS[1]}."])
+    assert ids.count(UNK) == (3 if byte_fallback else 2)  # two unknown characters in a row are one
+    plain = ["the ferry.", ""]
+    assert bare.encode_source(plain) == bare.encode_source(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("the ferry", True),
+        ("", True),
+        ("ｔｈｅ　ｆｅｒｒｙ", True),  # normalises to seen characters
+        ("ﬁ", False),
+        ("e\u0301", True),  # normalises to é
+        ("é", True),
+        ("Fuß", False),  # of the target only
+        ("ferry 猫", False),
+        ("❤️", False),
+    ],
+)
+def test_a_text_is_covered_if_training_has_seen_its_characters(
+    with_bytes: Tokenizer, text: str, seen: bool
+) -> None:
+    seen = seen or set(unicodedata.normalize("NFKC", text)) <= set("".join(SRC))
+    assert with_bytes.covers(text) == seen
+
+
+def test_without_coverage_a_text_is_covered_if_it_has_no_unknown_token() -> None:
+    bare = trained()
+    assert bare.coverage is None
+    assert bare.covers("the ferry") and not bare.covers("the 猫")
+
+
+@pytest.mark.parametrize(
+    "span",
+    ["👨‍👩‍👧", "❤️", "👍🏽", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "n̈", "привет", "क्षि"],
+)  # fmt: skip
+def test_an_unseen_character_with_its_modifiers_is_one_span(
+    with_bytes: Tokenizer, span: str
+) -> None:
+    assert [s.text for s in unseen(f"the {span} ferry", with_bytes.covers)] == [span]
+
+
+@given(st.lists(st.sampled_from(["the", "ｔｈｅ", "猫", "ferry", " ", "  ", SLOTS[1], "ß", "."])))
+def test_pieces_begin_where_their_text_begins(parts: list[str]) -> None:
+    text = "".join(parts)
+    starts = shared().source_starts(text)
+    assert len(starts) == len(shared().encode_source([text])[0]) - 1
+    assert starts == sorted(starts)
+    assert all(0 <= start <= len(text) for start in starts)
+
+
+def test_source_starts_skip_spaces(with_bytes: Tokenizer) -> None:
+    text = f"the  {SLOTS[2]} 猫."
+    starts = with_bytes.source_starts(text)
+    assert {0, 5, 7, 8} <= set(starts)
+    assert not {3, 4, 6} & set(starts)
+
+
+@given(st.data())
+def test_the_texts_of_ids_are_the_decoded_text(data: st.DataObject) -> None:
+    tokenizer = shared()
+    n = tokenizer.tgt_vocab_size - 1
+    byte = st.sampled_from(tokenizer.target_bytes)
+    ids = data.draw(st.lists(st.one_of(byte, st.integers(2, n - 1)), max_size=12))
+    texts = tokenizer.target_texts_of(ids)
+    assert len(texts) == len(ids)
+    assert "".join(texts) == tokenizer.decode_target([ids])[0]
+
+
+def test_the_last_byte_of_a_character_adds_it(with_bytes: Tokenizer) -> None:
+    ids = [with_bytes.target_bytes[byte] for byte in "猫ß".encode()]
+    assert with_bytes.target_texts_of(ids) == ["", "", "猫", "", "ß"]
+
+
+def test_coverage_is_saved_with_the_vocabulary(with_bytes: Tokenizer, tmp_path: Path) -> None:
+    assert [path.name for path in with_bytes.save(tmp_path)] == ["tokenizer.model", "coverage.json"]
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.coverage == with_bytes.coverage
+    assert loaded == with_bytes
+
+
+@cache
+def shared() -> Tokenizer:
+    """A vocabulary with bytes and slots, for property tests."""
+    return trained(vocab_size=BYTES_SIZE, byte_fallback=True, placeholder_share=0.1)

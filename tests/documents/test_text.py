@@ -1,4 +1,4 @@
-"""Plain text: one text per line, and nothing else changes."""
+"""Plain text: one text, and nothing else changes."""
 
 from contextlib import suppress
 
@@ -13,9 +13,9 @@ from yakusu.errors import DataError
 LINES = st.text(st.sampled_from("ab 1\t-\r\n\v\f\x1c\x85\u2028\ufeffé"))
 
 
-def test_each_line_is_a_text_exactly_as_it_is() -> None:
+def test_the_file_is_one_text_exactly_as_it_is() -> None:
     document = read(b"  - One.\r\n\r\n\ttwo \n```\nlast", DocumentOptions())
-    assert document.texts == ["  - One.", "", "\ttwo ", "```", "last"]
+    assert document.texts == ["  - One.\r\n\r\n\ttwo \n```\nlast"]
 
 
 def test_line_ends_and_a_missing_final_line_end_stay() -> None:
@@ -33,8 +33,8 @@ def test_an_empty_file_stays_empty() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_stays(encoding: str) -> None:
     document = read("größer\nß".encode(encoding), DocumentOptions())
-    assert document.texts == ["größer", "ß"]
-    assert document.render(["a", "b"]) == "a\nb".encode(encoding)
+    assert document.texts == ["größer\nß"]
+    assert document.render(["a\nb"]) == "a\nb".encode(encoding)
 
 
 def test_an_invalid_byte_is_an_error_with_its_line() -> None:

@@ -531,7 +531,7 @@ def test_words_that_contain_an_excluded_phrase_remain_possible() -> None:
     constraint.follow(
         torch.zeros(1, 1, dtype=torch.long), torch.tensor([[toy.pieces.index("▁ab")]])
     )
-    constraint.restrict(logits, torch.tensor([10]))
+    constraint.restrict(logits, torch.tensor([[10]]))
     allowed = [p for p, x in zip(toy.pieces, logits[0, 0].tolist(), strict=True) if x == 0]
     assert allowed == [*"abcABC123", "ab"]
 

@@ -33,7 +33,7 @@ def constraint(*n_words: int, n_beams: int = 1, tokens: list[str] = TOKENS) -> T
 def allowed(state: TreeConstraint, left: Tensor, n_tokens: int = len(TOKENS)) -> Tensor:
     """The tokens that may follow each hypothesis: (B, K, V - 1)."""
     logits = torch.zeros(*state.depth.shape, n_tokens)
-    state.restrict(logits, left)
+    state.restrict(logits, left[:, None].expand(state.depth.shape))
     return logits == 0
 
 

@@ -24,7 +24,7 @@ _OPTIONS: dict[str, Any] = {
         typer.Option(
             "--protect",
             metavar="REGEX",
-            help="Further text to copy, besides placeholders, tags and addresses. Repeatable.",
+            help="Further text to copy. Repeatable.",
         ),
     ],
     "no_protect": Annotated[
@@ -40,7 +40,7 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--one-sentence-per-line",
-            help="Do not divide lines into sentences, and translate every line.",
+            help="Do not divide lines.",
         ),
     ],
 }

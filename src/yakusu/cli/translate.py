@@ -47,16 +47,26 @@ Format = Annotated[
     Literal["text", "json"],
     typer.Option(
         "--format",
-        help="json: an object per line, with the log-probabilities of tokens.",
+        help="json: an object per line.",
     ),
 ]
 Prefix = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="File with the beginning of each translation."),
+    typer.Option(
+        metavar="FILE",
+        help="File with the beginning of each translation.",
+        rich_help_panel="Content of the translation",
+        hidden=True,
+    ),
 ]
 Alignments = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="File for the word alignments, as in 0-0 1-2."),
+    typer.Option(
+        metavar="FILE",
+        help="File for the word alignments, as in 0-0 1-2.",
+        rich_help_panel="Content of the translation",
+        hidden=True,
+    ),
 ]
 Input = Annotated[
     Literal["text", "tsv", "json"],
@@ -100,8 +110,7 @@ Out = Annotated[
     str | None,
     typer.Option(
         metavar="PATH",
-        help="Document or folder to write: HTML, Markdown, text, docx, odt, srt, vtt, PO, XLIFF, "
-        "JSON.",
+        help="Document or folder to write.",
     ),
 ]
 Retranslate = Annotated[

@@ -10,7 +10,8 @@ of kind "opening" or "closing"; every other span is "whole".
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,37 +20,46 @@ import regex
 from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
 from yakusu.errors import DataError
 
+# What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
 _FOREIGN = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}、。，．！？；：（）「」『』【】《》“”„«»…"
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    rf"、。，．！？；：（）「」『』【】《》“”„«»…{MARKS[1:-1]}"
 )
-_IN_PATH = rf"[^\s<>\"`(){_FOREIGN}]"
+_LETTER = rf"[^\W{_FOREIGN}]"  # a letter or digit of another script, or an underscore
+_IN_PATH = rf"[^\s<>\"`()\[\]{_FOREIGN}]"
 _LAST = rf"[^\s<>\"`'.,;:!?()\[\]{{}}{_FOREIGN}]"  # punctuation after it belongs to the sentence
-_PATH = rf"(?:{_IN_PATH}|\({_IN_PATH}*\))*(?:{_LAST}|\({_IN_PATH}*\))"
+_BRACKETS = rf"\({_IN_PATH}*\)|\[{_IN_PATH}*\]"
+_PATH = rf"(?:{_IN_PATH}|{_BRACKETS})*(?:{_LAST}|{_BRACKETS})"
 _DOMAINS = "com|org|net|edu|gov|io|dev|app|info|eu"
 _NAME = r"[\p{L}_][\p{L}\p{N}_]*"
-_FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*"  # of str.format
-_WIDTH = r"[0-9]*(?:\.[0-9]+)?"
+_FIELD = rf"(?:{_NAME}|[0-9]+)?(?:\.{_NAME}|\[[^\[\]{{}}\s]*\])*+"  # of str.format
+_WIDTH = r"[0-9]*+(?:\.[0-9]++)?"
+# Of ICU, four deep: recursion would take quadratic time.
+_BRANCHES = r"[^{}]*+"
+for _ in range(4):
+    _BRANCHES = rf"(?:[^{{}}]++|\{{{_BRANCHES}\}})*+"
 _PATTERNS = (
     # Addresses
-    rf"(?:(?:https?|ftps?|file|wss?)://|(?<!\w)(?:www\.|mailto:)){_PATH}",
-    r"(?<![\w.+-])[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}",
-    rf"(?<![\w.@-])(?:[a-z0-9-]+\.)+(?:{_DOMAINS})(?:/(?:{_PATH})?)?(?![\w-])",
+    rf"(?:(?:https?|ftps?|file|wss?)://|(?<!{_LETTER})(?:www\.|mailto:)){_PATH}",
+    rf"(?<!{_LETTER}|[.+-])(?:{_LETTER}|[.+-])++@(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}[A-Za-z]{{2,}}",
+    rf"(?<!{_LETTER}|[.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}(?:{_DOMAINS})(?:/(?:{_PATH})?)?"
+    rf"(?!{_LETTER}|-)",
     # Markup
-    r"<!--.*?-->|<[A-Za-z/!?][^<>]*>",
+    r"<!--(?:[^<-]++|-(?!->)|<(?!!--))*+-->|<[A-Za-z/!?][^<>]*>",
     r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);",
-    r"`+[^`\n]+`+",
+    r"(?<!`)(?<ticks>`{1,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
     # Placeholders of templates, str.format, ICU, shells, printf and emoji
-    r"\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%.*?%\}",
-    rf"\{{{_FIELD}\s*(?:![rsa])?(?:[:,][^{{}}\n]*)?\}}",
+    r"\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
+    rf"\{{{_FIELD}\s*(?:![rsa])?(?::(?:[^{{}}\n]|\{{{_FIELD}\}})*|,[^{{}}\n]*)?\}}",
     rf"\{{\s*{_NAME}\s*,\s*(?:plural|select|selectordinal)\s*,"
-    r"(?:[^{}]|(?<branch>\{(?:[^{}]|(?&branch))*\}))*\}",
+    rf"{_BRANCHES}\}}",
     r"\$[A-Za-z_][A-Za-z0-9_]*",
-    rf"%(?:\([^()\s]+\)|[0-9]+\$)[-+\#0 ]*{_WIDTH}[A-Za-z@]",
-    rf"%[-+\#0]*{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@](?![\p{{L}}\p{{N}}])",
-    r"(?<![\w:]):[A-Za-z][A-Za-z0-9_+-]*:(?![\w:])",
+    rf"%(?:\([^()\s]+\)|[0-9]+\$)[-+\#0 ]*+{_WIDTH}[A-Za-z@]",
+    rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@](?!{_LETTER})",
+    rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
 )
 # Every text with a match of a built-in pattern has a match of this one, which is faster.
-_HINT = re.compile(rf"[<&`{{$%@:{MARKS[1:-1]}]|\.[A-Za-z0-9]")
+_HINT = re.compile(rf"[<&`{{$%@:{MARKS[1:-1]}]|www\.|\.(?:{_DOMAINS})")
 _TAG = regex.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<alone>/?)>")
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 Kind = Literal["whole", "opening", "closing"]
@@ -78,46 +88,67 @@ class SpanFinder:
     """Finds the protected spans of texts.
 
     Args:
-        protect: Regular expressions of further spans; they take precedence over the built-in ones.
-        builtin: Whether the built-in patterns apply. Marks of documents are always protected.
+        protect: Regular expressions of further spans. Of two spans that begin at the same place,
+            theirs takes precedence over a built-in one, and that of an earlier expression over that
+            of a later one. Marks of documents are always protected.
+        builtin: Whether the built-in patterns apply.
 
     Raises:
         DataError: An expression is not valid.
     """
 
     def __init__(self, protect: Sequence[str] = (), *, builtin: bool = True) -> None:
-        for pattern in protect:
-            _check(pattern)
-        patterns = [MARKS, *protect, *(_PATTERNS if builtin else ())]
-        self._pattern = regex.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-        self._needs_hint = not protect
+        self._protected = [regex.compile(MARKS), *map(_compiled, protect)]
+        self._builtin = [regex.compile("|".join(f"(?:{p})" for p in _PATTERNS))] if builtin else []
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text, in order, without overlaps; pairs of tags are nested."""
-        if self._needs_hint and not _HINT.search(text):
-            return []
-        found = self._pattern.finditer(text)
-        return _pair([Span(m.start(), m.end(), m[0]) for m in found if m[0]])
+        patterns = [*self._protected, *(self._builtin if _HINT.search(text) else ())]
+        return _pair([Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)])
 
 
-def _check(pattern: str) -> None:
+def _compiled(pattern: str) -> "regex.Pattern[str]":
     try:
-        regex.compile(pattern)
-    except regex.error as error:
+        return regex.compile(pattern)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"'{pattern}' is not a valid regular expression: {error}") from error
+
+
+def _matches(patterns: "Sequence[regex.Pattern[str]]", text: str) -> "Iterator[regex.Match[str]]":
+    """The matches that are not empty; where several begin, that of the first pattern.
+
+    The patterns are searched one by one: joined into one expression, they would share their flags
+    and their groups.
+    """
+    following = [_next(pattern, text, 0) for pattern in patterns]
+    while found := [match for match in following if match]:
+        first = min(found, key=lambda match: match.start())
+        yield first
+        following = [
+            _next(pattern, text, first.end()) if match and match.start() < first.end() else match
+            for pattern, match in zip(patterns, following, strict=True)
+        ]
+
+
+def _next(pattern: "regex.Pattern[str]", text: str, place: int) -> "regex.Match[str] | None":
+    """The next match at or after a place that is not empty."""
+    return next((match for match in pattern.finditer(text, place) if match[0]), None)
 
 
 def _pair(spans: list[Span]) -> list[Span]:
     """Mark the tags that belong together; a tag without a partner stays whole."""
     open_tags: list[tuple[str, int]] = []  # name, index
+    n_open = Counter[str]()
     for i, span in enumerate(spans):
         name, kind = _tag(span.text)
         if kind == "opening":
             open_tags.append((name, i))
-        elif kind == "closing" and name in (names := [name for name, _ in open_tags]):
-            at = len(names) - 1 - names[::-1].index(name)
-            j = open_tags[at][1]
-            del open_tags[at:]  # tags that are still open inside the pair have no partner
+            n_open[name] += 1
+        elif kind == "closing" and n_open[name]:
+            other, j = "", -1
+            while other != name:  # tags that are still open inside the pair have no partner
+                other, j = open_tags.pop()
+                n_open[other] -= 1
             spans[j] = replace(spans[j], kind="opening", partner=i)
             spans[i] = replace(span, kind="closing", partner=j)
     return spans
@@ -126,7 +157,7 @@ def _pair(spans: list[Span]) -> list[Span]:
 def _tag(text: str) -> tuple[str, Kind]:
     """The name of a tag or a mark, and whether it begins or ends a pair."""
     if is_mark(text[0]):
-        if is_opening(text) or is_closing(text):
+        if len(text) == 1 and (is_opening(text) or is_closing(text)):
             return f"mark {number_of(text)}", "opening" if is_opening(text) else "closing"
     elif (tag := _TAG.fullmatch(text)) and not tag["alone"] and tag["name"].lower() not in _VOID:
         return tag["name"].lower(), "closing" if tag["end"] else "opening"

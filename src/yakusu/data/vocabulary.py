@@ -110,7 +110,7 @@ def _training_error(message: str, vocab_size: int, side: str) -> str:
     if smallest := re.search(r"smaller than required_chars\D*\d+ vs (\d+)", message):
         return (
             f"the {side} corpus has too many characters for a vocabulary of {vocab_size:,} tokens: "
-            f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, or lower "
-            "tokenizer.character_coverage"
+            f"set tokenizer.vocab_size above {int(smallest[1]) + 1}, lower "
+            "tokenizer.character_coverage, or set tokenizer.byte_fallback = false to save 256 tokens"
         )
     return f"no {side} vocabulary of {vocab_size:,} tokens could be learned: {message}"

@@ -26,9 +26,9 @@ from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Constraint, Goal
-from yakusu.search.ranking import alternate, top_k
-from yakusu.search.repetition import LoopLimit, NoRepeatedNgram
-from yakusu.search.sampling import Sampler
+from yakusu.search.ranking import alternate, top_k, with_proposals
+from yakusu.search.repetition import limits_on_repetition
+from yakusu.search.sampling import Sampler, sampler_of
 from yakusu.search.slots import SlotGoal
 
 
@@ -154,11 +154,11 @@ class Search:
             limit(config, n_source=n - 1, n_prefix=len(p), max_length=model.max_length) + 1
             for n, p in zip(lengths, self.prefixes, strict=True)
         ]
-        self.repetition = _limits_on_repetition(model, src, config)
+        self.repetition = limits_on_repetition(model, src, config)
         self.constraints = [constraint.keep(rows) for constraint in constraints]
         self.slots = slots.keep(rows) if slots else None
         self.has_slots = bool(slots and slots.required.any())
-        self.sampler = _sampler(model, src, config, max(self.limits))
+        self.sampler = sampler_of(model, src, config, max(self.limits))
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
@@ -209,11 +209,12 @@ class Search:
         ]
         of_forced = [logits[row, :, token].clone() for row, token in forced]  # (K,) each
         left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
+        logits[left == 1, :, EOS + 1 :] = -torch.inf
+        left = left[:, None].expand(logits.shape[:2])  # (B, K)
         if self.slots:
             self.slots.restrict(logits, left)
         else:
             logits[:, :, UNK] = -torch.inf
-        logits[left == 1, :, EOS + 1 :] = -torch.inf
         self._restrict_by_constraints(logits, left)
         for (row, token), values in zip(forced, of_forced, strict=True):
             logits[row] = -torch.inf
@@ -221,10 +222,15 @@ class Search:
 
     def _restrict_by_constraints(self, logits: Tensor, left: Tensor) -> None:
         """Apply the constraints, then the limits on repetition unless they leave no token."""
-        if self.slots:
-            left = left - self.slots.required  # room for placeholder tokens
+        slots = self.slots if self.has_slots else None
+        of_slots = logits[:, :, slots.kinds] if slots else None
+        room = left - slots.missing.sum(dim=-1) if slots else left  # for other tokens (B, K)
         for constraint in self.constraints:
-            constraint.restrict(logits, left)
+            constraint.restrict(logits, room)
+        if slots and of_slots is not None:
+            stuck = logits.amax(dim=-1) == -torch.inf  # only placeholder tokens may follow
+            of_slots.masked_fill_(~stuck[:, :, None], -torch.inf)
+            logits[:, :, slots.kinds] = logits[:, :, slots.kinds].maximum(of_slots)
         unlimited = logits.clone() if self.goals and self.repetition else None
         for limits in self.repetition:
             limits.restrict(logits, left)
@@ -240,7 +246,7 @@ class Search:
         goals = self.goals
         if goals:
             proposals = torch.cat([goal.proposals() for goal in goals], dim=2)
-            values, ids = _with_proposals(values, ids, logits, proposals)
+            values, ids = with_proposals(values, ids, logits, proposals)
         log_probs = self.log_probs[:, :, None] + (values.double() - log_norm[:, :, None])
         log_probs = log_probs.flatten(1)  # (B, K n)
         if goals:
@@ -344,35 +350,3 @@ def limit(config: SearchConfig, *, n_source: int, n_prefix: int, max_length: int
     if config.max_length is not None:
         most = min(most, max(config.max_length, n_prefix))
     return min(most, max_length - 1)
-
-
-def _limits_on_repetition(
-    model: SearchModel, src: Tensor, config: SearchConfig
-) -> list[Constraint]:
-    """The limits that the settings ask for."""
-    constraints: list[Constraint] = []
-    if config.max_repeats:
-        loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)
-        constraints.append(loops)
-    if config.no_repeat_ngram:
-        n = config.no_repeat_ngram
-        constraints.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
-    return constraints
-
-
-def _sampler(model: SearchModel, src: Tensor, config: SearchConfig, n_steps: int) -> Sampler | None:
-    """The sampler, if the settings ask for samples."""
-    if config.sampling is None:
-        return None
-    sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
-    return Sampler(config.sampling, sources, n_samples=config.n_slots, n_steps=n_steps)
-
-
-def _with_proposals(
-    values: Tensor, ids: Tensor, logits: Tensor, proposals: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Add proposed tokens (B, K, m) to the best tokens (B, K, n): (B, K, n + m) each."""
-    extra = logits.gather(2, proposals.clamp(min=0))
-    known = (proposals[..., None] == ids[:, :, None]).any(dim=-1)
-    extra = extra.masked_fill(known | (proposals < 0), -torch.inf)
-    return torch.cat([values, extra], dim=2), torch.cat([ids, proposals.clamp(min=0)], dim=2)

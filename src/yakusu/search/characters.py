@@ -81,15 +81,13 @@ class CharacterConstraint:
                 logits[row, k] = -torch.inf
             logits[row, k, ids] = values
 
-    def _special(self, left: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
+    def _special(self, left: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, list[int]]]:
         """The hypotheses that need more than `blocked`: sentence, hypothesis, allowed bytes."""
-        for row, n_left in enumerate(left):
-            own = self.following[row]
-            fits = n_left > _LONGEST and own is self.base
-            for k, begun in enumerate(self.begun[row]):
+        for row, (own, of_row) in enumerate(zip(self.following, self.begun, strict=True)):
+            for k, (begun, n_left) in enumerate(zip(of_row, left[row], strict=True)):
                 if begun:
                     yield row, k, [self.bytes[byte] for byte in own.get(begun, ())]
-                elif not fits:
+                elif n_left <= _LONGEST or own is not self.base:
                     yield row, k, self._first(row, n_left)
 
     def _first(self, row: int, n_left: int) -> list[int]:

@@ -16,7 +16,7 @@ class Constraint(Protocol):
 
         Args:
             logits: (B, K, V - 1). The probabilities of the other tokens do not change.
-            left: The number of tokens that may still follow, including eos: (B,).
+            left: The number of tokens that may still follow each hypothesis, including eos: (B, K).
         """
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:

@@ -75,9 +75,9 @@ class PhraseConstraint:
     def restrict(self, logits: Tensor, left: Tensor) -> None:
         """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
         for row, tokens_left in enumerate(left.tolist()):
-            states = zip(self.nodes[row].tolist(), self.met[row].tolist(), strict=True)
-            for k, (node, met) in enumerate(states):
-                excluded = self.rules[row].excluded(node, met, tokens_left)
+            states = zip(self.nodes[row].tolist(), self.met[row].tolist(), tokens_left, strict=True)
+            for k, (node, met, n_left) in enumerate(states):
+                excluded = self.rules[row].excluded(node, met, n_left)
                 logits[row, k].masked_fill_(excluded, -torch.inf)
 
     def follow(self, beams: Tensor, ids: Tensor) -> None:

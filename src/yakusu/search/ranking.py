@@ -60,3 +60,13 @@ def alternate(log_probs: Tensor, progress: Tensor) -> Tensor:
     impossible = log_probs.gather(1, order) == -torch.inf
     round_ = round_.masked_fill(impossible, log_probs.shape[1])
     return order.gather(1, round_.argsort(dim=1, stable=True))
+
+
+def with_proposals(
+    values: Tensor, ids: Tensor, logits: Tensor, proposals: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Add proposed tokens (B, K, m) to the best tokens (B, K, n): (B, K, n + m) each."""
+    extra = logits.gather(2, proposals.clamp(min=0))
+    known = (proposals[..., None] == ids[:, :, None]).any(dim=-1)
+    extra = extra.masked_fill(known | (proposals < 0), -torch.inf)
+    return torch.cat([values, extra], dim=2), torch.cat([ids, proposals.clamp(min=0)], dim=2)

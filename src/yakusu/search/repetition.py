@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 
 from yakusu.data.vocabulary import UNK
+from yakusu.model.base import SearchModel
+from yakusu.search.config import SearchConfig
+from yakusu.search.constraint import Constraint
 
 MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
 
@@ -111,3 +114,15 @@ class NoRepeatedNgram:
         other = copy.copy(self)
         other.tokens = self.tokens[sentences]
         return other
+
+
+def limits_on_repetition(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:
+    """The limits that the settings ask for."""
+    constraints: list[Constraint] = []
+    if config.max_repeats:
+        loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)
+        constraints.append(loops)
+    if config.no_repeat_ngram:
+        n = config.no_repeat_ngram
+        constraints.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
+    return constraints

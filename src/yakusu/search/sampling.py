@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yakusu.search.config import SamplingConfig
+from yakusu.model.base import SearchModel
+from yakusu.search.config import SamplingConfig, SearchConfig
 
 
 class Sampler:
@@ -68,3 +69,13 @@ def _uniform(
     digest = sha256(repr((seed, sample, ids)).encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
     return generator.random(n_steps)
+
+
+def sampler_of(
+    model: SearchModel, src: Tensor, config: SearchConfig, n_steps: int
+) -> Sampler | None:
+    """The sampler, if the settings ask for samples."""
+    if config.sampling is None:
+        return None
+    sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
+    return Sampler(config.sampling, sources, n_samples=config.n_slots, n_steps=n_steps)

@@ -44,7 +44,7 @@ class SlotGoal:
         missing = self.missing.sum(dim=-1)  # (B, K)
         of_kinds = logits[:, :, self.kinds].masked_fill(self.missing == 0, -torch.inf)
         logits[:, :, EOS].masked_fill_(missing > 0, -torch.inf)
-        last = (missing > 0) & (missing >= left[:, None] - 1)  # (B, K)
+        last = (missing > 0) & (missing >= left - 1)  # (B, K)
         logits.masked_fill_(last[:, :, None], -torch.inf)
         logits[:, :, self.kinds] = of_kinds
 

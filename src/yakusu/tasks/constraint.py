@@ -73,7 +73,7 @@ class TreeConstraint:
 
         Args:
             logits: (B, K, V).
-            left: Number of tokens that each sentence may still generate, including eos (B,).
+            left: Number of tokens that each hypothesis may still generate, including eos (B, K).
         """
         logits.masked_fill_(~self._allowed(left), -torch.inf)
 
@@ -86,7 +86,7 @@ class TreeConstraint:
         if self.started:
             may_open &= inside
         # After an opening bracket, `need` is one more and `left` one less.
-        may_open &= need + 2 <= left[:, None]
+        may_open &= need + 2 <= left
         may_add_word = inside & (self.remaining > 0)
         too_early = (self.depth == 1) & (self.remaining > 0)  # the outermost bracket ends the tree
         may_close = inside & (self.chain == 0) & ~too_early

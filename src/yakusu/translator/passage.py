@@ -22,6 +22,7 @@ from yakusu.data.text import Pair
 from yakusu.data.unseen import unseen
 
 _FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
+_MAX_SPANS = _END - _LOOSE  # of a line; with more, it is kept as it is
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
 _RESERVED = f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]"  # in a text, they are copied
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")
@@ -155,7 +156,11 @@ class PassageReader:
         plain, spans, tags, end = "", dict[str, str](), [], 0
         protected = self._finder.find(body)
         found = self._with_unseen(body, protected)
-        for span in _merged(found, body):
+        n_unseen = len(found) - len(protected)
+        merged = _merged(found, body)
+        if len(merged) > _MAX_SPANS:
+            return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
+        for span in merged:
             plain += body[end : span.start]
             if span.kind == "whole":
                 place = _place(span.text, len(spans))
@@ -165,7 +170,6 @@ class PassageReader:
             end = span.end
         plain += body[end:]
         segments = tuple(map(_segment, self._parts(plain, whole=whole)))
-        n_unseen = len(found) - len(protected)
         return Passage(before, segments, after, spans, tuple(tags), len(protected), n_unseen)
 
     def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:

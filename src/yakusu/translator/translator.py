@@ -270,8 +270,8 @@ class Translator(JobTranslator):
         return [
             Translation(
                 write(plan.passages, iter(chosen), self.languages[1]),
-                sum(output.score for output in chosen),
-                sum(output.log_prob for output in chosen),
+                sum((output.score for output in chosen), 0.0),
+                sum((output.log_prob for output in chosen), 0.0),
                 sum(output.n_tokens for output in chosen),
                 details_of_text(plan.passages, iter(chosen), self.languages[1]),
             )

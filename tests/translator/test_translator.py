@@ -259,7 +259,7 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
     limited.max_source_tokens = 5
     long, short = " ".join(SENTENCES[100:104]), SENTENCES[0]
     ids = tokenizer.encode_source([long])[0]
-    cut = limited._cut(1, long, ids)
+    cut = limited.cut(1, long, ids)
     assert cut == [*ids[:4], 0]
     caplog.clear()
     with caplog.at_level(logging.WARNING):
@@ -307,7 +307,7 @@ def test_a_string_instead_of_a_list_is_refused(ours: Translator) -> None:
     ],
 )
 def test_the_alignment_is_that_of_the_encoded_source(name: str, written: str, encoded: str) -> None:
-    one = Translator.load(Path(__file__).parent / "fixtures" / "format-1" / name)
+    one = Translator.load(Path(__file__).parents[1] / "fixtures" / "format-1" / name)
     pair = [best[0].details for best in one.stream([written, encoded], details=True)]
     assert pair[0] == pair[1]
     assert pair[0] and pair[0].links

@@ -1,0 +1,73 @@
+"""Words and characters that training has never seen."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yakusu.data.unseen import LONGEST_WORD, unseen
+
+
+def covers(characters: str) -> Callable[[str], bool]:
+    return set(characters + " ").issuperset
+
+
+LATIN = covers("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?'’-0123456789")
+
+
+# Spans are written between ‹ and ›.
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "all of this is known.",
+        "",
+        "Mr ‹Žižek› came.",
+        "‹Žižek's› book, ‹Müller-Žižek›, ‹l’été›",
+        "‹привет мир›, ok",
+        "‹привет›, ok, ‹мир›!",
+        "I ‹❤› it",
+        "‹👍🏽›ok‹👨‍👩‍👧 ❤️›.",
+        "‹🇩🇪🇯🇵› flags, key ‹1️⃣›.",
+        "‹e\u0301te\u0301› is decomposed",
+        "‹नमस्ते›, ok",
+        "see ‹東京 大阪›.",
+        "a‹猫›b",
+        "‹𝒳-axis›",
+        "‹\u200b›a",
+        "‹½› cup",
+        f"a ‹{'w' * (LONGEST_WORD + 1)}› b",
+        f"a {'w' * LONGEST_WORD} b",
+    ],
+)
+def test_unseen_words_and_characters_are_spans(marked: str) -> None:
+    text = marked.replace("‹", "").replace("›", "")
+    expected = [part.split("›")[0] for part in marked.split("‹")[1:]]
+    assert [span.text for span in unseen(text, LATIN)] == expected
+
+
+def test_only_unseen_characters_are_copied_in_scripts_without_spaces() -> None:
+    known = covers("私は猫が好きです。")
+    assert [s.text for s in unseen("私は鷲と猫が好きです。", known)] == ["鷲と"]
+    assert unseen("私は猫が好きです。", known) == []
+
+
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_exactly_the_unseen_characters_and_their_words_are_copied(text: str, seen: str) -> None:
+    known = covers(seen)
+    spans = unseen(text, known)
+    assert all(text[span.start : span.end] == span.text for span in spans)
+    assert all(one.end < other.start for one, other in pairwise(spans))
+    kept = list(text)
+    for span in spans:
+        assert not known(span.text)
+        assert span.text == span.text.strip() or not known(span.text.strip())
+        kept[span.start : span.end] = [""] * len(span.text)
+    assert all(known(character) or character.isspace() for character in kept)
+    assert len(spans) == 0 or not known(text)
+
+
+@given(st.text(max_size=40))
+def test_a_covered_text_has_no_spans(text: str) -> None:
+    assert unseen(text, covers(text)) == []

@@ -1,0 +1,211 @@
+"""Lines as passages: what is translated, what is copied, and writing the text back."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yakusu.data.layout import Layout
+from yakusu.data.markup import closing, empty, opening
+from yakusu.data.placeholders import SLOTS
+from yakusu.errors import DataError
+from yakusu.translator.output import Output, slots_of, to_places, to_slots, write
+from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig
+from yakusu.translator.placement import units
+
+SEEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöü0123456789.,:;!?-'()*# ")
+
+
+def reader(*, longest: int = 1000, language: str = "en", **config: object) -> PassageReader:
+    return PassageReader(
+        TextConfig.model_validate(config),
+        language=language,
+        covers=SEEN.issuperset,
+        fits=lambda text: len(text) <= longest,
+    )
+
+
+def shown(text: str, passage: Passage) -> str:
+    """A text with ‹› around the spans of its places."""
+    return PLACE.sub(lambda match: f"‹{passage.spans[match[0]]}›", text)
+
+
+def translated_texts(text: str, **config: object) -> list[str]:
+    passages = reader(**config).read(text)
+    return [shown(own, passage) for passage in passages for own in passage.texts]
+
+
+def identity(passage: Passage) -> list[Output]:
+    """The outputs of a model that copies, and that links equal units."""
+    return [
+        Output(text, 0.0, 0.0, 1, links=tuple((i, i) for i in range(len(units(text)))))
+        for text in passage.texts
+    ]
+
+
+def copied(text: str, **config: object) -> str:
+    passages = reader(**config).read(text)
+    outputs = iter([output for passage in passages for output in identity(passage)])
+    return write(passages, outputs, "en")
+
+
+# ---- what is translated --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Call Anna. Thanks!", ["Call Anna.", "Thanks!"]),
+        ("- Call <b>Anna</b> at {time}.", ["Call Anna at ‹{time}›."]),
+        ("  # Title  \r\n\n* item", ["Title", "item"]),
+        ("<br>Call Anna.<br/>", ["Call Anna."]),
+        ("{name} called {number}", ["‹{name}› called ‹{number}›"]),
+        ("%s", []),
+        ("{a} {b}", []),
+        ("*** 12:30 ***", []),
+        ("", []),
+        ("I ❤ it", ["I ‹❤› it"]),
+        ("Met Žižek here.", ["Met ‹Žižek› here."]),
+        (f"{opening(0)}Bold{closing(0)} and {empty(1)}", [f"Bold and ‹{empty(1)}›"]),
+        (f"a {empty(1)} b", [f"a ‹{empty(1)}› b"]),
+        ("```\ncode here\n```\ntext", ["text"]),
+        (f"a {SLOTS[0]} b \U00100005 c", [f"a ‹{SLOTS[0]}› b ‹\U00100005› c"]),
+    ],
+)
+def test_the_texts_to_translate(text: str, expected: list[str]) -> None:
+    assert translated_texts(text) == expected
+
+
+def test_long_sentences_are_divided_into_parts_that_fit() -> None:
+    text = "First we go there, then we go here, then we come back; and we stay."
+    parts = reader(longest=30).read(text)[0].texts
+    assert len(parts) > 2
+    assert all(len(part) <= 30 for part in parts)
+
+
+def test_one_sentence_per_line_divides_nothing_and_keeps_no_layout() -> None:
+    config = {"one_sentence_per_line": True}
+    assert translated_texts("- One. Two.", **config) == ["- One. Two."]
+    assert translated_texts("  One {n}.  ", **config) == ["One ‹{n}›."]
+
+
+def test_a_whole_line_is_not_divided() -> None:
+    (passage,) = reader(longest=10).read("One is here. Two is there.", whole=True)
+    assert passage.texts == ["One is here. Two is there."]
+
+
+def test_further_patterns_are_copied() -> None:
+    text = "Acme Corp sells {n} to us"
+    assert translated_texts(text, protect=("Acme Corp",)) == ["‹Acme Corp› sells ‹{n}› to us"]
+    only = reader(builtin_spans=False, protect=("Acme Corp",)).read("Acme Corp sells <i>it</i>")
+    assert "‹Acme Corp› sells" in shown(only[0].texts[0], only[0])
+    assert only[0].tags == ()
+    with pytest.raises(DataError, match="not a valid regular expression"):
+        reader(protect=("(",))
+
+
+def test_a_layout_continues_from_text_to_text() -> None:
+    layout, one = Layout(), reader()
+    found = [one.read(line, layout=layout)[0].texts for line in ("```", "code", "```", "text")]
+    assert found == [[], [], [], ["text"]]
+
+
+def test_spans_and_unseen_words_are_counted() -> None:
+    (passage,) = reader().read("Call <b>Anna</b> at {time}: привет ❤, ❤!")
+    assert passage.n_spans == 3
+    assert passage.n_unseen == len(re.findall("привет ❤|❤", "привет ❤, ❤"))
+
+
+# ---- writing back --------------------------------------------------------------------------------
+
+PARTS = [
+    *("Call Anna. ", "We stay! ", "word", " ", "  ", ", ", ".", "- ", "1. ", "\t", "# ", "> "),
+    *("<b>", "</b>", '<a href="x">', "</a>", "<br>", "{n}", "%s", "https://example.org", "&amp;"),
+    *("猫", "привет", "👨‍👩‍👧", "n̈", "```", "---", "~~~", "***"),
+    *(opening(0), closing(0), opening(1), closing(1), empty(2), SLOTS[1], "\U00100001"),
+    *("\n", "\r\n", "\r", "\n\n", "\u2028", "\f", "\x0b", "\x85", "\u00a0", "\u3000", "\ufeff"),
+]  # fmt: skip
+TEXTS = st.one_of(
+    st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
+    st.text(alphabet="aB .\n\r<b>/{}%s-", max_size=20),
+)
+
+
+@given(TEXTS)
+def test_a_model_that_copies_gives_the_text_back(text: str) -> None:
+    passages = reader().read(text)
+    assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
+        text, passages
+    )
+    inner = [tag.text for p in passages for _, tag in p.tags]
+    written = copied(text)
+    if not inner:
+        assert written == text
+    assert sorted(written.replace(" ", "")) == sorted(text.replace(" ", ""))
+
+
+def restored(passage: Passage) -> str:
+    return PLACE.sub(lambda match: passage.spans[match[0]], passage.plain)
+
+
+def without_tags(text: str, passages: list[Passage]) -> str:
+    """A text without the tags of pairs."""
+    pieces, rest = [], text
+    for tag in (tag.text for passage in passages for _, tag in passage.tags):
+        before, _, rest = rest.partition(tag)
+        pieces.append(before)
+    return "".join([*pieces, rest])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "One line",
+        "Two\nlines\n",
+        "Windows\r\nlines\r\n",
+        "\n\nBlank lines\n\n\n",
+        "- <b>Bold</b> and {n}.\n  1. <i>a <b>b</b></i>, c\n",
+        "form\ffeed and\u2028separator",
+        "  indented  \n\ttab\t",
+        "One.  Two.\tThree.",
+        "a<br>b<br/>c",
+        "<p>All of it.</p>",
+        "<p>One. Two.</p> Three.",
+        "",
+        "\n",
+        " ",
+    ],
+)
+def test_layout_tags_and_spaces_are_written_back(text: str) -> None:
+    assert copied(text) == text
+
+
+@given(TEXTS)
+def test_lines_are_the_same_in_number(text: str) -> None:
+    passages = reader().read(text)
+    assert len(passages) == max(1, len(text.splitlines()))
+    assert all(one.after.splitlines() for one, _ in pairwise(passages))
+
+
+@given(st.text(alphabet="ab <>{}%s.猫", max_size=30))
+def test_slots_are_replaced_by_their_places(text: str) -> None:
+    for passage in reader().read(text):
+        for own in passage.texts:
+            assert to_places(to_slots(own), own) == own
+            assert len(slots_of(own)) == len(PLACE.findall(own))
+
+
+def test_the_eleventh_place_uses_the_first_slot_again() -> None:
+    text = "".join(f"a{chr(0x100000 + i)}" for i in range(12))
+    assert slots_of(text)[10:] == list(SLOTS[:2])
+    first, second = to_places(SLOTS[0] + SLOTS[0], chr(0x100000) + text[2:])[:2]
+    assert (first, second) == (chr(0x100000), chr(0x10000A))
+
+
+def test_a_line_with_more_spans_than_places_is_kept() -> None:
+    text = "<br>a" * 33_000
+    (passage,) = reader().read(text)
+    assert (passage.before, passage.texts, passage.n_spans) == (text, [], 33_000)
+    assert copied(text) == text

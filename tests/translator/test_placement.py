@@ -1,0 +1,193 @@
+"""Tags and spaces in translations: known answers, and nesting whatever the links."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yakusu.data.spans import Span, SpanFinder
+from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
+
+P, Q = "\U00100000", "\U00100001"
+
+
+def words(text: str) -> list[str]:
+    return [text[start:end] for start, end in units(text)]
+
+
+def placed(marked: str, text: str, links: str) -> str:
+    """Put the tags of a source into a translation; links are written as "0-1 2-0"."""
+    source, tags, end = "", [], 0
+    for span in SpanFinder().find(marked):
+        source += marked[end : span.start]
+        tags.append((len(source), span))
+        end = span.end
+    source += marked[end:]
+    pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
+    return place_tags(text, tags, source, [(i, j) for i, j in pairs])
+
+
+def diagonal(n: int) -> str:
+    return " ".join(f"{i}-{i}" for i in range(n))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("Call Anna!", ["Call", "Anna", "!"]),
+        ("It's state-of-the-art.", ["It's", "state-of-the-art", "."]),
+        ("猫が3匹", ["猫", "が", "3", "匹"]),
+        ("Windowsを使う", ["Windows", "を", "使", "う"]),
+        (f"a{P}b", ["a", P, "b"]),
+        ("한국어 말", ["한국어", "말"]),
+        ("e\u0301te\u0301", ["e\u0301te\u0301"]),
+    ],
+)
+def test_units(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "links", "expected"),
+    [
+        # monotone
+        ("a <b>b</b> c", "x y z", diagonal(3), "x <b>y</b> z"),
+        ("<b>a b</b> c", "x y z", diagonal(3), "<b>x y</b> z"),
+        ("a <b>b c</b>", "x y z", diagonal(3), "x <b>y z</b>"),
+        ("<b>a b c</b>", "x y z", diagonal(3), "<b>x y z</b>"),
+        ("<p>a b.</p>", "x y.", diagonal(3), "<p>x y.</p>"),
+        # reordered
+        ("a <b>b</b> c", "x y z", "0-0 2-1 1-2", "x y <b>z</b>"),
+        ("<b>a</b> b c", "x y z", "0-2 1-0 2-1", "x y <b>z</b>"),
+        ("<i>a</i> <b>b</b>", "x y", "0-1 1-0", "<b>x</b> <i>y</i>"),
+        ("<i>猫</i><b>犬</b>", "x y", "0-1 1-0", "<b>x</b> <i>y</i>"),
+        # nested and siblings
+        ("<i>a <b>b</b></i> c", "x y z", diagonal(3), "<i>x <b>y</b></i> z"),
+        ("<i><b>a</b></i> b", "x y", diagonal(2), "<i><b>x</b></i> y"),
+        ("<i>a <b>b</b></i> c", "x y z", "0-2 1-1 2-0", "x <i><b>y</b> z</i>"),
+        ("<b>a</b> <i>b</i> <u>c</u>", "x y z", diagonal(3), "<b>x</b> <i>y</i> <u>z</u>"),
+        # more words, fewer words, a word between
+        ("a <b>b</b> c", "w x y z", "0-0 1-1 1-2 2-3", "w <b>x y</b> z"),
+        ("a <b>b c</b>", "x y", "0-0 1-1 2-1", "x <b>y</b>"),
+        ("<b>a b</b> c", "w x y z", "0-0 1-2 2-3", "<b>w</b> x y z"),
+        # empty pairs
+        ("a <b></b>b", "x y", diagonal(2), "x<b></b> y"),
+        ("<b></b>a", "x", diagonal(1), "<b></b>x"),
+        ("a<b></b>", "x", diagonal(1), "x<b></b>"),
+        # no links, no text
+        ("a <b>b</b>", "x y", "", "<b></b>x y"),
+        ("<b>a</b>", "", "", "<b></b>"),
+        # targets without spaces
+        ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
+        ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
+        # inside a word
+        ("<b>H</b>ello you", "x y", diagonal(2), "<b>x</b> y"),
+    ],
+)
+def test_tags_enclose_the_words_that_are_linked_to_theirs(
+    marked: str, text: str, links: str, expected: str
+) -> None:
+    assert placed(marked, text, links) == expected
+
+
+def test_a_span_is_linked_to_itself() -> None:
+    assert placed(f"a <b>{P}</b> b {Q}", f"{Q} x {P} y", "") == f"{Q} x <b>{P}</b> y"
+
+
+TAGS = st.recursive(
+    st.sampled_from(["a", "b c", "", P, "d."]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(" ".join),
+        st.tuples(st.sampled_from("biu"), inner).map(lambda t: f"<{t[0]}>{t[1]}</{t[0]}>"),
+    ),
+    max_leaves=6,
+)
+LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)
+
+
+@given(TAGS, st.text(alphabet="xy .猫" + P, max_size=10), LINKS)
+def test_every_tag_occurs_once_and_nested_whatever_the_links(
+    marked: str, text: str, links: list[tuple[int, int]]
+) -> None:
+    text = text if P in marked else text.replace(P, "")
+    made = placed(marked, text, " ".join(f"{i}-{j}" for i, j in links))
+    before, after = SpanFinder().find(marked), SpanFinder().find(made)
+    assert sorted(span.text for span in after) == sorted(span.text for span in before)
+    assert all(span.kind != "whole" for span in after)
+    pieces, end = [], 0
+    for span in after:
+        pieces.append(made[end : span.start])
+        end = span.end
+    assert "".join([*pieces, made[end:]]) == text
+    assert depths(after) == depths(before)
+
+
+def depths(spans: list[Span]) -> list[tuple[str, int]]:
+    """The tags and the number of pairs around each."""
+    depth, found = 0, []
+    for span in spans:
+        if span.kind == "opening":
+            found.append((span.text, depth))
+        depth += 1 if span.kind == "opening" else -1
+    return sorted(found)
+
+
+@given(TAGS)
+def test_equal_texts_with_equal_links_get_the_tags_at_the_same_words(marked: str) -> None:
+    source = "".join(part for part in split_tags(marked) if not part.startswith("<"))
+    if source.count(P) > 1:
+        return
+    made = placed(marked, source, diagonal(len(words(source))))
+    assert enclosed(made) == enclosed(marked)
+
+
+def split_tags(marked: str) -> list[str]:
+    return [part for part in marked.replace("<", "\n<").replace(">", ">\n").split("\n") if part]
+
+
+def enclosed(marked: str) -> list[list[str]]:
+    """The words inside each pair of tags."""
+    spans, found = SpanFinder().find(marked), []
+    for span in spans:
+        if span.kind == "opening":
+            inside = marked[span.end : spans[span.partner].start]
+            plain = "".join(part for part in split_tags(inside) if not part.startswith("<"))
+            found.append(words(plain))
+    return sorted(found)
+
+
+# ---- spaces and spans ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "expected"),
+    [
+        (f"x{P}y", f"a {P} b", f"x {P} y"),
+        (f"x {P} y", f"a {P} b", f"x {P} y"),
+        (f"x{P}.", f"a {P} b", f"x {P}."),
+        (f"猫{P}猫", f"a {P} b", f"猫{P}猫"),
+        (f"( {P} )", f"({P})", f"({P})"),
+        (f"x {P} .", f"a {P}.", f"x {P}."),
+        (f"x {P} y", f"a{P}b", f"x {P} y"),
+        (f"{P}x", f"a {P}", f"{P} x"),
+        (f"x{P}", f"{P} a", f"x {P}"),
+        (f"{P}th place", f"{P}. Platz", f"{P} th place"),
+        (f"{Q}x{P}", f"{P} a {Q}", f"{Q} x {P}"),
+        ("x", "a", "x"),
+    ],
+)
+def test_places_have_the_spaces_of_the_source(text: str, source: str, expected: str) -> None:
+    assert adjust_spaces(text, source) == expected
+
+
+@given(
+    st.permutations([P, Q, "x", " ", "y", ".", "猫"]), st.permutations([P, Q, "a", " ", ".", " "])
+)
+def test_only_spaces_are_adjusted(text: list[str], source: list[str]) -> None:
+    made = adjust_spaces("".join(text), "".join(source))
+    assert made.replace(" ", "") == "".join(text).replace(" ", "")
+    assert adjust_spaces(made, "".join(source)) == made
+
+
+def test_spans_are_restored() -> None:
+    assert restore(f"{Q} x {P}", {P: "{n}", Q: r"\1"}) == r"\1 x {n}"

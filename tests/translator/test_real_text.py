@@ -1,0 +1,121 @@
+"""Real text through an untrained translator: spans, tags, lines and unseen characters are kept."""
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yakusu.data.coverage import Coverage
+from yakusu.data.markup import closing, empty, opening
+from yakusu.data.phrasebook import phrasebook
+from yakusu.data.spans import SpanFinder
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
+from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.translator import Translator
+
+PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
+SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", "$x", "`a b`"]
+UNSEEN = ["猫です", "привет", "👨‍👩‍👧", "❤️", "🇩🇪", "n̈", "नमस्ते"]
+PAIRS = [("<b>", "</b>"), ('<a href="x">', "</a>"), (opening(0), closing(0)), ("<i>", "</i>")]
+KINDS = ("bytes", "plain")
+
+
+@cache
+def translator(kind: str, beam: int = 2, sampling: bool = False) -> Translator:
+    """An untrained translator whose vocabulary has slots and bytes, or neither."""
+    pairs = phrasebook("de", n_pairs=1000).train[:200]
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    config = (
+        TokenizerConfig(vocab_size=400, character_coverage=0.99)
+        if kind == "bytes"
+        else TokenizerConfig(vocab_size=150, byte_fallback=False, placeholder_share=0)
+    )
+    tokenizer = Tokenizer.train(*sides, config, seed=1)
+    source, target = ("".join(sorted({*"".join(side)})) for side in sides)
+    if kind == "bytes":
+        tokenizer.coverage = Coverage(
+            source_characters=source, target_characters=target, longest_source=12
+        )
+    torch.manual_seed(3)
+    model = Transformer(
+        TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, tied="none"),
+        **tokenizer.vocab_sizes,
+    )
+    with torch.no_grad():
+        model.output_weight.data.mul_(3.0)
+    search = SearchConfig(
+        beam=beam, max_extra=3, sampling=SamplingConfig(seed=3) if sampling else None
+    )
+    return Translator(model, tokenizer, languages=("de", "en"), search=search)
+
+
+def pieces(kind: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(kind, min_size=1, max_size=4).map(" ".join)
+
+
+ATOMS = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from(WORDS),
+    st.sampled_from(SPANS),
+    st.sampled_from(UNSEEN),
+    st.sampled_from([empty(1), ". ", "! ", "- ", "  ", "\t", "1.", ",", "\u2028", "\f", "\ue000"]),
+)
+TEXTS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        pieces(inner),
+        st.tuples(st.sampled_from(PAIRS), pieces(inner)).map(lambda t: t[0][0] + t[1] + t[0][1]),
+    ),
+    max_leaves=8,
+)
+LINES = st.lists(st.one_of(TEXTS, st.sampled_from(["", "  ", "***"])), max_size=3).map("\n".join)
+
+
+def check(source: str, text: str) -> None:
+    """Everything that must be kept is kept."""
+    assert "\ufffd" not in text
+    assert text.count("\n") == source.count("\n")
+    assert Counter(PRIVATE.findall(text)) == Counter(PRIVATE.findall(source))
+    for string in (*SPANS, *UNSEEN, *(tag for pair in PAIRS for tag in pair)):
+        assert text.count(string) == source.count(string), string
+    assert pairs(text) == pairs(source)
+
+
+def pairs(text: str) -> Counter[tuple[str, str]]:
+    """The pairs of tags of a text."""
+    found = SpanFinder().find(text)
+    return Counter((s.text, found[s.partner].text) for s in found if s.kind == "opening")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(LINES, min_size=1, max_size=4))
+def test_nothing_is_lost(kind: str, texts: list[str]) -> None:
+    translations = translator(kind).translate(texts)
+    for source, text in zip(texts, translations, strict=True):
+        check(source, text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=10, deadline=None)
+@given(text=LINES)
+def test_nothing_is_lost_in_samples(kind: str, text: str) -> None:
+    check(text, translator(kind, 1, sampling=True).translate([text])[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=8, deadline=None)
+@given(texts=st.lists(LINES, min_size=2, max_size=5))
+def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) -> None:
+    one = translator(kind)
+    together = list(one.stream(texts))
+    assert list(one.stream(texts, batch=2, window=3)) == together
+    assert [next(one.stream([text])) for text in texts] == together
