@@ -130,6 +130,34 @@ def _before_and_after(record: Record, category: str, name: str) -> str:
     return NONE if is_share and not of else ", ".join(cells)
 
 
+def special_tokens(records: list[Record]) -> Iterable[Table]:
+    """Tokens per sentence of each vocabulary."""
+    names = ("neither", "placeholders", "bytes", "bytes and placeholders")
+    rows = [
+        [record["name"], *(fixed(record["tokens"][name], 2) for name in names)]
+        for record in records
+    ]
+    yield Table(["Vocabulary", *(name.capitalize() for name in names)], rows, records)
+
+
+def glossary(records: list[Record]) -> Iterable[Table]:
+    """Terms and BLEU with and without a glossary."""
+    if not records:
+        return
+    rows = [
+        [
+            record["name"],
+            fixed(record["terms"], 0),
+            fixed(record["occurrences"], 0),
+            *(f"{record[side]['honoured']:.1%}" for side in ("without", "with")),
+            *(fixed(record[side]["bleu"], 2) for side in ("without", "with")),
+        ]
+        for record in records
+    ]
+    head = ["Sentences", "Terms", "Occurrences", "Honoured without", "Honoured with"]
+    yield Table([*head, "BLEU without", "BLEU with"], rows, records)
+
+
 SECTIONS = (
     Section(
         "kills",
@@ -192,5 +220,24 @@ SECTIONS = (
         '"Same layout": the same line breaks, indentation, bullets and code blocks. "Loops": '
         "outputs that repeat words more than three times in a row, where the input does not. The "
         "record lists each output with protection that fails a check.",
+    ),
+    Section(
+        "special_tokens",
+        "Tokens per sentence with bytes and placeholder tokens",
+        "In a vocabulary of 1,500 tokens, bytes and placeholder tokens take sentences from 20.77 "
+        "to 21.69 tokens.",
+        "python -m benchmarks.reliability.special_tokens",
+        special_tokens,
+        "Vocabularies of English and German are learned from the training set and applied to both "
+        "sides of the dev set.",
+    ),
+    Section(
+        "glossary",
+        "Terms of a glossary",
+        "The translations of up to 2,000 sentences contain every target term.",
+        "python -m benchmarks.reliability.glossary --model runs/en-de/model",
+        glossary,
+        "Terms are words of the sources that occur in at most three of at most 2,000 sentences, and "
+        "the words of the references that the attention of the model links them to.",
     ),
 )

@@ -317,7 +317,8 @@ def holds_trees(place: str | Path) -> bool:
     if path.is_dir():
         return any(map(_is_tree_file, path.rglob("*")))
     # A pipe can be read only once, so its content is not inspected.
-    return path.is_file() and begins_as_tree(" ".join(islice(raw_lines(path), _INSPECTED_LINES)))
+    lines = raw_lines(path, errors=InvalidLines("replace")) if path.is_file() else iter(())
+    return begins_as_tree(" ".join(islice(lines, _INSPECTED_LINES)))
 
 
 def _is_tree_file(path: Path) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import regex
+from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.data.layout import Layout
@@ -44,7 +45,7 @@ class TextConfig(Config):
         glossary: Path of a glossary; "": none.
     """
 
-    protect: tuple[str, ...] = ()
+    protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""

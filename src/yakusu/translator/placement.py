@@ -22,6 +22,7 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 _UNIT = regex.compile(
     rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
 )
+_BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
 _WORD = regex.compile(rf"(?![{_UNSPACED}])[\p{{L}}\p{{N}}]")
 
 
@@ -37,7 +38,8 @@ def adjust_spaces(text: str, source: str) -> str:
     """Give each place of a translation the spaces that it has in the source.
 
     A space is added between a place and a word if the source has no letter or digit there, and
-    removed if the source has the same character at that side of the place without a space.
+    between a place and punctuation if the source has a space there. A space is removed if the
+    source has the same character at that side of the place without one.
 
     Args:
         text: A translation with places.
@@ -46,11 +48,11 @@ def adjust_spaces(text: str, source: str) -> str:
     for place in PLACE.findall(source):
         before, _, after = source.partition(place)
         left, _, right = text.partition(place)
-        if _needs_space(left[-1:], before[-1:]):
+        if _needs_space(left[-1:], before[-1:], _BEFORE_SPACE):
             left += " "
         elif left.endswith(" ") and not before.endswith(" ") and left.rstrip()[-1:] == before[-1:]:
             left = left.rstrip()
-        if _needs_space(right[:1], after[:1]):
+        if _needs_space(right[:1], after[:1], _AFTER_SPACE):
             right = " " + right
         elif (
             right.startswith(" ") and not after.startswith(" ") and right.lstrip()[:1] == after[:1]
@@ -60,10 +62,17 @@ def adjust_spaces(text: str, source: str) -> str:
     return text
 
 
-def _needs_space(neighbour: str, in_source: str) -> bool:
-    """Whether a word must not touch a place that a space, or the end of a sentence, follows."""
+def _needs_space(neighbour: str, in_source: str, marks: str) -> bool:
+    """Whether a character must not touch a place.
+
+    Args:
+        neighbour: The character in the translation.
+        in_source: The character at that side of the place in the source; "" at an end.
+        marks: Punctuation that a space separates from a place.
+    """
     ends = not in_source or in_source.isspace() or in_source in ".,;:!?"
-    return bool(ends and _WORD.match(neighbour))
+    separate = in_source.isspace() and neighbour and neighbour in marks
+    return bool(separate or (ends and _WORD.match(neighbour)))
 
 
 def restore(text: str, spans: Mapping[str, str]) -> str:
