@@ -237,7 +237,7 @@ SECTIONS = (
         "The translations of up to 2,000 sentences contain every target term.",
         "python -m benchmarks.reliability.glossary --model runs/en-de/model",
         glossary,
-        "Terms are words of the sources that occur in at most three of at most 2,000 sentences, and "
-        "the words of the references that the attention of the model links them to.",
+        "Terms are words of the sources that occur in at most three of at most 2,000 sentences, "
+        "and the words of the references that the attention of the model links them to.",
     ),
 )

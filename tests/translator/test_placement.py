@@ -75,7 +75,7 @@ def test_units(text: str, expected: list[str]) -> None:
         ("<b></b>a", "x", diagonal(1), "<b></b>x"),
         ("a<b></b>", "x", diagonal(1), "x<b></b>"),
         # no links, no text
-        ("a <b>b</b>", "x y", "", "<b></b>x y"),
+        ("a <b>b</b>", "x y", "", "<b>x</b> y"),
         ("<b>a</b>", "", "", "<b></b>"),
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),

@@ -9,7 +9,7 @@ from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.sentences import join
 from yakusu.translator.details import Details, joined
-from yakusu.translator.passage import PLACE, Passage
+from yakusu.translator.passage import PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
 
 
@@ -100,7 +100,7 @@ def _line(passage: Passage, outputs: Iterator[Output], language: str) -> str:
     for segment in passage.segments:
         output = next(outputs) if segment.text else Output("", 0.0, 0.0, 0)
         source = segment.before + segment.text + segment.after
-        made = segment.before + output.text + segment.after
+        made = segment.before + _without_stop(output.text, segment, passage) + segment.after
         n_before = len(units(segment.before))
         links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
         parts.append((made.rstrip(), made[len(made.rstrip()) :]))
@@ -108,6 +108,13 @@ def _line(passage: Passage, outputs: Iterator[Output], language: str) -> str:
     text = join(parts, language)
     text = place_tags(text, passage.tags, passage.plain, links)
     return passage.before + restore(text, passage.spans) + passage.after
+
+
+def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
+    """Drop the full stop of a translation before a mark of the source that ends the sentence."""
+    end = passage.spans.get(segment.after[:1], "")
+    stop = text[-1:]
+    return text[:-1] if end[:1] in {*"!?.…"} and end and stop in {".", "。"} else text
 
 
 def details_of_text(

@@ -27,6 +27,7 @@ _MAX_SPANS = _END - _LOOSE  # of a line; with more, it is kept as it is
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
 _RESERVED = f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]"  # in a text, they are copied
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")
+_ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 _LETTER = regex.compile(r"\p{L}")
 # Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
@@ -148,6 +149,7 @@ class PassageReader:
 
         Tags of pairs are removed. Pairs with different spans are unchanged.
         """
+        pair = self._with_seen_punctuation(pair[0]), pair[1]
         found = [self._with_unseen(side, self._finder.find(side)) for side in pair]
         if texts(found[0]) != texts(found[1]):
             return pair
@@ -156,22 +158,30 @@ class PassageReader:
     def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
         plain, spans, tags, end = "", dict[str, str](), [], 0
         protected = self._finder.find(body)
-        found = self._with_unseen(body, protected)
+        known = self._with_seen_punctuation(body)
+        found = self._with_unseen(known, protected)
         n_unseen = len(found) - len(protected)
         merged = _merged(found, body)
         if len(merged) > _MAX_SPANS:
             return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
         for span in merged:
-            plain += body[end : span.start]
+            plain += known[end : span.start]
             if span.kind == "whole":
                 place = _place(span.text, len(spans))
                 plain, spans[place] = plain + place, span.text
             else:
                 tags.append((len(plain), span))
             end = span.end
-        plain += body[end:]
-        segments = tuple(map(_segment, self._parts(plain, whole=whole)))
+        plain += known[end:]
+        segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
         return Passage(before, segments, after, spans, tuple(tags), len(protected), n_unseen)
+
+    def _with_seen_punctuation(self, text: str) -> str:
+        """Replace typographic quotation marks and dashes that training has not seen by ASCII."""
+        return "".join(
+            _ASCII[c] if c in _ASCII and not self._covers(c) and self._covers(_ASCII[c]) else c
+            for c in text
+        )
 
     def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:
         """Add to the protected spans what training has not seen, in order."""
@@ -185,12 +195,17 @@ class PassageReader:
                 spans.append(replace(own, start=start + own.start, end=start + own.end))
         return spans
 
-    def _parts(self, plain: str, *, whole: bool) -> list[str]:
+    def _parts(self, plain: str, spans: Mapping[str, str], *, whole: bool) -> list[str]:
         """The sentences of a plain text; long ones are divided at clauses."""
         if whole or not plain:
             return [plain]
-        sentences = split(plain, self._language)
-        return [part for sentence in sentences for part in clauses(sentence, self._fits)]
+        # Punctuation that training has not seen still ends sentences.
+        readable = PLACE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
+        parts, end = [], 0
+        for sentence in split(readable, self._language):
+            parts += clauses(plain[end : end + len(sentence)], self._fits)
+            end += len(sentence)
+        return parts
 
 
 def _merged(spans: Sequence[Span], text: str) -> list[Span]:

@@ -9,6 +9,7 @@ that encloses the source units E is put around the units a to b of the translati
 is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -68,10 +69,10 @@ def _needs_space(neighbour: str, in_source: str, marks: str) -> bool:
     Args:
         neighbour: The character in the translation.
         in_source: The character at that side of the place in the source; "" at an end.
-        marks: Punctuation that a space separates from a place.
+        marks: Punctuation that a space separates from a place, as it does other places.
     """
     ends = not in_source or in_source.isspace() or in_source in ".,;:!?"
-    separate = in_source.isspace() and neighbour and neighbour in marks
+    separate = in_source.isspace() and (neighbour in {*marks} or PLACE.match(neighbour))
     return bool(separate or (ends and _WORD.match(neighbour)))
 
 
@@ -164,7 +165,11 @@ def _weight(pair: _Pair, linked: Mapping[int, int], first: int, last: int) -> in
 
 
 def _best(pair: _Pair, linked: Mapping[int, int], low: int, high: int) -> tuple[int, int]:
-    """The units of a window with the largest weight (Kadane's algorithm)."""
+    """The units of a window with the largest weight (Kadane's algorithm).
+
+    If no unit is linked to the pair, it is put around the unit with the nearest link, or around
+    nothing if it encloses nothing in the source.
+    """
     best, weight, start, current = None, 0, low, 0
     for j in range(low, high):
         current += 1 if pair.first <= linked.get(j, -1) < pair.last else -1
@@ -174,6 +179,10 @@ def _best(pair: _Pair, linked: Mapping[int, int], low: int, high: int) -> tuple[
             start, current = j + 1, 0
     if best:
         return best
+    if pair.first < pair.last and low < high:  # a pair with text keeps some
+        middle = (pair.first + pair.last - 1) / 2
+        nearest = min(range(low, high), key=lambda j: abs(linked.get(j, math.inf) - middle))
+        return nearest, nearest + 1
     before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
     place = before[-1] + 1 if before else low
     return place, place

@@ -39,6 +39,7 @@ from yakusu.translator.request import Job, Request, batches
 from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
+_LONGEST_SOURCE = 100  # tokens; of models that do not record what training has seen
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
@@ -282,7 +283,7 @@ class Translator(JobTranslator):
     def _fits(self, text: str) -> bool:
         """Whether a segment is at most as long as the longest source of the training text."""
         coverage = self.tokenizer.coverage
-        longest = coverage.longest_source if coverage else self.max_source_tokens
+        longest = coverage.longest_source if coverage else _LONGEST_SOURCE
         (ids,) = self.tokenizer.encode_source([to_slots(text)])
         return len(ids) <= min(longest + 1, self.max_source_tokens)
 

@@ -1,0 +1,132 @@
+"""The verb `translate` on real text: spans, glossaries, invalid bytes, documents and folders."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Yakusu = Callable[..., Any]
+HARD = "The <b>old</b> ferry {name}. Send 😀 to a@example.org!\n\n- the baker\n```\ncode\n```\n"
+
+
+def kept(text: str) -> list[str]:
+    spans = ("<b>", "</b>", "{name}", "😀", "a@example.org")
+    return [span for span in spans if text.count(span) == 1]
+
+
+def test_spans_and_layout_are_kept_and_counted(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, stdin=HARD.encode())
+    assert said.code == 0 and kept(said.out) == kept(HARD)
+    lines = said.out.split("\n")
+    assert lines[1] == "" and lines[2].startswith("- ") and lines[3:] == ["```", "code", "```", ""]
+    assert "4 protected spans kept" in said.err and "unseen word" in said.err
+    assert "3 lines kept (without text to translate)" in said.err
+
+
+def test_a_pattern_protects_more_and_no_protect_less(run_yakusu: Yakusu, model: Path) -> None:
+    line = b"the ferry XY-12 and {name}\n"
+    more = run_yakusu("translate", model, "--protect", "[A-Z]+-[0-9]+", stdin=line)
+    assert "XY-12" in more.out and "2 protected spans kept" in more.err
+    less = run_yakusu("translate", model, "--no-protect", stdin=line)
+    assert "protected" not in less.err
+
+
+def test_an_invalid_pattern_is_refused(run_yakusu: Yakusu, model: Path) -> None:
+    told = run_yakusu("translate", model, "--protect", "(", stdin=b"a\n").error
+    assert told.startswith("'(' is not a valid regular expression: ")
+
+
+def test_every_term_of_a_glossary_is_in_the_translation(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "terms.tsv").write_text("ferry\tscheibe\n")
+    options = ("--glossary", tmp_path / "terms.tsv")
+    said = run_yakusu("translate", model, *options, stdin=b"the ferry\nthe baker\nthe old ferry\n")
+    lines = said.out.splitlines()
+    assert ["scheibe" in line.lower() for line in (lines[0], lines[2])] == [True, True]
+    assert "2 terms translated as in the glossary" in said.err
+
+
+def test_a_glossary_with_one_column_is_refused(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "terms.tsv").write_text("ferry\tscheibe\nbaker\n")
+    told = run_yakusu("translate", model, "--glossary", tmp_path / "terms.tsv", stdin=b"a\n").error
+    assert told == (
+        f"{tmp_path / 'terms.tsv'}, line 2 has 1 column: write the source term, one tab and its "
+        "translation"
+    )
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_lines_that_are_not_utf8_are_left_out_on_request(
+    run_yakusu: Yakusu,
+    model: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    from_file: bool,
+) -> None:
+    data = b"the ferry\nf\xe4hre\nthe baker\n"
+    (tmp_path / "in").write_bytes(data)
+    source = [tmp_path / "in"] if from_file else []
+    said = run_yakusu("translate", model, *source, "--errors", "skip", stdin=data)
+    assert said.code == 0 and said.out.split("\n")[1] == "" and said.out.count("\n") == 3
+    assert "1 line is not UTF-8 and was left out: line 2" in caplog.text
+
+
+def test_a_document_needs_an_output(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    page, out = tmp_path / "a.html", tmp_path / "b.html"
+    page.write_text('<p title="the baker">the <b>old</b> ferry</p>\n')
+    assert run_yakusu("translate", model, page).error == (
+        f"{page} is a document: add --out FILE to translate it"
+    )
+    assert run_yakusu("translate", model, tmp_path).error == (
+        f"{tmp_path} is a folder: add --out FOLDER to translate its documents"
+    )
+    said = run_yakusu("translate", model, page, "--out", out)
+    assert (said.code, said.out) == (0, f"{out}: 2 texts\n")
+    written = out.read_text()
+    assert written.startswith('<p title="') and written.count("<b>") == written.count("</b>") == 1
+    assert run_yakusu("translate", model, page, "--out", out).error == (
+        f"{out} exists: choose another output, or add --overwrite (overwrite=True)"
+    )
+    assert run_yakusu("translate", model, page, "--out", out, "--overwrite").code == 0
+
+
+def test_a_folder_is_translated_into_another(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "a.md").write_text("# the ferry\n\n`code`\n")
+    (tmp_path / "in" / "b.bin").write_bytes(bytes(range(256)))
+    said = run_yakusu("translate", model, tmp_path / "in", "--out", tmp_path / "out")
+    assert said.code == 0
+    assert f"{tmp_path / 'out' / 'b.bin'}: copied\n" in said.out
+    assert (tmp_path / "out" / "b.bin").read_bytes() == bytes(range(256))
+    assert (tmp_path / "out" / "deep" / "a.md").read_text().startswith("# ")
+
+
+def test_options_of_lines_do_not_apply_to_documents(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("the ferry\n")
+    files = (tmp_path / "a.txt", "--out", tmp_path / "b.txt")
+    assert run_yakusu("translate", model, *files, "--format", "json").error == (
+        "--out takes a document or a folder, and no option of single lines"
+    )
+
+
+def test_a_missing_library_is_named_with_its_extra(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    for name in [name for name in sys.modules if name.startswith("yakusu.documents.markdown")]:
+        monkeypatch.delitem(sys.modules, name)
+    (tmp_path / "a.md").write_text("the ferry\n")
+    told = run_yakusu("translate", model, tmp_path / "a.md", "--out", tmp_path / "b.md").error
+    assert told == (
+        "this command needs markdown_it: install yakusu with its extra 'documents', as in "
+        "pip install '.[documents]'"
+    )
