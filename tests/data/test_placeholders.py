@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.placeholders import IS_SLOT, PER_INSERTION, SLOTS, Placeholders, mask_pair
-from yakusu.data.spans import Span, SpanFinder
+from yakusu.data.spans import Span, SpanFinder, merged
 
 ALWAYS = Placeholders(1.0, ignore_case=False)
 NEVER = Placeholders(0.0, ignore_case=False)
@@ -67,7 +67,7 @@ def test_a_span_that_occurs_twice_has_two_slots() -> None:
 
 
 def test_eleven_spans_use_a_slot_twice() -> None:
-    text = " ".join(f"{{n{i}}}" for i in range(11))
+    text = " word ".join(f"{{n{i}}}" for i in range(11))
     source, target = NEVER((text, text))
     assert source == target
     assert sorted(Counter(slots(source)).values()) == [1] * 9 + [2]
@@ -80,9 +80,11 @@ def test_pairs_with_different_spans_are_only_changed_by_chance(pair: Pair) -> No
     assert NEVER(pair) == pair
 
 
-def test_a_pair_with_slot_characters_is_unchanged() -> None:
-    for pair in ((f"Anna {SLOTS[3]} {{n}}", "Anna {n}"), ("Anna 25", f"Anna 25 {SLOTS[9]}")):
-        assert ALWAYS(pair) == pair
+def test_slot_characters_of_a_corpus_are_removed() -> None:
+    assert NEVER((f"Anna{SLOTS[3]} sings.", f"{SLOTS[9]}Anna singt.")) == (
+        "Anna sings.",
+        "Anna singt.",
+    )
 
 
 SPANS = ["{a}", "{b}", "%s", "<p>", "<br>", "&nbsp;", "https://example.org/x"]
@@ -98,7 +100,10 @@ def test_unmasking_gives_the_pair_back(parts: list[str], more: list[str], random
     random.shuffle(target)
     pair = " ".join(parts), " ".join(target)
     masked = NEVER(pair)
-    spans = dict(zip(slots(masked[0]), [s.text for s in SpanFinder().find(pair[0])], strict=True))
+    found = merged(SpanFinder().find(pair[0]), pair[0])
+    if masked == pair:  # neighbours that are one span are apart on the other side
+        return
+    spans = dict(zip(slots(masked[0]), [s.text for s in found if s.kind == "whole"], strict=True))
     assert Counter(slots(masked[0])) == Counter(slots(masked[1]))
     assert (unmasked(masked[0], spans), unmasked(masked[1], spans)) == pair
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import regex
 
-from yakusu.data.spans import Span, SpanFinder, texts
+from yakusu.data.spans import Span, SpanFinder, merged, texts
 from yakusu.data.text import Pair
 
 SLOTS = tuple(chr(0xE000 + i) for i in range(10))  # private-use characters
@@ -74,9 +74,8 @@ class Placeholders:
 
     def __call__(self, pair: Pair) -> Pair:
         """The pair with placeholders, or unchanged."""
-        if any(IS_SLOT.search(side) for side in pair):
-            return pair
-        source, target = map(SpanFinder().find, pair)
+        pair = IS_SLOT.sub("", pair[0]), IS_SLOT.sub("", pair[1])
+        source, target = (merged(SpanFinder().find(side), side) for side in pair)
         if source and texts(source) == texts(target):
             return mask_pair(pair, source, target, first=_digest(pair)[0])
         digest = _digest(pair)

@@ -68,6 +68,8 @@ _TAG = regex.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
+_JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
+_DEEPEST = 100  # tags that are nested more deeply have no partner
 Kind = Literal["whole", "opening", "closing"]
 
 
@@ -147,7 +149,7 @@ def _pair(spans: list[Span]) -> list[Span]:
     n_open = Counter[str]()
     for i, span in enumerate(spans):
         name, kind = _tag(span.text)
-        if kind == "opening":
+        if kind == "opening" and len(open_tags) < _DEEPEST:
             open_tags.append((name, i))
             n_open[name] += 1
         elif kind == "closing" and n_open[name]:
@@ -173,3 +175,19 @@ def _tag(text: str) -> tuple[str, Kind]:
 def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
     """What spans protect, sorted: the text of each, and whether it is a tag of a pair."""
     return sorted((span.text, span.kind != "whole") for span in spans)
+
+
+def merged(spans: Sequence[Span], text: str) -> list[Span]:
+    """Make one span of neighbours with only white space and a comma or the like between them."""
+    merged: list[Span] = []
+    for span in spans:
+        last = merged[-1] if merged else None
+        if (
+            last
+            and last.kind == span.kind == "whole"
+            and _JOINT.fullmatch(text, last.end, span.start)
+        ):
+            merged[-1] = Span(last.start, span.end, text[last.start : span.end])
+        else:
+            merged.append(span)
+    return merged

@@ -54,9 +54,10 @@ class Tokenizer:
         if config.joint:
             model = learn(chain(src, tgt), config, seed, side="joint")
             return cls(model, model)
-        source = learn(src, config, seed, side="source")
         if config.target == "tokens":
-            return cls(source, collect(tgt, config))
+            words = config.model_copy(update={"placeholder_share": 0.0})
+            return cls(learn(src, words, seed, side="source"), collect(tgt, config))
+        source = learn(src, config, seed, side="source")
         return cls(source, learn(tgt, config, seed, side="target"))
 
     @classmethod

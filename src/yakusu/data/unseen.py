@@ -13,7 +13,7 @@ _UNSPACED = (
 )
 _LETTER = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
-_WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\X")
+_WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
 _SPACES = regex.compile(r"\s*")
 
 

@@ -23,14 +23,17 @@ Following = dict[bytes, set[int]]  # beginning of a character -> the bytes that 
 
 
 def with_characters(following: Following, characters: Iterable[str]) -> Following:
-    """Let further characters be spelled; those that are not printable are left out."""
+    """Let further characters be spelled."""
     following = {beginning: {*more} for beginning, more in following.items()}
-    for character in characters:
-        if character.isprintable() and not character.isspace() and character != _REPLACEMENT:
-            data = character.encode()
-            for i, byte in enumerate(data):
-                following.setdefault(data[:i], set()).add(byte)
+    for data in map(str.encode, characters):
+        for i, byte in enumerate(data):
+            following.setdefault(data[:i], set()).add(byte)
     return following
+
+
+def may_be_generated(character: str) -> bool:
+    """Whether a model may generate a character by itself."""
+    return character.isprintable() and not character.isspace() and character != _REPLACEMENT
 
 
 class Spellings:
@@ -45,7 +48,7 @@ class Spellings:
         self.byte_of = torch.full((tokenizer.tgt_vocab_size,), -1)  # (V,)
         self.byte_of[self.bytes] = torch.arange(len(self.bytes))
         seen = tokenizer.coverage.target_characters if tokenizer.coverage else ""
-        self.following = with_characters({}, seen)
+        self.following = with_characters({}, filter(may_be_generated, seen))
 
 
 class CharacterConstraint:

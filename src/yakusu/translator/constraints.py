@@ -81,7 +81,9 @@ class Constraints:
         phrases = [
             phrase if isinstance(phrase, Phrase) else Phrase(phrase) for phrase in job.include
         ]
-        return "".join((prefix, *(form for phrase in phrases for form in phrase.forms)))
+        forms = [form for phrase in phrases for form in phrase.forms]
+        normalised = self._tokenizer.decode_target(self._tokenizer.encode_target(forms))
+        return "".join((prefix, *forms, *normalised))
 
     def _slots(self, jobs: Sequence[Job], *, n_beams: int, device: torch.device) -> SlotGoal | None:
         """The placeholder tokens; None: the vocabulary has none, and no job needs any."""

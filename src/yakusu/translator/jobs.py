@@ -23,7 +23,7 @@ from yakusu.translator.constraints import Constraints
 from yakusu.translator.details import details_of
 from yakusu.translator.links import Translated, unit_links_of
 from yakusu.translator.output import Output, slots_of, to_places, to_slots
-from yakusu.translator.placement import adjust_spaces
+from yakusu.translator.placement import adjust_spaces, units
 from yakusu.translator.request import Job, Request
 
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class JobTranslator:
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
         *ids, _ = self.tokenizer.encode_target([text])[0]
-        if UNK in ids:
+        if ids.count(UNK) > len(IS_SLOT.findall(text)):  # with older vocabularies, slots are UNK
             text = IS_SLOT.sub("...", text)
             raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
         most = min(self.max_source_tokens, self.model.max_length - 1)
@@ -160,7 +160,7 @@ class JobTranslator:
                 h.score,
                 h.log_prob,
                 len(h.tokens) + 1,
-                own_links,
+                own_links if text else tuple((i, i) for i in range(len(units(job.text)))),
                 detail,
                 is_source=not text,
             )
@@ -175,8 +175,10 @@ class JobTranslator:
         return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
 
     def _text(self, job: Job, output: str) -> str:
-        """The translation of a segment."""
+        """The translation of a segment; "" if the model generates no text."""
         text = self.task.postprocess(output, job.text)
+        if not text:
+            return ""
         return adjust_spaces(to_places(text, job.text), job.text)
 
     def _links(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from heapq import nlargest
+from operator import itemgetter
 
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
@@ -63,6 +64,9 @@ def to_places(output: str, text: str) -> str:
     return str(IS_SLOT.sub(lambda match: waiting[match[0]].pop(0), output))
 
 
+_Scored = tuple[float, tuple[Output, ...]]
+
+
 # ---- several segments ----------------------------------------------------------------------------
 
 
@@ -76,16 +80,20 @@ def combinations(
         n_best: Number of combinations.
         sampled: Whether the outputs are samples, which are combined one by one.
     """
-    if sampled:
-        return list(zip(*found, strict=True)) or [()]
+    if sampled:  # a failed search has a single output
+        n_samples = max(map(len, found), default=1)
+        return [tuple(own[i % len(own)] for own in found) for i in range(n_samples)]
 
-    def extended(
-        best: list[tuple[Output, ...]], outputs: Sequence[Output]
-    ) -> list[tuple[Output, ...]]:
-        both = ((*chosen, output) for chosen in best for output in outputs)
-        return nlargest(n_best, both, key=lambda chosen: sum(output.score for output in chosen))
+    def extended(best: list[_Scored], outputs: Sequence[Output]) -> list[_Scored]:
+        both = [
+            (score + output.score, (*chosen, output))
+            for score, chosen in best
+            for output in outputs
+        ]
+        return nlargest(n_best, both, key=itemgetter(0))
 
-    return reduce(extended, found, [()])
+    start: list[_Scored] = [(0.0, ())]
+    return [chosen for _, chosen in reduce(extended, found, start)]
 
 
 def write(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> str:

@@ -16,17 +16,17 @@ from pydantic import Field
 
 from yakusu.config import Config
 from yakusu.data.layout import Layout
-from yakusu.data.placeholders import SLOTS, mask_pair
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.sentences import clauses, split
-from yakusu.data.spans import Span, SpanFinder, texts
+from yakusu.data.spans import Span, SpanFinder, merged
 from yakusu.data.text import Pair
 from yakusu.data.unseen import unseen
 
 _FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
 _MAX_SPANS = _END - _LOOSE  # of a line; with more, it is kept as it is
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
-_RESERVED = f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]"  # in a text, they are copied
-_JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")
+# In a text, these are copied.
+RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 _LETTER = regex.compile(r"\p{L}")
 # Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
@@ -42,7 +42,8 @@ class TextConfig(Config):
     Attributes:
         protect: Regular expressions of further text to copy.
         builtin_spans: Copy placeholders, tags, entities and addresses.
-        one_sentence_per_line: Do not divide lines, and translate every line that is not empty.
+        one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
+            layout is not kept.
         glossary: Path of a glossary; "": none.
     """
 
@@ -121,7 +122,7 @@ class PassageReader:
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
     ) -> None:
-        self._finder = SpanFinder([_RESERVED, *config.protect], builtin=config.builtin_spans)
+        self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
 
@@ -144,16 +145,27 @@ class PassageReader:
             passages.append(self._passage(own.before, own.body, own.after + end, whole=whole))
         return passages
 
-    def masked_pair(self, pair: Pair) -> Pair:
-        """Replace the spans of a source and its translation by slots if both have the same spans.
+    def read_pair(self, pair: Pair) -> Pair:
+        """A source as a model reads it, and its translation as the model writes it.
 
-        Tags of pairs are removed. Pairs with different spans are unchanged.
+        Spans are replaced by private-use characters on both sides; tags of pairs, bullets and the
+        like are removed. The pair is unchanged if the translation lacks any of them.
         """
-        pair = self._with_seen_punctuation(pair[0]), pair[1]
-        found = [self._with_unseen(side, self._finder.find(side)) for side in pair]
-        if texts(found[0]) != texts(found[1]):
+        source, target = pair
+        passages = self.read(source, whole=True)
+        if len(passages) != 1 or not passages[0].texts:
             return pair
-        return mask_pair(pair, *found)
+        passage, segment = passages[0], passages[0].segments[0]
+        replaced = [(tag.text, "") for _, tag in passage.tags]
+        replaced += [(span, place) for place, span in passage.spans.items()]
+        for old, new in replaced:
+            if old not in target:
+                return pair
+            target = target.replace(old, new, 1)
+        before, after = passage.before + segment.before, segment.after + passage.after
+        if not (target.startswith(before) and target.endswith(after)):
+            return pair
+        return segment.text, target[len(before) : len(target) - len(after)]
 
     def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
         plain, spans, tags, end = "", dict[str, str](), [], 0
@@ -161,10 +173,10 @@ class PassageReader:
         known = self._with_seen_punctuation(body)
         found = self._with_unseen(known, protected)
         n_unseen = len(found) - len(protected)
-        merged = _merged(found, body)
-        if len(merged) > _MAX_SPANS:
+        spans_of = merged(found, body)
+        if len(spans_of) > _MAX_SPANS:
             return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
-        for span in merged:
+        for span in spans_of:
             plain += known[end : span.start]
             if span.kind == "whole":
                 place = _place(span.text, len(spans))
@@ -206,22 +218,6 @@ class PassageReader:
             parts += clauses(plain[end : end + len(sentence)], self._fits)
             end += len(sentence)
         return parts
-
-
-def _merged(spans: Sequence[Span], text: str) -> list[Span]:
-    """Make one span of neighbours with only white space and a comma or the like between them."""
-    merged: list[Span] = []
-    for span in spans:
-        last = merged[-1] if merged else None
-        if (
-            last
-            and last.kind == span.kind == "whole"
-            and _JOINT.fullmatch(text, last.end, span.start)
-        ):
-            merged[-1] = Span(last.start, span.end, text[last.start : span.end])
-        else:
-            merged.append(span)
-    return merged
 
 
 def _place(span: str, number: int) -> str:

@@ -10,6 +10,7 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -78,7 +79,7 @@ def _needs_space(neighbour: str, in_source: str, marks: str) -> bool:
 
 def restore(text: str, spans: Mapping[str, str]) -> str:
     """Replace places by their spans."""
-    return str(PLACE.sub(lambda match: spans[match[0]], text))
+    return str(PLACE.sub(lambda match: spans.get(match[0], match[0]), text))
 
 
 # ---- tags ----------------------------------------------------------------------------------------
@@ -112,7 +113,8 @@ def place_tags(
     linked = {target: origin for origin, target in links} | _same(source, text)
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
-    _put(_moved(pairs, linked, 0, len(places)), places, len(text), inserted)
+    starts = [*(start for start, _ in places), len(text)]
+    _put(_moved(pairs, linked, 0, len(places)), places, starts, inserted)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]
@@ -132,7 +134,7 @@ def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[_Pai
     outermost: list[_Pair] = []
     enclosing = [outermost]
     for position, tag in tags:
-        n_before = sum(start < position for start in starts)
+        n_before = bisect_left(starts, position)
         if tag.kind == "opening":
             enclosing[-1].append(_Pair(tag.text, "", n_before, n_before))
             enclosing.append(enclosing[-1][-1].inner)
@@ -191,15 +193,14 @@ def _best(pair: _Pair, linked: Mapping[int, int], low: int, high: int) -> tuple[
 def _put(
     pairs: Sequence[_Pair],
     places: Sequence[tuple[int, int]],
-    length: int,
+    starts: Sequence[int],
     inserted: list[tuple[int, str]],
 ) -> None:
     """Collect the positions of tags in a text, in order."""
     for pair in pairs:
         empty = pair.first == pair.last
-        starts = [start for start, _ in places] + [length]
         begin = starts[pair.first] if not empty or not pair.first else places[pair.first - 1][1]
         end = begin if empty else places[pair.last - 1][1]
         inserted.append((begin, pair.opening))
-        _put(pair.inner, places, length, inserted)
+        _put(pair.inner, places, starts, inserted)
         inserted.append((end, pair.closing))

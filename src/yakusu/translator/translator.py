@@ -34,7 +34,7 @@ from yakusu.translator.output import (
     to_slots,
     write,
 )
-from yakusu.translator.passage import Passage, PassageReader, Segment, TextConfig
+from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
 from yakusu.translator.request import Job, Request, batches
 from yakusu.translator.tally import Tally
 
@@ -95,6 +95,8 @@ class Translator(JobTranslator):
             device=device,
             max_source_tokens=max_source_tokens,
         )
+        if self.task.constrains and text and (text.glossary or text.protect):
+            raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
         self.languages, self.tally, text = languages, Tally(), text or TextConfig()
         self._glossary = Glossary(())
         if text.glossary:
@@ -245,6 +247,12 @@ class Translator(JobTranslator):
         if self.task.constrains:
             return [Passage("", (Segment("", request.text, ""),))]
         whole = bool(request.prefix or request.include or self.search.include)
+        given = (request.prefix, *request.include, *self.search.include)
+        if found := next(filter(None, map(RESERVED.search, given)), None):
+            raise DataError(
+                f"U+{ord(found[0]):04X} is reserved for internal use: remove it from the prefix "
+                "and the phrases to include"
+            )
         if (request.prefix or request.include) and len(request.text.splitlines()) > 1:
             raise DataError("a text with a prefix or phrases to include must be a single line")
         return self._passages.read(request.text, layout=layout, whole=whole)
@@ -330,7 +338,9 @@ class Translator(JobTranslator):
         """The texts of a pair in the form that the tokenizer encodes."""
         source, target = (line.strip() for line in pair)
         if not self.task.constrains:
-            source, target = self._passages.masked_pair((source, target))
+            source, target = self._passages.read_pair((source, target))
+            for place, slot in zip(places(source), slots_of(source), strict=True):
+                source, target = source.replace(place, slot), target.replace(place, slot)
         try:
             source = self.task.preprocess_source(source)
             return source, self.task.preprocess_target(target) if target else ""
