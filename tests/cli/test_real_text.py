@@ -130,3 +130,13 @@ def test_a_missing_library_is_named_with_its_extra(
         "this command needs markdown_it: install yakusu with its extra 'documents', as in "
         "pip install '.[documents]'"
     )
+
+
+def test_a_term_that_cannot_be_spelled_is_refused_before_the_first_line(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    glossary = tmp_path / "terms.tsv"
+    glossary.write_text("ferry\tпаром\n")
+    told = run_yakusu("translate", model, "--glossary", glossary, stdin=b"a\n").error
+    assert told.startswith(f"{glossary}: the phrase 'паром' cannot be spelled")
+    assert told.endswith(": remove the term 'ferry'")

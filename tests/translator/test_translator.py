@@ -11,17 +11,17 @@ import torch
 
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
-from yakusu.errors import ModelError
+from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.search.beam import Hypothesis
-from yakusu.search.config import SearchConfig
+from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
 from yakusu.translator.folder import save_translator
 from yakusu.translator.passage import TextConfig
-from yakusu.translator.request import Job
+from yakusu.translator.request import Job, Request
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:6], n)]
@@ -311,3 +311,23 @@ def test_the_alignment_is_that_of_the_encoded_source(name: str, written: str, en
     pair = [best[0].details for best in one.stream([written, encoded], details=True)]
     assert pair[0] == pair[1]
     assert pair[0] and pair[0].links
+
+
+def test_a_lone_surrogate_is_refused_with_its_place(ours: Translator) -> None:
+    with pytest.raises(DataError, match="sentence 2: character 4 is a lone surrogate"):
+        ours.translate(["a", "one\udc80"])
+
+
+def test_private_use_characters_are_refused_in_prefixes_and_phrases(ours: Translator) -> None:
+    for request in (Request("a", prefix="\ue000"), Request("a", include=("x \U00100001",))):
+        with pytest.raises(DataError, match="is reserved for internal use: remove it from"):
+            ours.translate([request])
+
+
+def test_samples_of_several_sentences_are_combined_one_by_one(ours: Translator) -> None:
+    ours.search = SearchConfig(n_best=3, max_extra=2, sampling=SamplingConfig(seed=1))
+    one, other, both = (
+        [t.text for t in found]
+        for found in ours.stream([SENTENCES[3], SENTENCES[40], f"{SENTENCES[3]}\n{SENTENCES[40]}"])
+    )
+    assert both == [f"{a}\n{b}" for a, b in zip(one, other, strict=True)]

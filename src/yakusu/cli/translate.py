@@ -178,7 +178,8 @@ def translate(
     _refuse_sentence(source, model)
     models, aligns = [model, *(ensemble or ())], alignments is not None
     if out is not None:
-        if source == "-" or prefix or aligns or output != "text" or input_format != "text":
+        for_lines = prefix or aligns or output != "text" or input_format != "text"
+        if source == "-" or for_lines or errors != "strict" or options.n_best > 1:
             raise DataError("--out takes a document or a folder, and no option of single lines")
         translator = _open(models, options, text, device=device, aligns=False)
         translate_documents(translator, source, out, retranslate=retranslate, overwrite=overwrite)

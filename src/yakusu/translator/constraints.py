@@ -5,6 +5,7 @@ from functools import cached_property
 
 import torch
 
+from yakusu.data.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
@@ -53,6 +54,19 @@ class Constraints:
                 f"length leaves room for {room}: increase max_length or max_extra, or remove "
                 "phrases"
             )
+
+    def check_terms(self, terms: Sequence[Term], path: str) -> None:
+        """Refuse translations of terms that the vocabulary cannot spell.
+
+        Args:
+            terms: The terms of a glossary.
+            path: The file that they are from.
+        """
+        for term in terms:
+            try:
+                self._phrases.spell(term.target)
+            except DataError as error:
+                raise DataError(f"{path}: {error}: remove the term '{term.source}'") from error
 
     def of(
         self, jobs: Sequence[Job], *, n_beams: int, device: torch.device

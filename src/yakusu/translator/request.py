@@ -47,6 +47,7 @@ class Job:
     include: tuple[str | Phrase, ...]
     exclude: tuple[str, ...]
     slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
+    n_terms: int = 0  # terms of the glossary that the source contains
     aligns: bool = False  # whether the units of the translation are linked to those of the source
 
     @property

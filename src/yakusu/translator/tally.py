@@ -14,7 +14,8 @@ class Tally:
         segments: Sentences, and parts of long sentences, that were translated.
         spans: Protected spans.
         unseen: Words and characters that were copied because training has never seen them.
-        terms: Terms of the glossary; the translation has the target term of each.
+        terms: Terms of the glossary in sentences that were translated; each translation has the
+            target term.
         kept: Lines that have no text to translate, but are not empty.
         truncated: Sentences that were truncated.
         untranslated: Sentences that were kept because the model generates no text for them.

@@ -101,6 +101,7 @@ class Translator(JobTranslator):
         self._glossary = Glossary(())
         if text.glossary:
             self._glossary = Glossary.read(text.glossary, languages=languages)
+            self._constraints.check_terms(self._glossary.terms, text.glossary)
         self._passages = PassageReader(
             text,
             language=languages[0],
@@ -230,6 +231,7 @@ class Translator(JobTranslator):
         if not isinstance(request.text, str):
             raise TypeError(f"sentence {number} is not a string: {request.text!r}")
         with _naming(number):
+            _refuse_surrogates(request.text)
             passages = self._read(request, layout)
             self.tally.read(passages)
             return _Plan(
@@ -266,17 +268,18 @@ class Translator(JobTranslator):
         own = replace(request, text=text, prefix=prefix)
         terms = self._glossary.find(text)
         kept = self.cut(number, text, ids)
-        self.tally.terms += len(terms)
         self.tally.truncated += len(kept) < len(ids)
         job = self.job(own, kept, terms=terms)
-        return replace(job, aligns=bool(passage.tags))
+        return replace(job, aligns=bool(passage.tags), n_terms=len(terms))
 
     def _translations(
         self, plan: "_Plan", outputs: Sequence[Sequence[Output]]
     ) -> list[Translation]:
         """The best translations of a text, from the outputs for its segments."""
         sampled = self.search.sampling is not None
-        self.tally.untranslated += sum(best[0].is_source for best in outputs)
+        for job, best in zip(plan.jobs, outputs, strict=True):
+            self.tally.untranslated += best[0].is_source
+            self.tally.terms += 0 if best[0].is_source else job.n_terms
         return [
             Translation(
                 write(plan.passages, iter(chosen), self.languages[1]),
@@ -355,6 +358,16 @@ class _Plan:
     number: int
     passages: list[Passage]
     jobs: list[Job]
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"character {error.start + 1} is a lone surrogate, which is no text: decode the input "
+            'with errors="replace"'
+        ) from error
 
 
 @contextmanager
