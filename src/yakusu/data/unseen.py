@@ -5,13 +5,10 @@ from collections.abc import Callable
 import regex
 
 from yakusu.data.spans import Span
+from yakusu.data.words import UNSPACED
 
 LONGEST_WORD = 100  # characters; a longer one is no word, and is copied too
-# Scripts that write words without spaces between them.
-_UNSPACED = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
-)
-_LETTER = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])"
+_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
 _SPACES = regex.compile(r"\s*")

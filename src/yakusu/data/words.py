@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
+# Scripts that write words without spaces between them, in a set of a regular expression.
+UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+)
 # The beginnings of the Unicode names of characters of scripts that are written without spaces.
 _UNSPACED = re.compile(
     "CJK|IDEOGRAPHIC|HIRAGANA|(HALFWIDTH )?KATAKANA|BOPOMOFO|YI |THAI|LAO|KHMER|MYANMAR|TIBETAN|"

@@ -18,14 +18,14 @@ import regex
 
 from yakusu.alignment import Link
 from yakusu.data.spans import Span
+from yakusu.data.words import UNSPACED
 from yakusu.translator.passage import PLACE
 
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _UNIT = regex.compile(
-    rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
+    rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
 )
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
-_WORD = regex.compile(rf"(?![{_UNSPACED}])[\p{{L}}\p{{N}}]")
+_WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 
 
 def units(text: str) -> list[tuple[int, int]]:
