@@ -6,10 +6,11 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
     from yakusu.translator.passage import TextConfig
+    from yakusu.translator.request import Request
 
 _log = logging.getLogger(__name__)
 
@@ -177,43 +179,90 @@ def translate(
     """
     _refuse_sentence(source, model)
     models, aligns = [model, *(ensemble or ())], alignments is not None
+    lines = _Lines(source, output, prefix, alignments, input_format, errors, batch, window)
     if out is not None:
-        for_lines = prefix or aligns or output != "text" or input_format != "text"
-        if source == "-" or for_lines or errors != "strict" or options.n_best > 1:
+        if not lines.are_default or options.n_best > 1:
             raise DataError("--out takes a document or a folder, and no option of single lines")
         translator = _open(models, options, text, device=device, aligns=False)
         translate_documents(translator, source, out, retranslate=retranslate, overwrite=overwrite)
         return
-    refuse_document(source, is_text=input_format == "text")
-    if alignments and os.path.realpath(alignments) in map(os.path.realpath, (source, prefix or "")):
-        raise DataError(f"--alignments would replace {alignments}, which is read: use another file")
-    from yakusu.data.layout import Layout
-    from yakusu.pipeline.requests import read_requests  # loads torch
-
-    n_lines, invalid = _count(source, errors), InvalidLines(errors)
+    lines.check()
     translator = _open(models, options, text, device=device, aligns=aligns)
-    requests = read_requests(
-        _lines(translator, source, model, invalid),
-        name=_name(source),
-        n_lines=n_lines,
-        input_format=input_format,
-        prefixes=prefix,
-    )
-    start = time.monotonic()
-    found = translator.stream(
-        ReadAhead(requests) if source == "-" else requests,
-        batch=batch,
-        window=window,
-        details=output == "json" or aligns,
-        layout=Layout() if input_format == "text" else None,
-    )
-    found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
-    with Path(alignments).open("w", encoding="utf-8") if alignments else nullcontext() as links:
-        show = as_json if output == "json" else as_text(translator.search.n_best)
-        print_all(found, n_lines, show=show, links=links, start=start)
-    report(translator.tally)
-    if warning := invalid.warning(_name(source)):
-        _log.warning(warning)
+    lines.translate(translator, model)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Lines to translate, and the options that only they have."""
+
+    source: str
+    output: str
+    prefix: str | None
+    alignments: str | None
+    input_format: Literal["text", "tsv", "json"]
+    errors: ErrorPolicy
+    batch: int
+    window: int | None
+
+    @property
+    def are_default(self) -> bool:
+        """Whether the source is a path and no option is given that only lines have."""
+        formats = self.output == self.input_format == "text"
+        given = self.prefix or self.alignments or self.errors != "strict"
+        return self.source != "-" and formats and not given
+
+    def check(self) -> None:
+        """Refuse a document, and an output that would replace an input."""
+        refuse_document(self.source, is_text=self.input_format == "text")
+        inputs = map(os.path.realpath, (self.source, self.prefix or ""))
+        if self.alignments and os.path.realpath(self.alignments) in inputs:
+            raise DataError(
+                f"--alignments would replace {self.alignments}, which is read: use another file"
+            )
+
+    def translate(self, translator: "Translator", model: str) -> None:
+        """Print the translation of each line, then what was kept.
+
+        Args:
+            translator: The translator.
+            model: Its name in error messages.
+        """
+        from yakusu.data.layout import Layout
+
+        n_lines, invalid = _count(self.source, self.errors), InvalidLines(self.errors)
+        requests = self._requests(translator, model, n_lines, invalid)
+        start = time.monotonic()
+        found = translator.stream(
+            ReadAhead(requests) if self.source == "-" else requests,
+            batch=self.batch,
+            window=self.window,
+            details=self.output == "json" or self.alignments is not None,
+            layout=Layout() if self.input_format == "text" else None,
+        )
+        found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
+        with _opened(self.alignments) as links:
+            show = as_json if self.output == "json" else as_text(translator.search.n_best)
+            print_all(found, n_lines, show=show, links=links, start=start)
+        report(translator.tally)
+        if warning := invalid.warning(_name(self.source)):
+            _log.warning(warning)
+
+    def _requests(
+        self, translator: "Translator", model: str, n_lines: int | None, invalid: InvalidLines
+    ) -> "Iterator[Request]":
+        from yakusu.pipeline.requests import read_requests  # loads torch
+
+        return read_requests(
+            _lines(translator, self.source, model, invalid),
+            name=_name(self.source),
+            n_lines=n_lines,
+            input_format=self.input_format,
+            prefixes=self.prefix,
+        )
+
+
+def _opened(path: str | None) -> AbstractContextManager[IO[str] | None]:
+    return Path(path).open("w", encoding="utf-8") if path else nullcontext()
 
 
 def _lines(
