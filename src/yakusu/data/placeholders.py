@@ -16,7 +16,7 @@ The choice is a function of the text of the pair.
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import regex
 
@@ -71,11 +71,12 @@ class Placeholders:
 
     share: float
     ignore_case: bool
+    _finder: SpanFinder = field(default_factory=SpanFinder, init=False, compare=False)
 
     def __call__(self, pair: Pair) -> Pair:
         """The pair with placeholders, or unchanged."""
         pair = IS_SLOT.sub("", pair[0]), IS_SLOT.sub("", pair[1])
-        source, target = (merged(SpanFinder().find(side), side) for side in pair)
+        source, target = (merged(self._finder.find(side), side) for side in pair)
         if source and texts(source) == texts(target):
             return mask_pair(pair, source, target, first=_digest(pair)[0])
         digest = _digest(pair)

@@ -128,7 +128,10 @@ def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
 def details_of_text(
     passages: Sequence[Passage], outputs: Iterator[Output], language: str
 ) -> Details | None:
-    """The details of passages, given the output for each of their segments; None: none."""
+    """The details of passages, given the output for each of their segments.
+
+    None: no segment was translated, or details were not requested.
+    """
     found = []
     source = target = ""
     for passage in passages:
