@@ -68,7 +68,7 @@ class Archive:
         """Return the contents of a member.
 
         Raises:
-            DataError: The archive has no such member, or it is larger than 256 MiB.
+            DataError: The archive does not contain the member, or the member exceeds 256 MiB.
         """
         with self._open() as archive:
             if name not in archive.NameToInfo:

@@ -2,8 +2,8 @@
 
 A change of formatting within a paragraph is a pair of marks; tabs, breaks, pictures, references to
 notes, fields and deleted text are empty marks. The text of a link, of a content control and of
-inserted text is enclosed in a pair. What programs compute anew (marks of spelling, ends of pages),
-soft hyphens and phonetic guides leave a paragraph that is translated.
+inserted text is enclosed in a pair. Information that word processors recalculate (spelling errors,
+rendered page breaks), soft hyphens and phonetic guides are removed from translated paragraphs.
 """
 
 import re
