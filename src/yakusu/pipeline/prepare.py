@@ -11,22 +11,18 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from yakusu.data.batches import cut_by_length, fullness
-from yakusu.data.corpus import Corpus
 from yakusu.data.coverage import Coverage
-from yakusu.data.duplicates import find_duplicates
 from yakusu.data.filters import (
     NO_FILTERS,
-    FilterConfig,
     FilterReport,
     NumberedPair,
     Selection,
-    filter_corpus,
-    length_filter,
     read_in_order,
     sample_evenly,
 )
@@ -38,6 +34,7 @@ from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.run import opened
+from yakusu.pipeline.selection import PairSelector
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
@@ -45,7 +42,6 @@ from yakusu.tasks.task import tasks
 _log = logging.getLogger(__name__)
 _MIN_OCCURRENCES = 20  # average occurrences of a vocabulary entry in the training pairs
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
-_MORE_TEXT = "provide more text"
 
 
 @dataclass(frozen=True)
@@ -118,24 +114,22 @@ class _Preparation:
     def __init__(self, recipe: Recipe, progress: Progress, workers: int | None) -> None:
         self.recipe, self.progress, self.workers = recipe, progress, workers
         self.task = tasks[recipe.task]()
-        self.report = FilterReport()
-        # Pairs held out of the training corpus are counted in its report.
-        self.dev_report = FilterReport() if recipe.data.dev else self.report
+        self.selector = PairSelector(recipe, progress)
+        self.report = self.selector.report
 
     def write(self, folder: Path) -> None:
         """Write all files of the data folder except its manifest."""
         files = _inputs(self.recipe)
         inputs = {key: sha256(path) for key, path in files.items()}
 
-        train = self._select_train()
-        dev = self._select_dev(train)
-        parts = [train, *self._select_extra(train, dev)]
+        train = self.selector.train()
+        dev = self.selector.dev(train)
+        parts = [train, *self.selector.extra(train, dev)]
         tokenizer = self._learn_tokenizer(parts)
         written = self._write_train(folder, parts, tokenizer)
-        n_train = written.n_pairs
-        dev_pairs = self._filter_dev_lengths(dev, tokenizer)
-        _require_pairs(n_train, "training", train.corpus, self.report)
-        self._require_dev_pairs(len(dev_pairs), dev.corpus)
+        dev_pairs = self.selector.dev_pairs(dev, partial(self._count_tokens, tokenizer))
+        self.selector.require_training_pairs(written.n_pairs)
+        self.selector.require_dev_pairs(len(dev_pairs), dev.corpus)
         self._write_dev(folder, dev_pairs, tokenizer)
 
         if changed := _first_changed(files, inputs):
@@ -147,7 +141,7 @@ class _Preparation:
         _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
-            n_train=n_train,
+            n_train=written.n_pairs,
             n_dev=len(dev_pairs),
             report=self.report.as_dict(),
             n_masked=written.n_masked,
@@ -156,55 +150,6 @@ class _Preparation:
             parts=self._weigh_parts(pairs, n_lines=len(train.mask)),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
-
-    def _filter(self, corpus: Corpus, filters: FilterConfig, report: FilterReport) -> Selection:
-        languages = self.recipe.languages
-        return filter_corpus(corpus, filters, report, self.progress, languages=languages)
-
-    def _select_train(self) -> Selection:
-        corpus = self.recipe.data.train
-        selection = self._filter(corpus, self.recipe.filters, self.report)
-        _require_pairs(len(selection), "training", corpus, self.report)
-        return selection
-
-    def _select_dev(self, train: Selection) -> Selection:
-        """Select the dev set; without a dev corpus, move evenly spaced pairs out of `train`."""
-        data = self.recipe.data
-        if data.dev:
-            dev = self._filter(data.dev, self._dev_filters, self.dev_report)
-        else:
-            (dev,) = sample_evenly([train], min(data.hold_out, len(train) // 20))
-            train.mask &= ~dev.mask
-        self._require_dev_pairs(len(dev), dev.corpus)
-        return dev
-
-    @property
-    def _dev_filters(self) -> FilterConfig:
-        if not self.recipe.data.dev:
-            return self.recipe.filters
-        longest = self.recipe.model.max_length - 1  # without eos
-        return NO_FILTERS.model_copy(update={"max_tokens": longest})
-
-    def _select_extra(self, train: Selection, dev: Selection) -> list[Selection]:
-        """Select extra pairs that share no sentence with the dev set and are not in `train`."""
-        if not self.recipe.data.extra:
-            return []
-        recipe, report = self.recipe, self.report
-        extra = self._filter(recipe.data.extra, recipe.filters, report)
-        dev_pairs = [pair for _, pair in dev.pairs()]
-        sources, targets = {src for src, _ in dev_pairs}, {tgt for _, tgt in dev_pairs}
-        shared = np.fromiter(  # one byte per pair: there may be millions of extra pairs
-            (src in sources or tgt in targets for _, (src, tgt) in extra.pairs()), dtype=np.bool_
-        )
-        extra.mask[extra.mask] = ~shared
-        if shared.any():
-            report.dropped["in the dev set"] += int(shared.sum())
-        if recipe.filters.drop_duplicates:
-            both = (pair for _, pair in read_in_order([train, extra]))
-            duplicate = find_duplicates(both)[len(train) :]
-            extra.mask[extra.mask] = ~duplicate
-            report.dropped["duplicate"] += int(duplicate.sum())
-        return [extra]
 
     def _learn_tokenizer(self, parts: list[Selection]) -> Tokenizer:
         """Learn the vocabularies from sentences evenly spaced over all parts."""
@@ -239,19 +184,14 @@ class _Preparation:
             workers=self.workers,
         )
 
-    def _filter_dev_lengths(self, dev: Selection, tokenizer: Tokenizer) -> list[NumberedPair]:
-        accepted = []
-        for line, pair in dev.pairs():
-            src, tgt = self._read(pair)
-            n_src = len(tokenizer.encode_source([src])[0]) - 1  # without eos
-            n_tgt = len(tokenizer.encode_target([tgt])[0]) - 1
-            if rejected_by := length_filter(n_src, n_tgt, self._dev_filters):
-                self.dev_report.dropped[rejected_by] += 1
-            else:
-                accepted.append((line, pair))
-        if self.recipe.data.dev and self.dev_report.summary:
-            self.progress.say(f"dropped from the dev set: {self.dev_report.summary}")
-        return accepted
+    def _count_tokens(self, tokenizer: Tokenizer, pair: Pair) -> tuple[int, int]:
+        """The numbers of tokens of both sides, without eos."""
+        src, tgt = self._read(pair)
+        n_src, n_tgt = (
+            len(tokenizer.encode_source([src])[0]),
+            len(tokenizer.encode_target([tgt])[0]),
+        )
+        return n_src - 1, n_tgt - 1
 
     def _write_dev(self, folder: Path, pairs: list[NumberedPair], tokenizer: Tokenizer) -> None:
         """Write the dev pairs, binarised and as text."""
@@ -268,10 +208,6 @@ class _Preparation:
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
-
-    def _require_dev_pairs(self, n: int, corpus: Corpus) -> None:
-        fix = _MORE_TEXT if self.recipe.data.dev else f"{_MORE_TEXT}, specify a dev corpus"
-        _require_pairs(n, "validation", corpus, self.dev_report, fix)
 
     def _weigh_parts(self, pairs: Pairs, *, n_lines: int) -> dict[str, tuple[Part, ...]] | None:
         """Return the parts of the training pairs; lines after `n_lines` are the extra corpus."""
@@ -315,22 +251,6 @@ def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: Tokeni
         f"a vocabulary of {vocab_size:,} tokens is too large for {len(pairs):,} training pairs, "
         f"because a token occurs {n_tokens / vocab_size:.1f} times on average (recommended: at "
         f"least {_MIN_OCCURRENCES}): start a new run with --set tokenizer.vocab_size={suggested}"
-    )
-
-
-def _require_pairs(
-    n: int, purpose: str, corpus: Corpus, report: FilterReport, fix: str = _MORE_TEXT
-) -> None:
-    """Raise DataError if no pair is left."""
-    if n:
-        return
-    names = " and ".join(str(file) for file in corpus.files)
-    kind = "trees" if corpus.trees else "sentence pairs"
-    if not report.read:
-        raise DataError(f"there are no {kind} in {names}: check the files")
-    filters = f"the filters, which dropped {report.summary}" if report.summary else "the filters"
-    raise DataError(
-        f"{names}: none of {report.read:,} {kind} is left for {purpose}: {fix} or relax {filters}"
     )
 
 
