@@ -174,10 +174,6 @@ class Search:
         goals = [constraint for constraint in self.constraints if isinstance(constraint, Goal)]
         return [*goals, self.slots] if self.slots and self.has_slots else goals
 
-    @property
-    def _all_constraints(self) -> list[Constraint]:
-        return [*self.constraints, *([self.slots] if self.slots else ()), *self.repetition]
-
     def run(self) -> list[list[Hypothesis]]:
         """Search until all sentences are closed; return the n best hypotheses of each."""
         while any(sentence >= 0 for sentence in self.sentences):
@@ -205,9 +201,10 @@ class Search:
     def _restrict(self, logits: Tensor) -> None:
         """Set the logits (B, K, V - 1) of tokens that may not follow to -inf."""
         forced = [
-            (row, p[self.length]) for row, p in enumerate(self.prefixes) if self.length < len(p)
+            (row, ids[self.length], logits[row, :, ids[self.length]].clone())  # (K,)
+            for row, ids in enumerate(self.prefixes)
+            if self.length < len(ids)
         ]
-        of_forced = [logits[row, :, token].clone() for row, token in forced]  # (K,) each
         left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
         logits[left == 1, :, EOS + 1 :] = -torch.inf
         left = left[:, None].expand(logits.shape[:2])  # (B, K)
@@ -216,7 +213,7 @@ class Search:
         else:
             logits[:, :, UNK] = -torch.inf
         self._restrict_by_constraints(logits, left)
-        for (row, token), values in zip(forced, of_forced, strict=True):
+        for row, token, values in forced:
             logits[row] = -torch.inf
             logits[row, :, token] = values
 
@@ -289,8 +286,9 @@ class Search:
             best = self.log_probs.amax(dim=1, keepdim=True)
             self.log_probs[self.log_probs < best - self.config.margin] = -torch.inf
         self.state.reorder(beams)
-        for constraint in self._all_constraints:
-            constraint.follow(beams, self.prev_ids)
+        for constraint in (*self.constraints, self.slots, *self.repetition):
+            if constraint:
+                constraint.follow(beams, self.prev_ids)
         if self.sampler:
             self.sampler.follow(beams)
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
@@ -310,19 +308,16 @@ class Search:
         stopping early does not change the result.
         """
         found = self.found[self.sentences[row]]
-        if best_open == -math.inf or len(found) < self.config.n_best:
-            return best_open > -math.inf
-        bound = best_open / length_penalty(self.limits[row], self.config.alpha)
-        return bool(bound > found[-1].score)
+        worst = found[-1].score if len(found) == self.config.n_best else -math.inf
+        return best_open / length_penalty(self.limits[row], self.config.alpha) > worst
 
     def drop_closed_rows(self) -> None:
         """Drop closed rows once an eighth of the batch is closed, but keep MIN_SENTENCES rows."""
-        open_rows = [row for row, sentence in enumerate(self.sentences) if sentence >= 0]
-        closed = [row for row, sentence in enumerate(self.sentences) if sentence < 0]
-        n_spare = max(0, MIN_SENTENCES - len(open_rows))
-        if len(closed) - n_spare < max(1, len(self.sentences) // 8):
+        n_rows = len(self.sentences)
+        n_kept = max(MIN_SENTENCES, sum(sentence >= 0 for sentence in self.sentences))
+        if n_rows - n_kept < max(1, n_rows // 8):
             return
-        rows = open_rows + closed[:n_spare]
+        rows = sorted(range(n_rows), key=lambda row: self.sentences[row] < 0)[:n_kept]  # open first
         index = torch.tensor(rows, device=self.log_probs.device)
         self.state.keep(index)
         self.constraints = [constraint.keep(index) for constraint in self.constraints]
