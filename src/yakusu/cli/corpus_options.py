@@ -1,4 +1,4 @@
-"""The options that name the files of a run, from which a verb gets one `RecipeFiles`."""
+"""The options that name corpora, from which a verb gets one `RecipeFiles`."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -9,31 +9,44 @@ from yakusu.cli.option_groups import grouped
 if TYPE_CHECKING:
     from yakusu.recipe import RecipeFiles
 
-_CORPUS, _DEV = "Corpus", "Dev set (default: pairs held out of the corpus)"
-_OPTIONS: dict[str, Any] = {
-    "run": Annotated[
-        str | None, typer.Option("--run", help="Run folder, which receives all output.")
-    ],
-    "src": Annotated[
-        str | None,
-        typer.Option(
-            "--src",
-            help="Source sentences, one per line. Any file may be compressed (.gz, .bz2, .xz, "
-            ".zst).",
-            rich_help_panel=_CORPUS,
+_CORPUS = "Corpus"
+
+
+def _path(name: str, help: str, panel: str | None = None) -> Any:
+    """An option that names a file or a folder."""
+    return Annotated[str | None, typer.Option(name, help=help, rich_help_panel=panel)]
+
+
+def _held_out(name: str, panel: str) -> dict[str, Any]:
+    """The options of a dev or test set."""
+    return {
+        f"{name}_src": _path(f"--{name}-src", f"Source sentences of the {name} set.", panel),
+        f"{name}_tgt": _path(f"--{name}-tgt", f"Translations of --{name}-src.", panel),
+        f"{name}_pairs": _path(
+            f"--{name}-pairs", f"One file with both sides of the {name} set, as in --pairs.", panel
         ),
-    ],
-    "tgt": Annotated[
-        str | None,
-        typer.Option("--tgt", help="Their translations, line by line.", rich_help_panel=_CORPUS),
-    ],
+    }
+
+
+_DEV = "Dev set (default: pairs held out of the corpus)"
+_COMPARED = "Dev and test sets to compare with the corpus"
+_RUN = {"run": _path("--run", "Run folder, which receives all output.")}
+_TEXT = {
+    "src": _path(
+        "--src",
+        "Source sentences, one per line. Any file may be compressed (.gz, .bz2, .xz, .zst).",
+        _CORPUS,
+    ),
+    "tgt": _path("--tgt", "Their translations, line by line.", _CORPUS),
+}
+_PAIRS: dict[str, Any] = {
     "pairs": Annotated[
         str | None,
         typer.Option(
             "--pairs",
             "--tsv",
-            help="One file with both sides, instead of --src and --tgt: TMX, XLIFF, PO, TSV or "
-            "CSV.",
+            help="One file with both sides, instead of a source and a target file: TMX, XLIFF, "
+            "PO, TSV or CSV.",
             rich_help_panel=_CORPUS,
         ),
     ],
@@ -42,8 +55,8 @@ _OPTIONS: dict[str, Any] = {
         typer.Option(
             "--columns",
             metavar="SRC,TGT",
-            help="Source and target in --pairs: language codes (en,de), or names or numbers of "
-            "columns (1,3). Default: the first two columns, or the only two languages.",
+            help="Source and target in files of pairs: language codes (en,de), or names or "
+            "numbers of columns (1,3). Default: the first two columns, or the only two languages.",
             rich_help_panel=_CORPUS,
         ),
     ],
@@ -51,44 +64,32 @@ _OPTIONS: dict[str, Any] = {
         Literal["strict", "skip", "replace"] | None,
         typer.Option(
             "--errors",
-            help="Lines that are not UTF-8: refuse the file (strict, the default), leave out "
-            "their pairs (skip), or read U+FFFD for each invalid byte (replace).",
+            help="What to do with lines that are not UTF-8: refuse the file (strict, the "
+            "default), drop their pairs (skip), or read each invalid byte as U+FFFD (replace).",
             rich_help_panel=_CORPUS,
         ),
-    ],
-    "trees": Annotated[
-        str | None,
-        typer.Option(
-            "--trees",
-            help="Bracketed trees for a parser: a file, a folder or a pattern.",
-            rich_help_panel=_CORPUS,
-        ),
-    ],
-    "dev_src": Annotated[
-        str | None,
-        typer.Option("--dev-src", help="Source sentences of the dev set.", rich_help_panel=_DEV),
-    ],
-    "dev_tgt": Annotated[
-        str | None,
-        typer.Option("--dev-tgt", help="Translations of --dev-src.", rich_help_panel=_DEV),
-    ],
-    "dev_pairs": Annotated[
-        str | None,
-        typer.Option(
-            "--dev-pairs",
-            help="One file with both sides, as --pairs; --columns applies to both.",
-            rich_help_panel=_DEV,
-        ),
-    ],
-    "dev_trees": Annotated[
-        str | None,
-        typer.Option("--dev-trees", help="Trees of the dev set.", rich_help_panel=_DEV),
     ],
 }
+_TREES = {
+    "trees": _path(
+        "--trees", "Bracketed trees for a parser: a file, a folder or a glob pattern.", _CORPUS
+    )
+}
+_DEV_TREES = {"dev_trees": _path("--dev-trees", "Trees of the dev set.", _DEV)}
 
 
 def _files(values: dict[str, Any]) -> "RecipeFiles":
     return cast("RecipeFiles", values)
 
 
-takes_files = grouped("files", _OPTIONS, _files)
+def _test_files(values: dict[str, Any]) -> "RecipeFiles":
+    return _files({name.removeprefix("test_"): value for name, value in values.items()})
+
+
+takes_files = grouped(
+    "files",
+    {**_RUN, **_TEXT, **_PAIRS, **_TREES, **_held_out("dev", _DEV), **_DEV_TREES},
+    _files,
+)
+takes_pairs = grouped("files", {**_PAIRS, **_held_out("dev", _COMPARED)}, _files)
+takes_test_files = grouped("test", _held_out("test", _COMPARED), _test_files)
