@@ -1,5 +1,6 @@
 """`yakusu check`: exit codes, both formats, and one sentence for unusable input."""
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def test_one_file_of_pairs_is_checked(run_yakusu: Callable, tmp_path: Path) -> N
     said = run_yakusu("check", "--pairs", pairs, "--columns", "3,1", "--test-pairs", test)
     assert said.code == 0
     assert said.out.startswith(f"{pairs}: 3 pairs, 3 kept")
-    assert "1 of 1 sources of test and 1 whole pairs occur in train" in said.out
+    assert "1 of 1 sources of test and 1 whole pair occur in train" in said.out
 
 
 def test_a_recipe_names_the_corpus_and_the_filters(
@@ -92,6 +93,43 @@ def test_a_recipe_names_the_corpus_and_the_filters(
     ("arguments", "message"),
     [
         ([], "there is no corpus to check: specify SRC and TGT, or a recipe with data.train"),
+        (
+            ["a.en", "a.en"],
+            "a.en: the two sides are identical: specify the file or the column that has the "
+            "translations",
+        ),
+        (
+            ["--pairs", "p.tsv", "--columns", "2,2"],
+            "p.tsv: the two sides are identical: specify the file or the column that has the "
+            "translations",
+        ),
+        (
+            ["--pairs", "p.tsv", "--columns", "1,3"],
+            "p.tsv, line 1: column 3 is missing because the line has only 2: separate columns "
+            "with tabs, or name a file with commas .csv",
+        ),
+        (
+            ["--pairs", "p.tsv", "--columns", "en,fr"],
+            "p.tsv, line 1: there is no column 'en': choose one of One., Eins.",
+        ),
+        (["a.en", "."], ". is a folder: specify a text file"),
+        (
+            ["none.en", "none.de"],
+            "there are no sentence pairs in none.en and none.de: check the files",
+        ),
+        (
+            ["blank.en", "blank.de"],
+            "blank.en and blank.de: none of 2 sentence pairs is left for training: provide more "
+            "text or relax the filters, which drop 2 empty",
+        ),
+        (
+            ["a.en", "a.de", "--test-src", "none.en", "--test-tgt", "none.de"],
+            "there are no sentence pairs in none.en and none.de: check the files",
+        ),
+        (
+            ["a.en", "a.de", "--dev-src", "blank.en", "--dev-tgt", "blank.de"],
+            "there are no sentence pairs in blank.en and blank.de: check the files",
+        ),
         (
             ["a.en"],
             "a.en has no tgt: specify two files (src and tgt), or pairs",
@@ -120,8 +158,35 @@ def test_unusable_input_exits_with_2_and_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write(tmp_path, "b.de", ["Eins."])
+    write(tmp_path, "p.tsv", ["One.\tEins."])
+    for code in ("en", "de"):
+        write(tmp_path, f"none.{code}", [])
+        write(tmp_path, f"blank.{code}", ["", " "])
     monkeypatch.chdir(tmp_path)
     assert run_yakusu("check", *arguments).error == message
+
+
+def test_one_pair_in_a_compressed_memory_is_checked(run_yakusu: Callable, tmp_path: Path) -> None:
+    units = "".join(
+        f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>'
+        for code, text in zip(("en", "de"), SENTENCES[0], strict=True)
+    )
+    memory = tmp_path / "memory.tmx.gz"
+    tmx = f'<tmx version="1.4"><header/><body><tu>{units}</tu></body></tmx>'
+    memory.write_bytes(gzip.compress(tmx.encode()))
+    said = run_yakusu("check", "--pairs", memory, "--columns", "en,de")
+    assert said.code == 0
+    assert said.out.startswith(f"{memory}: 1 pair, 1 kept (100.0%)\n")
+    assert "languages are those of all pairs" in said.out
+
+
+def test_swapped_files_are_refused(run_yakusu: Callable, tmp_path: Path) -> None:
+    named_de = write(tmp_path, "a.de", [src for src, _ in SENTENCES] * 100)
+    named_en = write(tmp_path, "a.en", [tgt for _, tgt in SENTENCES] * 100)
+    assert run_yakusu("check", named_en, named_de).error == (
+        f"{named_en} seems to be in language 'de' and {named_de} in 'en': exchange the two files, "
+        "or correct data.source_language and data.target_language"
+    )
 
 
 def test_a_pipe_is_refused(run_yakusu: Callable, files: list[Path], tmp_path: Path) -> None:

@@ -329,9 +329,9 @@ def test_swapped_files_are_refused(tmp_path: Path) -> None:
     [
         ([], "there are no sentence pairs in {src} and {tgt}: check the files"),
         (
-            [("", ""), ("a", "a")],
+            [("", ""), ("a", "b b b b b b b b b")],
             "{src} and {tgt}: none of 2 sentence pairs is left for training: provide more text or "
-            "relax the filters, which drop 1 empty, 1 identical",
+            "relax the filters, which drop 1 empty, 1 ratio",
         ),
     ],
 )

@@ -92,7 +92,10 @@ class _Overlaps:
         self._searches: list[Search] = []
         for name, corpus in (("dev", dev), ("test", test)):
             if corpus:
-                self._searches.append(HeldOut(name, read_pairs(corpus)).search("train"))
+                held_out = HeldOut(name, read_pairs(corpus))
+                if not held_out.n_texts:
+                    raise _no_pairs(corpus)
+                self._searches.append(held_out.search("train"))
         self._in_train = tuple(self._searches)
         if dev and test:
             search = self._in_train[1].held_out.search("dev")
@@ -191,20 +194,26 @@ class _Reading:
             ratios=self._ratios.quantiles(),
             correlation=self._ratios.correlation(),
             overlaps=overlaps,
-            notes=self._notes(has_lines),
+            notes=self._notes(decided.n_pairs, has_lines),
         )
         return report.model_copy(update={"warnings": warnings_of(report)})
 
     def _require_pairs(self, decided: Decided) -> None:
-        names = " and ".join(map(str, self._corpus.files))
         if not decided.n_pairs:
-            raise DataError(f"there are no sentence pairs in {names}: check the files")
-        if not decided.n_kept:
-            dropped = ", ".join(f"{each.n:,} {each.name}" for each in decided.filters if each.n)
+            raise _no_pairs(self._corpus)
+        if decided.n_kept:
+            return
+        names, dropping = _names(self._corpus), [each for each in decided.filters if each.n]
+        if [each.name for each in dropping if each.name != "empty"] == ["identical"]:
             raise DataError(
-                f"{names}: none of {decided.n_pairs:,} sentence pairs is left for training: "
-                f"provide more text or relax the filters, which drop {dropped}"
+                f"{names}: the two sides are identical: specify the file or the column that has "
+                "the translations"
             )
+        dropped = ", ".join(f"{each.n:,} {each.name}" for each in dropping)
+        raise DataError(
+            f"{names}: none of {decided.n_pairs:,} sentence pairs is left for training: provide "
+            f"more text or relax the filters, which drop {dropped}"
+        )
 
     def _describe_sides(self) -> tuple[Side, Side]:
         files = self._corpus.files
@@ -252,17 +261,18 @@ class _Reading:
         )
         return src_foreign, tgt_foreign
 
-    def _notes(self, has_lines: bool) -> tuple[str, ...]:
+    def _notes(self, n_pairs: int, has_lines: bool) -> tuple[str, ...]:
         n, vocab_size = len(self._sample), self._count_tokens.vocab_size
+        sample = "all pairs" if n == n_pairs else f"{n:,} evenly spaced pairs"
         tokens = (
             f"'too long' and 'ratio' count tokens of a vocabulary of {vocab_size:,}, learned from "
-            f"{n:,} evenly spaced pairs; prepare learns its own, so its counts may differ"
+            f"{sample}; prepare learns its own, so its counts may differ"
             if vocab_size
             else f"'too long' and 'ratio' count {' and '.join(dict.fromkeys(self._units))}, not "
             "tokens: there is too little text for a vocabulary"
         )
         languages = (
-            f"languages are those of {n:,} evenly spaced pairs; a line is foreign only if another "
+            f"languages are those of {sample}; a line is foreign only if another "
             "language is far more probable"
             if self._languages
             else "languages are not identified: this needs their codes (data.source_language, or "
@@ -270,3 +280,11 @@ class _Reading:
         )
         numbers = () if has_lines else ("line N is pair N of the file, from 1",)
         return *numbers, tokens, languages, "everything else is counted in all pairs"
+
+
+def _no_pairs(corpus: Corpus) -> DataError:
+    return DataError(f"there are no sentence pairs in {_names(corpus)}: check the files")
+
+
+def _names(corpus: Corpus) -> str:
+    return " and ".join(dict.fromkeys(map(str, corpus.files)))

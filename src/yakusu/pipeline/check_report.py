@@ -122,8 +122,8 @@ class CheckReport(Config):
     def _heading(self) -> Iterator[str]:
         names = list(dict.fromkeys(side.file for side in self.sides))
         yield (
-            f"{' and '.join(names)}: {self.n_pairs:,} pairs, {self.n_kept:,} kept "
-            f"({self.n_kept / self.n_pairs:.1%})"
+            f"{' and '.join(names)}: {self.n_pairs:,} pair{'s' * (self.n_pairs != 1)}, "
+            f"{self.n_kept:,} kept ({self.n_kept / self.n_pairs:.1%})"
         )
 
     def _lengths(self) -> Iterator[str]:

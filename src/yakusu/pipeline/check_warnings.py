@@ -64,9 +64,10 @@ def _foreign(report: CheckReport) -> Iterator[str]:
 
 
 def _overlap(overlap: Overlap) -> Iterator[str]:
-    if overlap.pairs.n or overlap.sources.n > _MANY_SHARED * overlap.n_pairs:
+    n_pairs = overlap.pairs.n
+    if n_pairs or overlap.sources.n > _MANY_SHARED * overlap.n_pairs:
         yield (
             f"{overlap.sources.n:,} of {overlap.n_pairs:,} sources of {overlap.held_out} and "
-            f"{overlap.pairs.n:,} whole pairs occur in {overlap.within}: remove them from one of "
-            "the two, or scores are too high"
+            f"{n_pairs:,} whole pair{'s' * (n_pairs != 1)} occur in {overlap.within}: remove them "
+            "from one of the two, or scores are too high"
         )

@@ -35,6 +35,11 @@ class HeldOut:
                     first.setdefault(key, line)
                     counts[key] += 1
 
+    @property
+    def n_texts(self) -> int:
+        """Number of pairs with words on both sides."""
+        return self._counts[_KINDS.index("pairs")].total()
+
     def search(self, within: str) -> "Search":
         """Start a search for the sentences of this set."""
         return Search(self, within)
