@@ -175,3 +175,38 @@ def test_the_perplexity_of_no_pairs_is_not_a_number() -> None:
 
 def test_a_perplexity_too_large_for_a_number_is_infinite() -> None:
     assert Perplexity(n_pairs=1, n_tokens=1, log_prob=-1e4).value == math.inf
+
+
+# ---- options that change how the source is read --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "source", "translation"),
+    [
+        (["--protect", "ba[a-z]+"], "the old ferry sees baker", "die alte fähre sieht baker"),
+        (["--protect", "ba[a-z]+"], "the baker {name}", "die baker {name}"),
+        (["--no-protect"], "the <b>old</b> ferry", "die <b>alte</b> fähre"),
+    ],
+)
+def test_a_score_is_that_of_the_search_if_the_source_is_read_in_the_same_way(
+    run_yakusu: Yakusu,
+    model: Path,
+    tmp_path: Path,
+    options: list[str],
+    source: str,
+    translation: str,
+) -> None:
+    src, tgt = tmp_path / "a.en", tmp_path / "a.de"
+    src.write_text(source + "\n")
+    tgt.write_text(translation + "\n")
+    # The translation is the prefix, because nothing may follow it.
+    given = ["--prefix", tgt, "--max-length", 1, "--format", "json", *options]
+    searched = run_yakusu("translate", model, src, *given)
+    best = json.loads(searched.out)["translations"][0]
+    assert best["text"] == translation
+    scores = [
+        float(run_yakusu("score", model, src, tgt, *some).out.split("\t")[0])
+        for some in (options, [])
+    ]
+    assert scores[0] == pytest.approx(best["log_prob"], abs=1e-3)
+    assert abs(scores[1] - scores[0]) > 0.01

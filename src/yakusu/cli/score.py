@@ -13,11 +13,13 @@ import typer
 
 from yakusu.cli.console import ConsoleProgress, err
 from yakusu.cli.options import Device, Model
+from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.text import count_lines, decode_lines
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.scoring import Scored
+    from yakusu.translator.passage import TextConfig
 
 
 class Format(StrEnum):
@@ -62,7 +64,7 @@ Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(score)
+    app.command()(takes_reading_options(score))
 
 
 def score(
@@ -75,6 +77,8 @@ def score(
     ensemble: Ensemble = None,
     batch: Batch = 64,
     device: Device = "cpu",
+    *,
+    text: "TextConfig",
 ) -> None:
     """Print the log-probability that a model assigns to given translations.
 
@@ -91,13 +95,16 @@ def score(
 
     sides, total = (_lines(src), _lines(tgt)), _total(tgt)
     if n_best:
-        rescored = rescore(model, *sides, ensemble=ensemble or (), batch=batch, device=device)
+        rescored = rescore(
+            model, *sides, ensemble=ensemble or (), text=text, batch=batch, device=device
+        )
         _print_all(((scored, entry.line(scored)) for entry, scored in rescored), total)
         return
     found = score_pairs(
         model,
         *sides,
         ensemble=ensemble or (),
+        text=text,
         alternatives=alternatives,
         batch=batch,
         device=device,

@@ -9,8 +9,7 @@ from yakusu.cli.option_groups import grouped
 if TYPE_CHECKING:
     from yakusu.translator.passage import TextConfig
 
-_PANEL = "Reading of the text"
-_OPTIONS: dict[str, Any] = {
+_GLOSSARY: dict[str, Any] = {
     "glossary": Annotated[
         str | None,
         typer.Option(
@@ -19,31 +18,40 @@ _OPTIONS: dict[str, Any] = {
             help="Terms and their translations, separated by a tab.",
         ),
     ],
+}
+_PROTECT: dict[str, Any] = {
     "protect": Annotated[
         list[str] | None,
         typer.Option(
             "--protect",
             metavar="REGEX",
-            help="Further text to copy. Repeatable.",
+            help="Regular expression of text to copy. Repeatable.",
         ),
     ],
-    "no_protect": Annotated[
-        bool,
-        typer.Option(
-            "--no-protect",
-            help="Translate placeholders, tags and addresses as text.",
-            rich_help_panel=_PANEL,
-            hidden=True,
-        ),
-    ],
+}
+_ONE_SENTENCE: dict[str, Any] = {
     "one_sentence_per_line": Annotated[
         bool,
         typer.Option(
             "--one-sentence-per-line",
-            help="Do not divide lines.",
+            help="Treat each line, with any bullet, as one sentence.",
         ),
     ],
 }
+
+
+def _no_protect(*, hidden: bool) -> dict[str, Any]:
+    return {
+        "no_protect": Annotated[
+            bool,
+            typer.Option(
+                "--no-protect",
+                help="Treat placeholders, tags and addresses as ordinary text.",
+                rich_help_panel="Reading of the text" if hidden else None,
+                hidden=hidden,
+            ),
+        ],
+    }
 
 
 def _text_config(values: dict[str, Any]) -> "TextConfig":
@@ -53,8 +61,14 @@ def _text_config(values: dict[str, Any]) -> "TextConfig":
         protect=tuple(values["protect"] or ()),
         builtin_spans=not values["no_protect"],
         one_sentence_per_line=values["one_sentence_per_line"],
-        glossary=values["glossary"] or "",
+        glossary=values.get("glossary") or "",
     )
 
 
-takes_text_options = grouped("text", _OPTIONS, _text_config)
+takes_text_options = grouped(
+    "text", {**_GLOSSARY, **_PROTECT, **_no_protect(hidden=True), **_ONE_SENTENCE}, _text_config
+)
+# A glossary restricts the search and changes no probability, so scoring takes none.
+takes_reading_options = grouped(
+    "text", {**_PROTECT, **_no_protect(hidden=False), **_ONE_SENTENCE}, _text_config
+)

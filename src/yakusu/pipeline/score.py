@@ -12,6 +12,7 @@ from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.scoring import Scored
 from yakusu.translator import Translator
+from yakusu.translator.passage import TextConfig
 
 _COLUMNS = ("number", "score", "log_prob", "text")  # of an n-best list
 _OLD_COLUMNS = ("number", "score", "text")
@@ -23,6 +24,7 @@ def score(
     tgt: Text,
     *,
     ensemble: Sequence[str | Path] = (),
+    text: TextConfig | None = None,
     alternatives: int = 0,
     batch: int = 64,
     device: str = "cpu",
@@ -34,6 +36,8 @@ def score(
         src: Source sentences, as the path of a file or as lines.
         tgt: Their translations, line by line; trees for a parser.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
+        text: How the source is read, as in `translate`; lines are not divided, and a glossary has
+            no effect.
         alternatives: Number of most probable tokens to return for each target position.
         batch: Maximum number of pairs scored together; on a CPU, it does not change the result.
         device: Device to compute on: "cpu", "cuda" or "auto".
@@ -52,7 +56,7 @@ def score(
         `[scored.log_prob for scored in yakusu.score("runs/en-de/model", "news.en", "news.de")]`
     """
     _refuse_unequal_files(src, tgt)
-    translator = open_translator(model, ensemble=ensemble, device=device)
+    translator = open_translator(model, text=text, ensemble=ensemble, device=device)
     names = _name(src, "the source sentences"), _name(tgt, "the translations")
     sources, targets = sentences_for(translator, src, name=str(model)), _targets(translator, tgt)
     one, other = tee(aligned(sources, targets, names=names))
@@ -115,6 +119,7 @@ def rescore(
     n_best: Text,
     *,
     ensemble: Sequence[str | Path] = (),
+    text: TextConfig | None = None,
     batch: int = 64,
     device: str = "cpu",
 ) -> Iterator[tuple[NBestEntry, Scored]]:
@@ -126,6 +131,7 @@ def rescore(
         n_best: The list, as the path of a file or as lines with the columns number, score, log_prob
             and text, or number, score and text, separated by tabs.
         ensemble: As in `score`.
+        text: As in `score`.
         batch: As in `score`.
         device: As in `score`.
 
@@ -134,7 +140,7 @@ def rescore(
             that of the previous line or exceeds the number of source sentences.
         ModelError: As in `score`.
     """
-    translator = open_translator(model, ensemble=ensemble, device=device)
+    translator = open_translator(model, text=text, ensemble=ensemble, device=device)
     sources = sentences_for(translator, src, name=str(model))
     lines = raw_lines(n_best) if isinstance(n_best, str | Path) else n_best
     names = _name(src, "the source sentences"), _name(n_best, "the n-best list")
