@@ -45,7 +45,7 @@ def prepare(
 ) -> None:
     """Filter a corpus, learn its vocabulary and convert it to token ids.
 
-    `yakusu train` does this too; run it separately to check the data first.
+    `yakusu train` does this too; run `prepare` separately to see the counts before training.
 
     Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
 
@@ -58,7 +58,7 @@ def prepare(
 
 @takes_files
 def train(recipe: RecipeName, files: "yakusu.RecipeFiles", set_: Set = None) -> None:
-    """Train a translator.
+    """Prepare a corpus and train a translator or a parser.
 
     Interrupt at any time; rerun the same command to resume.
 
