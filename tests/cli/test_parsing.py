@@ -36,6 +36,7 @@ def test_a_parser_is_trained_run_and_scored_with_the_same_verbs(
     assert re.sub(r"\([^ ()]+ |\)", "", tree) == "the -LRB-new-RRB- boat" and empty == ""
     told = run_yakusu("translate", model, stdin=trees[0].encode()).error
     assert "is a tree, not a sentence" in told
+    options_of_a_parser(run_yakusu, model, tmp_path)
     options = ("--src", dev, "--ref", dev)
     told = run_yakusu("compress", model, tmp_path / "small", *options).error
     assert told.startswith(f"{model} is a parser, which BLEU cannot score")
@@ -61,3 +62,31 @@ def test_a_parser_is_trained_run_and_scored_with_the_same_verbs(
     train.write_text(trees[0].replace("))", ")"))
     told = run_yakusu("evaluate", train, dev).error
     assert told.startswith(f"{train}, line 1: the tree that begins here has no end")
+
+
+def options_of_a_parser(run_yakusu: Yakusu, model: Path, folder: Path) -> None:
+    """Each option of `translate` has its effect on a parser, or is refused in one sentence."""
+    line = b"the boat sees {name} .\n"
+    tree = run_yakusu("translate", model, stdin=line).out
+    for option in ("--no-protect", "--one-sentence-per-line"):  # as a parser does
+        assert run_yakusu("translate", model, option, stdin=line).out == tree
+    (folder / "terms.tsv").write_text("boat\tBoot\n")
+    (folder / "prefix").write_text("(S\n")
+    no_phrases = "sentence 1: a parser takes no prefix and no phrases to include or exclude"
+    no_text = "a parser takes no glossary and no patterns"
+    no_errors = f"{folder / 'dev.mrg'} contains trees, to which --errors does not apply: remove it"
+    for options, message in {
+        ("--prefix", folder / "prefix"): no_phrases,
+        ("--include", "boat"): no_phrases,
+        ("--exclude", "boat"): no_phrases,
+        ("--glossary", folder / "terms.tsv"): no_text,
+        ("--protect", "boat"): no_text,
+        ("--max-repeats", "1"): "a parser has no --max-repeats, because trees repeat brackets: "
+        "remove it",
+    }.items():
+        assert run_yakusu("translate", model, *options, stdin=line).error == message
+    told = run_yakusu("translate", model, folder / "dev.mrg", "--errors", "skip").error
+    assert told == no_errors
+    (folder / "a.txt").write_bytes(line)
+    told = run_yakusu("translate", model, folder / "a.txt", "--out", folder / "b.txt").error
+    assert told == "a parser cannot translate documents: use a translator"

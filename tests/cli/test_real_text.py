@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from yakusu.translator import Translator
+
 Yakusu = Callable[..., Any]
 HARD = "The <b>old</b> ferry {name}. Send 😀 to a@example.org!\n\n- the baker\n```\ncode\n```\n"
 
@@ -108,14 +110,95 @@ def test_a_folder_is_translated_into_another(
     assert (tmp_path / "out" / "deep" / "a.md").read_text().startswith("# ")
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--format", "json"],
+        ["--prefix", "a.txt"],
+        ["--alignments", "links"],
+        ["--input-format", "tsv"],
+        ["--errors", "skip"],
+        ["--n-best", "2"],
+        ["--one-sentence-per-line"],
+    ],
+)
 def test_options_of_lines_do_not_apply_to_documents(
-    run_yakusu: Yakusu, model: Path, tmp_path: Path
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, option: list[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("the ferry\n")
     files = (tmp_path / "a.txt", "--out", tmp_path / "b.txt")
-    assert run_yakusu("translate", model, *files, "--format", "json").error == (
-        "--out takes a document or a folder, and no option of single lines"
+    assert run_yakusu("translate", model, *files, *option).error == (
+        f"{option[0]} applies to lines of text, not to documents: remove it, or remove --out"
     )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("option", ["--retranslate", "--overwrite"])
+def test_options_of_documents_do_not_apply_to_lines(
+    run_yakusu: Yakusu, model: Path, option: str
+) -> None:
+    assert run_yakusu("translate", model, option, stdin=b"the\n").error == (
+        f"{option} applies to documents: add --out PATH, or remove {option}"
+    )
+
+
+def test_standard_input_is_not_a_document(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    assert run_yakusu("translate", model, "--out", tmp_path / "b.txt").error == (
+        "--out takes a document or a folder: name it as SOURCE"
+    )
+
+
+def translated(run_yakusu: Yakusu, model: Path, folder: Path, *options: object) -> str:
+    """The translation of a text file of two lines by `translate --out`."""
+    source, out = folder / "a.txt", folder / "b.txt"
+    source.write_text("the old ferry AB-7\nthe baker sees {name}\n")
+    said = run_yakusu("translate", model, source, "--out", out, "--overwrite", *options)
+    assert said.code == 0, said
+    return out.read_text()
+
+
+def test_batch_and_window_reach_the_translator_and_do_not_change_a_document(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, seen, stream = translated(run_yakusu, model, tmp_path), [], Translator.stream
+
+    def record(self: Translator, texts: Any, **options: Any) -> Any:
+        seen.append(options)
+        return stream(self, texts, **options)
+
+    monkeypatch.setattr(Translator, "stream", record)
+    assert translated(run_yakusu, model, tmp_path, "--batch", 1, "--window", 3) == expected
+    assert seen == [{"batch": 1, "window": 3}]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--include", "scheibe"],
+        ["--exclude", "win"],
+        ["--protect", "ferry"],
+        ["--no-protect"],
+        ["--sample", "--seed", 3],
+        ["--beam", 1],
+        ["--max-length", 3],
+        ["--ensemble", "MODEL", "--include", "alte"],
+    ],
+)
+def test_a_text_file_and_its_lines_have_the_same_translation_with_each_option(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, options: list[object]
+) -> None:
+    given = [model if option == "MODEL" else option for option in options]
+    document = translated(run_yakusu, model, tmp_path, *given)
+    assert document == run_yakusu("translate", model, tmp_path / "a.txt", *given).out
+    assert document != translated(run_yakusu, model, tmp_path)
+
+
+def test_a_glossary_applies_to_documents(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("ferry\tscheibe\n")
+    first, _ = translated(
+        run_yakusu, model, tmp_path, "--glossary", tmp_path / "terms.tsv"
+    ).splitlines()
+    assert "scheibe" in first
 
 
 def test_a_missing_library_is_named_with_its_extra(

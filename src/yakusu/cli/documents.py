@@ -1,6 +1,8 @@
 """Documents of the verb `translate`."""
 
 import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ from yakusu.cli.show import counted, report
 from yakusu.errors import DataError, ModelError
 
 if TYPE_CHECKING:
+    from yakusu.pipeline.documents import TranslatedFile
     from yakusu.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -25,28 +28,66 @@ def refuse_document(source: str, *, is_text: bool) -> None:
         raise DataError(f"{source} is a document: add --out FILE to translate it")
 
 
-def translate_documents(
-    translator: "Translator", source: str, out: str, *, retranslate: bool, overwrite: bool
-) -> None:
-    """Translate documents and print what was done with each."""
-    from yakusu.documents.document import DocumentOptions
-    from yakusu.pipeline.documents import translate_files
+def refuse_document_options(*, retranslate: bool, overwrite: bool) -> None:
+    """Refuse the options of documents where lines are translated."""
+    if retranslate or overwrite:
+        name = "--retranslate" if retranslate else "--overwrite"
+        raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
 
-    if translator.task.constrains:
-        raise ModelError("a parser cannot translate documents: use a translator")
-    options = DocumentOptions(translator.languages, retranslate)
-    done = translate_files(
-        translator.translate,
-        source,
-        out,
-        options,
-        overwrite=overwrite,
-        progress=ConsoleProgress(),
-    )
-    for file in done.files:
-        print(f"{file.out}: " + ("copied" if file.copied else counted(file.texts, "text")))
-        for reason in file.skipped[:_LISTED]:
-            _log.warning("%s: %s", file.source, reason)
-        if more := file.skipped[_LISTED:]:
-            _log.warning("%s: %s more are unchanged", file.source, counted(len(more), "message"))
-    report(translator.tally)
+
+@dataclass(frozen=True)
+class DocumentOutput:
+    """Where translated documents are written, and how.
+
+    Attributes:
+        out: A file or a folder.
+        retranslate: Also translate messages that already have a translation.
+        overwrite: Replace existing files.
+    """
+
+    out: str
+    retranslate: bool
+    overwrite: bool
+
+    def check(self, source: str, of_lines: Iterable[str]) -> None:
+        """Refuse standard input, and the options in `of_lines`, which apply to lines only."""
+        for name in of_lines:
+            raise DataError(
+                f"{name} applies to lines of text, not to documents: remove it, or remove --out"
+            )
+        if source == "-":
+            raise DataError("--out takes a document or a folder: name it as SOURCE")
+
+    def translate(
+        self, translator: "Translator", source: str, *, batch: int, window: int | None
+    ) -> None:
+        """Translate documents and print what was done with each; see `Translator.stream`."""
+        from yakusu.documents.document import DocumentOptions
+        from yakusu.pipeline.documents import translate_files
+
+        if translator.task.constrains:
+            raise ModelError("a parser cannot translate documents: use a translator")
+
+        def translations(texts: Sequence[str]) -> list[str]:
+            found = translator.stream(texts, batch=batch, window=window)
+            return [best[0].text for best in found]
+
+        done = translate_files(
+            translations,
+            source,
+            self.out,
+            DocumentOptions(translator.languages, self.retranslate),
+            overwrite=self.overwrite,
+            progress=ConsoleProgress(),
+        )
+        for file in done.files:
+            _show(file)
+        report(translator.tally)
+
+
+def _show(file: "TranslatedFile") -> None:
+    print(f"{file.out}: " + ("copied" if file.copied else counted(file.texts, "text")))
+    for reason in file.skipped[:_LISTED]:
+        _log.warning("%s: %s", file.source, reason)
+    if more := file.skipped[_LISTED:]:
+        _log.warning("%s: %s more are unchanged", file.source, counted(len(more), "message"))

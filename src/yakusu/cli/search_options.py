@@ -41,12 +41,16 @@ _OPTIONS: dict[str, Any] = {
     ],
     "max_extra": Annotated[
         int | None,
-        _option("Tokens by which a translation may exceed its source.", min=0, panel=_SEARCH),
+        _option(
+            "Maximum number of tokens by which a translation may exceed its source.",
+            min=0,
+            panel=_SEARCH,
+        ),
     ],
     "margin": Annotated[
         float | None,
         _option(
-            "Drop hypotheses that are less probable than the best one by this many nats.",
+            "Drop hypotheses whose log-probability is more than this many nats below the best.",
             min=0,
             panel=_SEARCH,
         ),
@@ -57,17 +61,19 @@ _OPTIONS: dict[str, Any] = {
     ],
     "exclude": Annotated[
         list[str] | None,
-        typer.Option(metavar="PHRASE", help="Phrase that they must not contain. Repeatable."),
+        typer.Option(
+            metavar="PHRASE", help="Phrase that translations must not contain. Repeatable."
+        ),
     ],
     "no_repeat_ngram": Annotated[
         int | None,
-        _option("No n-gram of N tokens occurs twice (0: no limit).", min=0, panel=_TEXT),
+        _option("Do not generate any n-gram of N tokens twice (0: no limit).", min=0, panel=_TEXT),
     ],
     "max_repeats": Annotated[
         int | None,
         _option(
-            "How often an n-gram may occur in a row, unless the source has more repetitions "
-            "(0: no limit).",
+            "Maximum number of times that an n-gram occurs in a row, unless the source repeats "
+            "one more often (0: no limit).",
             min=0,
             panel=_TEXT,
         ),
@@ -82,7 +88,7 @@ _OPTIONS: dict[str, Any] = {
     ],
     "temperature": Annotated[
         float | None,
-        _option("Below 1, likely tokens become more likely.", panel=_RANDOM),
+        _option("Divisor of the logits; below 1, likely tokens become more likely.", panel=_RANDOM),
     ],
     "top_k": Annotated[
         int | None, _option("Draw from the K most likely tokens.", min=1, panel=_RANDOM)
@@ -95,7 +101,7 @@ _OPTIONS: dict[str, Any] = {
     ],
     "seed": Annotated[
         int | None,
-        _option("A sample depends only on the seed and its sentence.", min=0, panel=_RANDOM),
+        _option("Seed; a sample depends only on it and on the sentence.", min=0, panel=_RANDOM),
     ],
 }
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")

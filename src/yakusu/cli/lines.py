@@ -1,0 +1,213 @@
+"""Lines of the verb `translate`, and the options that documents do not have."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from itertools import chain, islice
+from pathlib import Path
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from yakusu.cli.documents import refuse_document
+from yakusu.cli.option_groups import grouped
+from yakusu.cli.show import as_json, as_text, print_all, report
+from yakusu.data.text import (
+    ErrorPolicy,
+    InvalidLines,
+    ReadAhead,
+    count_lines,
+    decode_lines,
+    raw_lines,
+)
+from yakusu.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from yakusu.translator import Translator
+    from yakusu.translator.request import Request
+
+_log = logging.getLogger(__name__)
+_CONTENT = "Content of the translation"
+_OPTIONS: dict[str, Any] = {
+    "format": Annotated[
+        Literal["text", "json"] | None,
+        typer.Option("--format", help="text (default), or json: an object per line."),
+    ],
+    "prefix": Annotated[
+        str | None,
+        typer.Option(
+            "--prefix",
+            metavar="FILE",
+            help="File with the beginning of each translation, line by line.",
+            rich_help_panel=_CONTENT,
+            hidden=True,
+        ),
+    ],
+    "alignments": Annotated[
+        str | None,
+        typer.Option(
+            "--alignments",
+            metavar="FILE",
+            help="File to write the word alignments to, as in 0-0 1-2.",
+            rich_help_panel=_CONTENT,
+            hidden=True,
+        ),
+    ],
+    "input_format": Annotated[
+        Literal["text", "tsv", "json"] | None,
+        typer.Option(
+            "--input-format",
+            help="text (default); tsv: sentence and prefix; json: an object per line with text, "
+            "prefix, include and exclude.",
+            rich_help_panel=_CONTENT,
+            hidden=True,
+        ),
+    ],
+    "errors": Annotated[
+        Literal["strict", "skip", "replace"] | None,
+        typer.Option(
+            "--errors",
+            help="What to do with lines that are not UTF-8: refuse the input (strict, the "
+            "default), leave them empty (skip), or read each invalid byte as U+FFFD (replace).",
+            rich_help_panel="Reading of the text",
+            hidden=True,
+        ),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class LineOptions:
+    """How lines are read and printed."""
+
+    format: Literal["text", "json"] = "text"
+    prefix: str | None = None
+    alignments: str | None = None
+    input_format: Literal["text", "tsv", "json"] = "text"
+    errors: ErrorPolicy = "strict"
+
+    @property
+    def given(self) -> list[str]:
+        """The options whose values are not the defaults."""
+        names = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        return ["--" + name.replace("_", "-") for name in names]
+
+    def check(self, source: str) -> None:
+        """Refuse a document, and an output that would replace an input."""
+        refuse_document(source, is_text=self.input_format == "text")
+        inputs = map(os.path.realpath, (source, self.prefix or ""))
+        if self.alignments and os.path.realpath(self.alignments) in inputs:
+            raise DataError(
+                f"--alignments would replace {self.alignments}, which is read: use another file"
+            )
+
+
+def _line_options(values: dict[str, Any]) -> LineOptions:
+    return LineOptions(**{name: value for name, value in values.items() if value is not None})
+
+
+takes_line_options = grouped("lines", _OPTIONS, _line_options)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines to translate.
+
+    Attributes:
+        source: Path of a file, or "-": standard input.
+        options: How they are read and printed.
+        model: Name of the model in error messages.
+    """
+
+    source: str
+    options: LineOptions
+    model: str
+
+    def translate(self, translator: "Translator", *, batch: int, window: int | None) -> None:
+        """Print the translation of each line, then what was kept; see `Translator.stream`."""
+        from yakusu.alignment import attends
+        from yakusu.data.layout import Layout
+
+        if self.options.alignments is not None and not attends(translator.model):
+            raise ModelError("this model has no attention to the source: leave out --alignments")
+        options, n_lines = self.options, self._count()
+        invalid = InvalidLines(options.errors)
+        requests = self._requests(translator, n_lines, invalid)
+        start = monotonic()
+        found = translator.stream(
+            ReadAhead(requests) if self.source == "-" else requests,
+            batch=batch,
+            window=window,
+            details=options.format == "json" or options.alignments is not None,
+            layout=Layout() if options.input_format == "text" else None,
+        )
+        found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
+        with _opened(options.alignments) as links:
+            show = as_json if options.format == "json" else as_text(translator.search.n_best)
+            print_all(found, n_lines, show=show, links=links, start=start)
+        report(translator.tally)
+        if warning := invalid.warning(self._name):
+            _log.warning(warning)
+
+    @property
+    def _name(self) -> str:
+        return "standard input" if self.source == "-" else self.source
+
+    @property
+    def _holds_trees(self) -> bool:
+        from yakusu.data.corpus import holds_trees  # loads pydantic
+
+        return self.source != "-" and holds_trees(self.source)
+
+    def _count(self) -> int | None:
+        """The number of lines; None for a pipe, which can be read only once, and for trees."""
+        seekable = Path(self.source).is_file() and not self._holds_trees
+        invalid = InvalidLines(self.options.errors)
+        return count_lines(self.source, errors=invalid) if seekable else None
+
+    def _requests(
+        self, translator: "Translator", n_lines: int | None, invalid: InvalidLines
+    ) -> "Iterator[Request]":
+        from yakusu.pipeline.requests import read_requests  # loads torch
+
+        return read_requests(
+            self._read(translator, invalid),
+            name=self._name,
+            n_lines=n_lines,
+            input_format=self.options.input_format,
+            prefixes=self.options.prefix,
+        )
+
+    def _read(self, translator: "Translator", invalid: InvalidLines) -> Iterable[str]:
+        """The lines of standard input or a file, or the words of trees."""
+        from yakusu.pipeline.translate import sentences_for
+
+        if self.source == "-":
+            return decode_lines(_stdin(), self._name, errors=invalid)
+        if not self._holds_trees:
+            return raw_lines(self.source, errors=invalid)
+        if invalid.policy != "strict":
+            raise DataError(
+                f"{self.source} contains trees, to which --errors does not apply: remove it"
+            )
+        return sentences_for(translator, Path(self.source), name=self.model)
+
+
+def _opened(path: str | None) -> AbstractContextManager[IO[str] | None]:
+    return Path(path).open("w", encoding="utf-8") if path else nullcontext()
+
+
+def _stdin() -> Iterator[bytes]:
+    """Yield the lines of standard input, unbuffered: a thread that reads would hold its lock."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed: specify a file, or redirect it, as in < FILE")
+    raw, rest = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), b""
+    while chunk := raw.read(2**16):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest
