@@ -19,6 +19,9 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.details import details_of
+from yakusu.translator.links import Translated
+from yakusu.translator.request import Request
 
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
@@ -119,3 +122,61 @@ def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) ->
     together = list(one.stream(texts))
     assert list(one.stream(texts, batch=2, window=3)) == together
     assert [next(one.stream([text])) for text in texts] == together
+
+
+# ---- words and tokens ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(text=LINES)
+def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: str) -> None:
+    (best,) = next(translator(kind).stream([text], details=True))
+    source, target = text.split(), best.text.split()
+    if not best.details:
+        return
+    links = best.details.links or ()
+    assert list(links) == sorted(links)
+    assert all(0 <= i < len(source) and 0 <= j < len(target) for i, j in links)
+    assert len({j for _, j in links}) == len(links)
+    assert not any(PRIVATE.search(token) for token in best.details.tokens if token not in text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=20, deadline=None)
+@given(
+    words=st.lists(st.sampled_from(WORDS), min_size=4, max_size=4),
+    spans=st.permutations(["{name}", "%s", "{% if x %}", "猫です"]),
+)
+def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list[str]) -> None:
+    text = " ".join(f"{word} {span}" for word, span in zip(words, spans, strict=True))
+    (best,) = next(translator(kind).stream([text], details=True))
+    assert best.details and best.details.links is not None
+    source, target, links = text.split(), best.text.split(), best.details.links
+    parts = [part for span in spans for part in span.split()]
+    for j, word in enumerate(target):
+        own = [
+            part for part in parts if part == word or (part in word and part not in "{% if x %}")
+        ]
+        if len(own) == 1:
+            assert [source[i] for i, linked in links if linked == j] == own
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    words=st.lists(
+        st.sampled_from([word for word in WORDS if word.isalpha()]), min_size=1, max_size=8
+    )
+)
+def test_text_without_spans_has_the_links_and_tokens_of_the_model(
+    words: list[str],
+) -> None:
+    one = translator("plain")
+    text = " ".join(words)
+    (best,) = next(one.stream([text], details=True))
+    (ids,) = one.tokenizer.encode_source([text])
+    tokens = one.hypotheses([one.job(Request(text), ids)])[0][0].tokens
+    pieces = one.tokenizer.target_texts_of(tokens)
+    pair = Translated(text, ids, tokens, pieces, "".join(pieces))
+    assert best.details
+    assert [best.details] == details_of(one.model, one.tokenizer, [pair])
