@@ -15,6 +15,7 @@ from yakusu.data.phrasebook import phrasebook
 from yakusu.data.spans import SpanFinder
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.errors import DataError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SamplingConfig, SearchConfig
@@ -180,3 +181,58 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
     pair = Translated(text, ids, tokens, pieces, "".join(pieces))
     assert best.details
     assert [best.details] == details_of(one.model, one.tokenizer, [pair])
+
+
+# ---- prefixes and phrases ------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    begin=st.sampled_from(["", "- ", "> 1. ", "❤️ "]),
+    source=st.lists(st.sampled_from(WORDS[:20]), min_size=1, max_size=3).map(" ".join),
+    prefix=st.lists(st.sampled_from(["The", "big", "{x}", "%s", "Żółw"]), max_size=3, unique=True),
+    repeated=st.booleans(),
+)
+def test_a_translation_begins_with_the_kept_beginning_of_its_line_and_the_prefix(
+    begin: str, source: str, prefix: list[str], repeated: bool
+) -> None:
+    line = f"{begin}{source} {{x}} {source} %s {source} Żółw"
+    asked = (begin if repeated else "") + " ".join(prefix)
+    (text,) = translator("bytes").translate([Request(line, asked)])
+    assert text.startswith((begin + " ".join(prefix)).rstrip())
+    check(line, text)
+
+
+@pytest.mark.parametrize("line", ["", "  ", "1984", "```", "{x}: %s", "***"])
+def test_requests_for_a_line_without_text_are_refused(line: str) -> None:
+    for request in (Request(line, "The"), Request(line, include=("The",))):
+        with pytest.raises(DataError, match="sentence 2: the line has no text to translate"):
+            translator("bytes").translate(["Hund", request])
+    assert translator("bytes").translate([Request(line, exclude=("The",))]) == [line]
+
+
+@pytest.mark.parametrize(
+    "separator", ["\n", "\r", "\u2028", "\u2029", "\x85", "\f", "\x0b", "\x1c"]
+)
+def test_requests_for_several_lines_are_refused(separator: str) -> None:
+    line = f"Der Hund{separator}schläft."
+    for request in (Request(line, "The"), Request(line, include=("dog",))):
+        with pytest.raises(DataError, match=r"sentence 1: .* must be a single line"):
+            translator("bytes").translate([request])
+    ending = f"Der Hund{separator}"
+    (text,) = translator("bytes").translate([Request(ending, "The")])
+    assert text.startswith("The") and text.endswith(separator)
+
+
+def test_a_span_that_is_asked_for_occurs_once() -> None:
+    request = Request("Der Hund schläft {x}.", include=("{x}",))
+    (text,) = translator("bytes").translate([request])
+    assert text.count("{x}") == 1
+
+
+def test_spans_in_another_order_are_refused_without_placeholder_tokens() -> None:
+    line = "Der Hund {x} schläft %s."
+    with pytest.raises(DataError, match=r"'\.\.\.' has the spans of its source in another order"):
+        translator("plain").translate([Request(line, "%s")])
+    (text,) = translator("plain").translate([Request(line, "{x}")])
+    assert text.startswith("{x}")

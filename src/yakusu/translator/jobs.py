@@ -103,9 +103,16 @@ class JobTranslator:
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
         *ids, _ = self.tokenizer.encode_target([text])[0]
-        if ids.count(UNK) > len(IS_SLOT.findall(text)):  # with older vocabularies, slots are UNK
-            text = IS_SLOT.sub("...", text)
-            raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
+        slots = IS_SLOT.findall(text)
+        shown = IS_SLOT.sub("...", text)
+        if ids.count(UNK) > len(slots):  # with older vocabularies, slots are UNK
+            raise DataError(f"the prefix '{shown}' has characters that the vocabulary lacks")
+        in_order = [SLOTS[i % len(SLOTS)] for i in range(len(slots))]
+        if not self.tokenizer.target_slots and slots != in_order:
+            raise DataError(
+                f"the prefix '{shown}' has the spans of its source in another order, which a "
+                "vocabulary without placeholder tokens cannot spell: end the prefix before them"
+            )
         most = min(self.max_source_tokens, self.model.max_length - 1)
         if len(ids) > most:
             raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from yakusu.data.layout import Layout
-from yakusu.data.placeholders import IS_SLOT
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.spans import SpanFinder
 from yakusu.data.unseen import unseen
 from yakusu.errors import DataError
-from yakusu.translator.output import places, slots_of
-from yakusu.translator.passage import Passage, Segment
+from yakusu.translator.output import places, slots_of, to_places
+from yakusu.translator.passage import PLACE, Passage, Segment
 from yakusu.translator.placement import restore
 from yakusu.translator.request import Request
 
@@ -62,9 +62,8 @@ class KeptText:
         (segment,) = self.passage.segments
         prefix = self._without_layout(prefix.lstrip(), segment)
         spans = self.passage.spans
-        own = zip(places(segment.text), slots_of(segment.text), strict=True)
-        for place, slot in sorted(own, key=lambda both: -len(spans[both[0]])):
-            prefix = prefix.replace(spans[place], slot, 1)
+        for place in sorted(places(segment.text), key=lambda own: -len(spans[own])):
+            prefix = prefix.replace(spans[place], place, 1)
         for part, whole in self._parts(prefix):
             if whole not in self._written(segment):
                 raise DataError(
@@ -76,7 +75,14 @@ class KeptText:
                     f"the prefix contains only a part of '{whole}', which is kept as a whole: "
                     "write all of it, or end the prefix before it"
                 )
-        return prefix
+        slots = dict(zip(places(segment.text), slots_of(segment.text), strict=True))
+        slotted = "".join(slots.get(character, character) for character in prefix)
+        if to_places(slotted, segment.text) != prefix:
+            raise DataError(
+                f"the line has more than {len(SLOTS)} spans, which the prefix has in another "
+                "order: end the prefix before them"
+            )
+        return slotted
 
     def _without_layout(self, prefix: str, segment: Segment) -> str:
         """Remove from a prefix what is kept in front of the segment."""
@@ -110,7 +116,7 @@ class KeptText:
     def _parts(self, text: str) -> Iterator[tuple[str, str]]:
         """The spans and unseen words of a text that are kept: each, and what it is a part of."""
         kept = [*self.passage.spans.values(), *(tag.text for _, tag in self.passage.tags)]
-        for piece in IS_SLOT.split(text) if kept else ():
+        for piece in PLACE.split(text) if kept else ():
             words = (w for w in unseen(piece, self.covers) if any(map(str.isalnum, w.text)))
             for part in [span.text for span in (*self.finder.find(piece), *words)]:
                 if wholes := [whole for whole in kept if part in whole]:
