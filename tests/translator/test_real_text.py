@@ -189,7 +189,9 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
 @settings(max_examples=20, deadline=None)
 @given(
     begin=st.sampled_from(["", "- ", "> 1. ", "❤️ "]),
-    source=st.lists(st.sampled_from(WORDS[:20]), min_size=1, max_size=3).map(" ".join),
+    source=st.lists(
+        st.sampled_from([word for word in WORDS if word.isalpha()]), min_size=1, max_size=3
+    ).map(" ".join),
     prefix=st.lists(st.sampled_from(["The", "big", "{x}", "%s", "Żółw"]), max_size=3, unique=True),
     repeated=st.booleans(),
 )
