@@ -19,12 +19,12 @@ class Details:
     """The tokens of a translation; log-probabilities are in nats.
 
     Attributes:
-        tokens: The tokens as text, ending with eos.
+        tokens: The tokens as text, ending with eos; a placeholder token is the text of its span.
         token_log_probs: The log-probability of each token, given those before it.
         alternatives: The most probable tokens at each position with their log-probabilities, most
             probable first.
-        links: The word alignment, pairs (source word, target word); None if the model has no
-            attention to the source.
+        links: The word alignment, pairs (source word, target word) of the words of the text as
+            given and as printed; None if the model has no attention to the source.
     """
 
     tokens: tuple[str, ...]
