@@ -43,7 +43,8 @@ def terms(
     counts = Counter(word for source in sources for word in set(_words(source)))
     for source, reference in zip(sources, references, strict=True):
         (src,), (tgt,) = tokenizer.encode_source([source]), tokenizer.encode_target([reference])
-        pair = Translated(source, src, tuple(tgt[:-1]), tokenizer.target_texts_of(tgt[:-1]))
+        pieces = tokenizer.target_texts_of(tgt[:-1])
+        pair = Translated(source, src, tuple(tgt[:-1]), pieces, "".join(pieces))
         (links,) = word_links_of(translator.model, tokenizer, [pair])
         for i, j in links or ():
             term = Term(_words(source)[i], _words(reference)[j])

@@ -86,6 +86,25 @@ def test_a_third_column_is_refused_with_its_line() -> None:
     assert str(error.value) == ("input, line 2: more than two columns: write sentence, tab, prefix")
 
 
+@pytest.mark.parametrize("text", [r"a\nboat", r"a boat\n", r"a\r\nboat"])
+def test_a_text_with_line_breaks_is_refused_where_the_output_has_one_line_for_each(
+    text: str,
+) -> None:
+    lines = ['{"text": "a boat"}', f'{{"text": "{text}"}}']
+    with pytest.raises(DataError) as error:
+        list(read_requests(lines, name="input", input_format="json", single_lines=True))
+    assert str(error.value) == (
+        "input, line 2: the text has several lines, but plain output has one line for each text: "
+        "add --format json, or write one object per line"
+    )
+
+
+def test_other_line_separators_do_not_break_the_lines_of_the_output() -> None:
+    lines = [r'{"text": "a\u2028boat\r", "prefix": "ein\nBoot"}']
+    found = read_requests(lines, name="input", input_format="json", single_lines=True)
+    assert list(found) == [Request("a\u2028boat\r", "ein\nBoot")]
+
+
 # ---- a file of prefixes --------------------------------------------------------------------------
 
 

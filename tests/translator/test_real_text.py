@@ -15,13 +15,18 @@ from yakusu.data.phrasebook import phrasebook
 from yakusu.data.spans import SpanFinder
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.errors import DataError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.details import details_of
+from yakusu.translator.links import Translated
+from yakusu.translator.request import Request
 
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 WORDS = [word for german, _ in phrasebook("de", n_pairs=1000).train[:40] for word in german.split()]
+LETTERS = [word for word in WORDS if word.isalpha()]
 SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", "$x", "`a b`"]
 UNSEEN = ["猫です", "привет", "👨‍👩‍👧", "❤️", "🇩🇪", "n̈", "नमस्ते"]
 PAIRS = [("<b>", "</b>"), ('<a href="x">', "</a>"), (opening(0), closing(0)), ("<i>", "</i>")]
@@ -119,3 +124,110 @@ def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) ->
     together = list(one.stream(texts))
     assert list(one.stream(texts, batch=2, window=3)) == together
     assert [next(one.stream([text])) for text in texts] == together
+
+
+# ---- words and tokens ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(text=LINES)
+def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: str) -> None:
+    (best,) = next(translator(kind).stream([text], details=True))
+    source, target = text.split(), best.text.split()
+    if not best.details:
+        return
+    links = best.details.links or ()
+    assert list(links) == sorted(links)
+    assert all(0 <= i < len(source) and 0 <= j < len(target) for i, j in links)
+    assert len({j for _, j in links}) == len(links)
+    assert not any(PRIVATE.search(token) for token in best.details.tokens if token not in text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=20, deadline=None)
+@given(
+    words=st.lists(st.sampled_from(LETTERS), min_size=4, max_size=4),
+    spans=st.permutations(["{name}", "%s", "{% if x %}", "猫です"]),
+)
+def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list[str]) -> None:
+    text = " ".join(f"{word} {span}" for word, span in zip(words, spans, strict=True))
+    (best,) = next(translator(kind).stream([text], details=True))
+    assert best.details and best.details.links is not None
+    source, target, links = text.split(), best.text.split(), best.details.links
+    parts = [part for span in spans for part in span.split()]
+    for j, word in enumerate(target):
+        own = [part for part in parts if part == word or (part in word and part not in ("if", "x"))]
+        if len(own) == 1:
+            assert [source[i] for i, linked in links if linked == j] == own
+
+
+@settings(max_examples=10, deadline=None)
+@given(words=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8))
+def test_text_without_spans_has_the_links_and_tokens_of_the_model(
+    words: list[str],
+) -> None:
+    one = translator("plain")
+    text = " ".join(words)
+    (best,) = next(one.stream([text], details=True))
+    (ids,) = one.tokenizer.encode_source([text])
+    tokens = one.hypotheses([one.job(Request(text), ids)])[0][0].tokens
+    pieces = one.tokenizer.target_texts_of(tokens)
+    pair = Translated(text, ids, tokens, pieces, "".join(pieces))
+    assert best.details
+    assert [best.details] == details_of(one.model, one.tokenizer, [pair])
+
+
+# ---- prefixes and phrases ------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    begin=st.sampled_from(["", "- ", "> (a) ", "❤️ "]),
+    source=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=3).map(" ".join),
+    prefix=st.lists(st.sampled_from(["The", "big", "{x}", "%s", "Żółw"]), max_size=3, unique=True),
+    repeated=st.booleans(),
+)
+def test_a_translation_begins_with_the_kept_beginning_of_its_line_and_the_prefix(
+    begin: str, source: str, prefix: list[str], repeated: bool
+) -> None:
+    line = f"{begin}{source} {{x}} {source} %s {source} Żółw"
+    asked = (begin if repeated else "") + " ".join(prefix)
+    (text,) = translator("bytes").translate([Request(line, asked)])
+    assert text.startswith((begin + " ".join(prefix)).rstrip())
+    check(line, text)
+
+
+@pytest.mark.parametrize("line", ["", "  ", "1984", "```", "{x}: %s", "***"])
+def test_requests_for_a_line_without_text_are_refused(line: str) -> None:
+    for request in (Request(line, "The"), Request(line, include=("The",))):
+        with pytest.raises(DataError, match="sentence 2: the line has no text to translate"):
+            translator("bytes").translate(["Hund", request])
+    assert translator("bytes").translate([Request(line, exclude=("The",))]) == [line]
+
+
+@pytest.mark.parametrize(
+    "separator", ["\n", "\r", "\u2028", "\u2029", "\x85", "\f", "\x0b", "\x1c"]
+)
+def test_requests_for_several_lines_are_refused(separator: str) -> None:
+    line = f"Der Hund{separator}schläft."
+    for request in (Request(line, "The"), Request(line, include=("dog",))):
+        with pytest.raises(DataError, match=r"sentence 1: .* must be a single line"):
+            translator("bytes").translate([request])
+    ending = f"Der Hund{separator}"
+    (text,) = translator("bytes").translate([Request(ending, "The")])
+    assert text.startswith("The") and text.endswith(separator)
+
+
+def test_a_span_that_is_asked_for_occurs_once() -> None:
+    request = Request("Der Hund schläft {x}.", include=("{x}",))
+    (text,) = translator("bytes").translate([request])
+    assert text.count("{x}") == 1
+
+
+def test_spans_in_another_order_are_refused_without_placeholder_tokens() -> None:
+    line = "Der Hund {x} schläft %s."
+    with pytest.raises(DataError, match=r"'\.\.\.' has the spans of its source in another order"):
+        translator("plain").translate([Request(line, "%s")])
+    (text,) = translator("plain").translate([Request(line, "{x}")])
+    assert text.startswith("{x}")

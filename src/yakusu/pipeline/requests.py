@@ -27,6 +27,7 @@ def read_requests(
     n_lines: int | None = None,
     input_format: InputFormat = "text",
     prefixes: str | Path | None = None,
+    single_lines: bool = False,
 ) -> Iterator[Request]:
     """Read requests in order, as they arrive.
 
@@ -36,12 +37,15 @@ def read_requests(
         n_lines: Number of lines, if it is known.
         input_format: How a line is read.
         prefixes: File with a prefix per line; an empty line means no prefix.
+        single_lines: Refuse texts with line breaks, whose translations would be several lines of
+            plain output.
 
     Raises:
         DataError: A line is invalid, or `prefixes` has another number of lines than the source.
     """
     if prefixes is None:
-        parse = {"text": _plain, "tsv": _columns, "json": _object}[input_format]
+        read_object = _single_line if single_lines else _object
+        parse = {"text": _plain, "tsv": _columns, "json": read_object}[input_format]
         return (parse(line, f"{name}, line {n}") for n, line in enumerate(lines, start=1))
     if input_format != "text":
         raise DataError(f"{input_format} input has prefixes of its own: leave out --prefix")
@@ -86,3 +90,13 @@ def _object(line: str, place: str) -> Request:
             f"{place}: {key}{': ' if key else ''}{message}: write an object such as "
             '{"text": "A cat.", "prefix": "Eine", "include": ["Katze"]}'
         ) from error
+
+
+def _single_line(line: str, place: str) -> Request:
+    request = _object(line, place)
+    if "\n" in request.text:
+        raise DataError(
+            f"{place}: the text has several lines, but plain output has one line for each text: "
+            "add --format json, or write one object per line"
+        )
+    return request

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
+from yakusu.data.placeholders import SLOTS
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import EOS
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import SearchModel
 from yakusu.scoring import score_targets
 from yakusu.translator.links import Translated, word_links_of
@@ -18,12 +19,12 @@ class Details:
     """The tokens of a translation; log-probabilities are in nats.
 
     Attributes:
-        tokens: The tokens as text, ending with eos.
+        tokens: The tokens as text, ending with eos; a placeholder token is the text of its span.
         token_log_probs: The log-probability of each token, given those before it.
         alternatives: The most probable tokens at each position with their log-probabilities, most
             probable first.
-        links: The word alignment, pairs (source word, target word); None if the model has no
-            attention to the source.
+        links: The word alignment, pairs (source word, target word) of the words of the text as
+            given and as printed; None if the model has no attention to the source.
     """
 
     tokens: tuple[str, ...]
@@ -54,7 +55,7 @@ def details_of(
     links = word_links_of(model, tokenizer, pairs)
     return [
         Details(
-            tuple(tokenizer.target_pieces(ids)),
+            tuple(_pieces(tokenizer, ids)),
             score.token_log_probs,
             tuple(
                 tuple((tokenizer.target_pieces([i])[0], log_prob) for i, log_prob in best)
@@ -66,20 +67,8 @@ def details_of(
     ]
 
 
-def joined(details: Sequence[tuple[Details, int, int]]) -> Details:
-    """The details of a text, from those of its segments.
-
-    Args:
-        details: For each segment, its details, and the numbers of source and target words of the
-            text before it.
-    """
-    links = [
-        None if own.links is None else [(i + n_source, j + n_target) for i, j in own.links]
-        for own, n_source, n_target in details
-    ]
-    return Details(
-        tuple(token for own, *_ in details for token in own.tokens),
-        tuple(log_prob for own, *_ in details for log_prob in own.token_log_probs),
-        tuple(best for own, *_ in details for best in own.alternatives),
-        None if None in links else tuple(link for own in links for link in own or ()),
-    )
+def _pieces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """The pieces of target ids; the unknown token of older vocabularies stands for a slot."""
+    slots = iter(SLOTS * len(ids))
+    pieces = tokenizer.target_pieces(ids)
+    return [next(slots) if i == UNK else piece for i, piece in zip(ids, pieces, strict=True)]

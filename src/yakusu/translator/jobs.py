@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 import torch
@@ -59,19 +59,30 @@ class JobTranslator:
         self.max_source_tokens = min(max_source_tokens, model.max_length)
         self._constraints = Constraints(tokenizer, self.task)
 
-    def job(self, request: Request, ids: list[int], *, terms: Sequence[Term] = ()) -> Job:
+    def job(
+        self,
+        request: Request,
+        ids: list[int],
+        *,
+        terms: Sequence[Term] = (),
+        kept: Collection[str] = (),
+    ) -> Job:
         """The input of the search for a request.
 
         Args:
             request: The sentence and its settings.
             ids: Its source ids, ending with eos, at most `max_source_tokens`.
             terms: Terms of a glossary that it contains.
+            kept: Phrases to include that are part of what is kept, so that the model need not
+                write them.
 
         Raises:
             DataError: The prefix or a phrase cannot be spelled with the vocabulary.
         """
         of_terms = [Phrase(term.target, capitals=True) for term in terms]
-        include: tuple[str | Phrase, ...] = (*self.search.include, *request.include, *of_terms)
+        phrases = (*self.search.include, *request.include)
+        include: list[str | Phrase] = [phrase for phrase in phrases if phrase not in kept]
+        include += of_terms
         exclude = (*self.search.exclude, *request.exclude)
         if (request.prefix or include or exclude) and self.task.constrains:
             raise DataError(
@@ -79,7 +90,7 @@ class JobTranslator:
             )
         slots = [self.tokenizer.target_slots.get(slot, UNK) for slot in slots_of(request.text)]
         prefix = self._prefix(request.prefix)
-        job = Job(request.text, ids, prefix, include, exclude, tuple(slots))
+        job = Job(request.text, ids, prefix, tuple(include), exclude, tuple(slots))
         room = limit(
             self.search,
             n_source=len(ids) - 1,
@@ -92,9 +103,16 @@ class JobTranslator:
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
         *ids, _ = self.tokenizer.encode_target([text])[0]
-        if ids.count(UNK) > len(IS_SLOT.findall(text)):  # with older vocabularies, slots are UNK
-            text = IS_SLOT.sub("...", text)
-            raise DataError(f"the prefix '{text}' has characters that the vocabulary lacks")
+        slots = IS_SLOT.findall(text)
+        shown = IS_SLOT.sub("...", text)
+        if ids.count(UNK) > len(slots):  # with older vocabularies, slots are UNK
+            raise DataError(f"the prefix '{shown}' has characters that the vocabulary lacks")
+        in_order = [SLOTS[i % len(SLOTS)] for i in range(len(slots))]
+        if not self.tokenizer.target_slots and slots != in_order:
+            raise DataError(
+                f"the prefix '{shown}' has the spans of its source in another order, which a "
+                "vocabulary without placeholder tokens cannot spell: end the prefix before them"
+            )
         most = min(self.max_source_tokens, self.model.max_length - 1)
         if len(ids) > most:
             raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")
@@ -138,22 +156,15 @@ class JobTranslator:
         """The best translations of segments of the same padded length."""
         found = self.hypotheses(jobs)
         every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
-        texts = [
-            Translated(
-                to_slots(self.task.preprocess_source(job.text)),
-                job.ids,
-                h.tokens,
-                self._pieces(h.tokens),
-            )
-            for job, h in every
+        pieces = [self._pieces(h.tokens) for _, h in every]
+        texts = [self._text(job, "".join(own)) for (job, _), own in zip(every, pieces, strict=True)]
+        pairs = [
+            self._translated(job, h.tokens, own, text)
+            for (job, h), own, text in zip(every, pieces, texts, strict=True)
         ]
-        links = self._links([job.aligns for job, _ in every], texts)
-        more = details_of(self.model, self.tokenizer, texts) if details else [None] * len(every)
-        translations = [
-            self._text(job, "".join(text.pieces))
-            for (job, _), text in zip(every, texts, strict=True)
-        ]
-        rows = zip(every, translations, links, more, strict=True)
+        links = self._links([job.aligns for job, _ in every], pairs)
+        more = details_of(self.model, self.tokenizer, pairs) if details else [None] * len(every)
+        rows = zip(every, texts, links, more, strict=True)
         outputs = iter(
             Output(
                 text or job.text,
@@ -180,6 +191,14 @@ class JobTranslator:
         if not text:
             return ""
         return adjust_spaces(to_places(text, job.text), job.text)
+
+    def _translated(
+        self, job: Job, tokens: tuple[int, ...], pieces: Sequence[str], text: str
+    ) -> Translated:
+        source = to_slots(self.task.preprocess_source(job.text))
+        # The words of a tree are not those that a parser writes.
+        text = "".join(pieces) if self.task.constrains else text
+        return Translated(source, job.ids, tokens, pieces, text)
 
     def _links(
         self, chosen: Sequence[bool], texts: Sequence[Translated]

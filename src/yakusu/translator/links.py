@@ -28,12 +28,14 @@ class Translated:
         src: Its ids, ending with eos.
         tgt: The ids of the translation, without eos.
         pieces: What each of these ids adds to the text of the translation.
+        translation: The text that the pieces make up, which may have other white space.
     """
 
     text: str
     src: list[int]
     tgt: tuple[int, ...]
     pieces: Sequence[str]
+    translation: str
 
 
 Members = Callable[[Translated], tuple[list[int], list[int]]]  # the word or unit of each token
@@ -42,13 +44,16 @@ Members = Callable[[Translated], tuple[list[int], list[int]]]  # the word or uni
 def word_links_of(
     model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
 ) -> list[tuple[Link, ...] | None]:
-    """The word alignment of each pair; None if the model has no attention to the source."""
+    """The word alignment of each pair; None if the model has no attention to the source.
+
+    The words are those of `Translated.text` and `Translated.translation`.
+    """
 
     def words(pair: Translated) -> tuple[list[int], list[int]]:
         src_words = tokenizer.source_words(pair.text)[: len(pair.src) - 1]  # may be truncated
         return (
             content_words(src_words, tokenizer.source_surfaces(pair.text)),
-            content_words(tokenizer.target_words_of(pair.tgt), tokenizer.target_pieces(pair.tgt)),
+            content_words(_words_of(pair), tokenizer.target_pieces(pair.tgt)),
         )
 
     return _links(model, pairs, words)
@@ -66,6 +71,14 @@ def unit_links_of(
         return _units_at(pair.text, src_starts), _units_at("".join(pair.pieces), tgt_starts)
 
     return _links(model, pairs, members)
+
+
+def _words_of(pair: Translated) -> list[int]:
+    """The word of each piece in the translation; a piece without text belongs to the next one."""
+    ends = list(accumulate(map(len, pair.translation.split())))  # without white space
+    visible = [len("".join(piece.split())) for piece in pair.pieces]
+    starts = [end - own for end, own in zip(accumulate(visible), visible, strict=True)]
+    return [min(bisect_right(ends, start), max(0, len(ends) - 1)) for start in starts]
 
 
 def _units_at(text: str, starts: Sequence[int]) -> list[int]:

@@ -1,15 +1,16 @@
 """The outputs of a model for the segments of a text, and the text that they make up."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from heapq import nlargest
+from itertools import count, islice
 from operator import itemgetter
 
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.sentences import join
-from yakusu.translator.details import Details, joined
+from yakusu.translator.details import Details
 from yakusu.translator.passage import PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
 
@@ -36,6 +37,9 @@ class Output:
     details: Details | None = None
     is_source: bool = False
 
+
+_NOTHING = Output("", 0.0, 0.0, 0)
+_FIRST = 0x100000  # the first of the characters of PLACE
 
 # ---- slots ---------------------------------------------------------------------------------------
 
@@ -96,26 +100,76 @@ def combinations(
     return [chosen for _, chosen in reduce(extended, found, start)]
 
 
+@dataclass(frozen=True)
+class Line:
+    """A translated line.
+
+    Attributes:
+        passage: The line in the source.
+        outputs: An output for each segment; an empty one for a segment without text.
+        language: Code of the target language, "" if unknown.
+    """
+
+    passage: Passage
+    outputs: Sequence[Output]
+    language: str
+
+    @property
+    def text(self) -> str:
+        """The translation."""
+        return self.passage.before + restore(self.masked, self.kept) + self.passage.after
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """A private-use character for each tag."""
+        unused = (c for c in map(chr, count(_FIRST)) if c not in self.passage.spans)
+        return list(islice(unused, len(self.passage.tags)))
+
+    @cached_property
+    def kept(self) -> dict[str, str]:
+        """The text of each private-use character, of spans and of tags."""
+        texts = [tag.text for _, tag in self.passage.tags]
+        return {**self.passage.spans, **dict(zip(self.tags, texts, strict=True))}
+
+    @cached_property
+    def masked(self) -> str:
+        """The translation without its layout; spans and tags are private-use characters."""
+        parts: list[tuple[str, str]] = []
+        links: list[Link] = []
+        n_source = n_target = 0
+        for segment, output, text in self.segments:
+            source = segment.before + segment.text + segment.after
+            made = segment.before + text + segment.after
+            n_before = len(units(segment.before))
+            links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
+            parts.append((made.rstrip(), made[len(made.rstrip()) :]))
+            n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
+        tags = [
+            (position, replace(tag, text=own))
+            for (position, tag), own in zip(self.passage.tags, self.tags, strict=True)
+        ]
+        return place_tags(join(parts, self.language), tags, self.passage.plain, links)
+
+    @property
+    def segments(self) -> list[tuple[Segment, Output, str]]:
+        """Each segment, its output and its translation, with the places of its spans."""
+        return [
+            (segment, output, _without_stop(output.text, segment, self.passage))
+            for segment, output in zip(self.passage.segments, self.outputs, strict=True)
+        ]
+
+
+def lines_of(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> list[Line]:
+    """The lines of a text, given the output for each segment with text, in order."""
+    return [
+        Line(passage, [next(outputs) if s.text else _NOTHING for s in passage.segments], language)
+        for passage in passages
+    ]
+
+
 def write(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> str:
     """The text of passages, given the output for each of their segments in order."""
-    return "".join(_line(passage, outputs, language) for passage in passages)
-
-
-def _line(passage: Passage, outputs: Iterator[Output], language: str) -> str:
-    parts: list[tuple[str, str]] = []
-    links: list[Link] = []
-    n_source = n_target = 0
-    for segment in passage.segments:
-        output = next(outputs) if segment.text else Output("", 0.0, 0.0, 0)
-        source = segment.before + segment.text + segment.after
-        made = segment.before + _without_stop(output.text, segment, passage) + segment.after
-        n_before = len(units(segment.before))
-        links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
-        parts.append((made.rstrip(), made[len(made.rstrip()) :]))
-        n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
-    text = join(parts, language)
-    text = place_tags(text, passage.tags, passage.plain, links)
-    return passage.before + restore(text, passage.spans) + passage.after
+    return "".join(line.text for line in lines_of(passages, outputs, language))
 
 
 def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
@@ -123,30 +177,3 @@ def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
     end = passage.spans.get(segment.after[:1], "")
     stop = text[-1:]
     return text[:-1] if end[:1] in {*"!?.…"} and end and stop in {".", "。"} else text
-
-
-def details_of_text(
-    passages: Sequence[Passage], outputs: Iterator[Output], language: str
-) -> Details | None:
-    """The details of passages, given the output for each of their segments.
-
-    None: no segment was translated, or details were not requested.
-    """
-    found = []
-    source = target = ""
-    for passage in passages:
-        source, target = source + passage.before, target + passage.before
-        for segment in passage.segments:
-            output = next(outputs) if segment.text else None
-            made = segment.before + (output.text if output else "") + segment.after
-            source += segment.before + segment.text
-            target = join([(target, ""), (made, "")], language) if target.strip() else target + made
-            if output and output.details:
-                n_source, n_target = (
-                    len(text.split()) - len(own.split())
-                    for text, own in ((source, segment.text), (target, output.text))
-                )
-                found.append((output.details, n_source, n_target))
-            source += segment.after
-        source, target = source + passage.after, target + passage.after
-    return joined(found) if found else None

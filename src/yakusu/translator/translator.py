@@ -1,9 +1,7 @@
 """Text -> passages -> tokens -> search -> passages -> text: the translator."""
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap
 from pathlib import Path
@@ -13,10 +11,10 @@ import torch
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
 from yakusu.data.terms import Glossary
-from yakusu.data.text import Pair, windows
+from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import pick_device
-from yakusu.errors import DataError, ModelError
+from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.scoring import Scored, Scorer
@@ -25,21 +23,13 @@ from yakusu.search.config import SearchConfig
 from yakusu.translator.details import Details
 from yakusu.translator.folder import AnyTablePlan, TranslatorConfig, open_model
 from yakusu.translator.jobs import JobTranslator
-from yakusu.translator.output import (
-    Output,
-    combinations,
-    details_of_text,
-    places,
-    slots_of,
-    to_slots,
-    write,
-)
-from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
-from yakusu.translator.request import Job, Request, batches
+from yakusu.translator.output import Output, combinations, lines_of
+from yakusu.translator.passage import TextConfig
+from yakusu.translator.planning import Plan, Planner
+from yakusu.translator.request import Request, batches
 from yakusu.translator.tally import Tally
+from yakusu.translator.words import details_of_text
 
-_log = logging.getLogger(__name__)
-_LONGEST_SOURCE = 100  # tokens; of models that do not record what training has seen
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
@@ -68,9 +58,6 @@ class Translator(JobTranslator):
             truncated, with a warning; a parser returns a flat tree for them instead.
         text: How text is read; None: the defaults. A parser reads one sentence per line.
 
-    Attributes:
-        tally: Counts of what has been translated, and of what was copied.
-
     Raises:
         DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
     """
@@ -97,17 +84,17 @@ class Translator(JobTranslator):
         )
         if self.task.constrains and text and (text.glossary or text.protect):
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
-        self.languages, self.tally, text = languages, Tally(), text or TextConfig()
-        self._glossary = Glossary(())
+        self.languages, text = languages, text or TextConfig()
+        glossary = Glossary(())
         if text.glossary:
-            self._glossary = Glossary.read(text.glossary, languages=languages)
-            self._constraints.check_terms(self._glossary.terms, text.glossary)
-        self._passages = PassageReader(
-            text,
-            language=languages[0],
-            covers=tokenizer.covers,
-            fits=self._fits,
-        )
+            glossary = Glossary.read(text.glossary, languages=languages)
+            self._constraints.check_terms(glossary.terms, text.glossary)
+        self._planner = Planner(self, text, language=languages[0], glossary=glossary)
+
+    @property
+    def tally(self) -> Tally:
+        """Counts of what has been translated, and of what was copied."""
+        return self._planner.tally
 
     @classmethod
     def load(
@@ -212,7 +199,8 @@ class Translator(JobTranslator):
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
         for items in windows(iter(texts), window):
             plans = [
-                self._plan(item, number, layout) for number, item in enumerate(items, n_read + 1)
+                self._planner.plan(item, number, layout)
+                for number, item in enumerate(items, n_read + 1)
             ]
             n_read += len(items)
             jobs = [job for plan in plans for job in plan.jobs]
@@ -225,78 +213,31 @@ class Translator(JobTranslator):
             for plan in plans:
                 yield self._translations(plan, list(islice(of_jobs, len(plan.jobs))))
 
-    def _plan(self, item: str | Request, number: int, layout: Layout | None) -> "_Plan":
-        """Divide a text into passages, and make a job of each of their segments."""
-        request = item if isinstance(item, Request) else Request(item)
-        if not isinstance(request.text, str):
-            raise TypeError(f"sentence {number} is not a string: {request.text!r}")
-        with _naming(number):
-            _refuse_surrogates(request.text)
-            passages = self._read(request, layout)
-            self.tally.read(passages)
-            return _Plan(
-                number,
-                passages,
-                [
-                    self._job(request, passage, text, number)
-                    for passage in passages
-                    for text in passage.texts
-                ],
-            )
-
-    def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
-        """The passages of a text."""
-        if self.task.constrains:
-            return [Passage("", (Segment("", request.text, ""),))]
-        whole = bool(request.prefix or request.include or self.search.include)
-        given = (request.prefix, *request.include, *self.search.include)
-        if found := next(filter(None, map(RESERVED.search, given)), None):
-            raise DataError(
-                f"U+{ord(found[0]):04X} is reserved for internal use: remove it from the prefix "
-                "and the phrases to include"
-            )
-        if (request.prefix or request.include) and len(request.text.splitlines()) > 1:
-            raise DataError("a text with a prefix or phrases to include must be a single line")
-        return self._passages.read(request.text, layout=layout, whole=whole)
-
-    def _job(self, request: Request, passage: Passage, text: str, number: int) -> Job:
-        """The job of a segment of a passage."""
-        (ids,) = self.tokenizer.encode_source([to_slots(self.task.preprocess_source(text))])
-        prefix = request.prefix
-        for place, slot in zip(places(text), slots_of(text), strict=True):
-            prefix = prefix.replace(passage.spans[place], slot, 1)
-        own = replace(request, text=text, prefix=prefix)
-        terms = self._glossary.find(text)
-        kept = self.cut(number, text, ids)
-        self.tally.truncated += len(kept) < len(ids)
-        job = self.job(own, kept, terms=terms)
-        return replace(job, aligns=bool(passage.tags), n_terms=len(terms))
-
-    def _translations(
-        self, plan: "_Plan", outputs: Sequence[Sequence[Output]]
-    ) -> list[Translation]:
+    def _translations(self, plan: Plan, outputs: Sequence[Sequence[Output]]) -> list[Translation]:
         """The best translations of a text, from the outputs for its segments."""
         sampled = self.search.sampling is not None
         for job, best in zip(plan.jobs, outputs, strict=True):
             self.tally.untranslated += best[0].is_source
             self.tally.terms += 0 if best[0].is_source else job.n_terms
         return [
-            Translation(
-                write(plan.passages, iter(chosen), self.languages[1]),
-                sum((output.score for output in chosen), 0.0),
-                sum((output.log_prob for output in chosen), 0.0),
-                sum(output.n_tokens for output in chosen),
-                details_of_text(plan.passages, iter(chosen), self.languages[1]),
-            )
+            self._translation(plan, chosen)
             for chosen in combinations(outputs, self.search.n_best, sampled=sampled)
         ]
 
-    def _fits(self, text: str) -> bool:
-        """Whether a segment is at most as long as the longest source of the training text."""
-        coverage = self.tokenizer.coverage
-        longest = coverage.longest_source if coverage else _LONGEST_SOURCE
-        (ids,) = self.tokenizer.encode_source([to_slots(text)])
-        return len(ids) <= min(longest + 1, self.max_source_tokens)
+    def _translation(self, plan: Plan, outputs: Sequence[Output]) -> Translation:
+        """The translation of a text, from an output for each of its segments."""
+        lines = lines_of(plan.passages, iter(outputs), self.languages[1])
+        if self.task.constrains:  # the words of a tree are not those that the model writes
+            details = next((output.details for output in outputs), None)
+        else:
+            details = details_of_text(lines)
+        return Translation(
+            "".join(line.text for line in lines),
+            sum((output.score for output in outputs), 0.0),
+            sum((output.log_prob for output in outputs), 0.0),
+            sum(output.n_tokens for output in outputs),
+            details,
+        )
 
     def score(
         self,
@@ -333,47 +274,6 @@ class Translator(JobTranslator):
         pairs = aligned(sources, targets, names=("the sources", "the targets"))
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
         for some in windows(pairs, window):
-            texts = list(starmap(self._pair, enumerate(some, start=n_read + 1)))
+            texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
             n_read += len(some)
-
-    def _pair(self, number: int, pair: Pair) -> Pair:
-        """The texts of a pair in the form that the tokenizer encodes."""
-        source, target = (line.strip() for line in pair)
-        if not self.task.constrains:
-            source, target = self._passages.read_pair((source, target))
-            for place, slot in zip(places(source), slots_of(source), strict=True):
-                source, target = source.replace(place, slot), target.replace(place, slot)
-        try:
-            source = self.task.preprocess_source(source)
-            return source, self.task.preprocess_target(target) if target else ""
-        except DataError as error:
-            raise DataError(f"line {number}: {error}") from error
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """A text as passages, and a job for each of their segments."""
-
-    number: int
-    passages: list[Passage]
-    jobs: list[Job]
-
-
-def _refuse_surrogates(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(
-            f"character {error.start + 1} is a lone surrogate, which is no text: decode the input "
-            'with errors="replace"'
-        ) from error
-
-
-@contextmanager
-def _naming(number: int) -> Iterator[None]:
-    """Add the number of the sentence to the message of an error."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"sentence {number}: {error}") from error

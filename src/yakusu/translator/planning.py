@@ -1,0 +1,160 @@
+"""Text -> passages -> jobs: what a translator passes to its model."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from yakusu.data.layout import Layout
+from yakusu.data.spans import SpanFinder
+from yakusu.data.terms import Glossary
+from yakusu.data.text import Pair
+from yakusu.errors import DataError
+from yakusu.translator.jobs import JobTranslator
+from yakusu.translator.output import places, slots_of, to_slots
+from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
+from yakusu.translator.request import Job, Request
+from yakusu.translator.requested import KeptText, check_kept
+from yakusu.translator.tally import Tally
+
+_LONGEST_SOURCE = 100  # tokens; of models that do not record what training has seen
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A text as passages, and a job for each of their segments."""
+
+    number: int
+    passages: list[Passage]
+    jobs: list[Job]
+
+
+class Planner:
+    """Divides texts into passages, and makes a job of each of their segments.
+
+    Args:
+        translator: The translator, with its tokenizer, task and settings of the search.
+        text: How text is read.
+        language: Code of the source language, "" if unknown.
+        glossary: The terms to translate in a given way.
+
+    Attributes:
+        tally: Counts of what has been read; the translator adds what it could not translate.
+
+    Raises:
+        DataError: A regular expression in `text` is not valid.
+    """
+
+    def __init__(
+        self, translator: JobTranslator, text: TextConfig, *, language: str, glossary: Glossary
+    ) -> None:
+        self.tally = Tally()
+        self._translator, self._glossary = translator, glossary
+        self._tokenizer, self._task = translator.tokenizer, translator.task
+        self._finder = SpanFinder(text.protect, builtin=text.builtin_spans)
+        self._passages = PassageReader(
+            text, language=language, covers=self._tokenizer.covers, fits=self._fits
+        )
+
+    def plan(self, item: str | Request, number: int, layout: Layout | None) -> Plan:
+        """The jobs of a text.
+
+        Args:
+            item: The text.
+            number: Its number in messages.
+            layout: What has been read of a longer text; None: the text is complete.
+
+        Raises:
+            DataError: The text or a setting of its own is not valid.
+        """
+        request = item if isinstance(item, Request) else Request(item)
+        if not isinstance(request.text, str):
+            raise TypeError(f"sentence {number} is not a string: {request.text!r}")
+        with _naming("sentence", number):
+            _refuse_surrogates(request.text)
+            passages = self._read(request, layout)
+            self.tally.read(passages)
+            jobs = [
+                self._job(request, passage, text, number)
+                for passage in passages
+                for text in passage.texts
+            ]
+            return Plan(number, passages, jobs)
+
+    def pair(self, number: int, pair: Pair) -> Pair:
+        """A source and its translation in the form that the tokenizer encodes.
+
+        Raises:
+            DataError: One of them is not valid for the task.
+        """
+        source, target = (line.strip() for line in pair)
+        if not self._task.constrains:
+            source, target = self._passages.read_pair((source, target))
+            for place, slot in zip(places(source), slots_of(source), strict=True):
+                source, target = source.replace(place, slot), target.replace(place, slot)
+        with _naming("line", number):
+            source = self._task.preprocess_source(source)
+            return source, self._task.preprocess_target(target) if target else ""
+
+    def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
+        """The passages of a text."""
+        if self._task.constrains:
+            return [Passage("", (Segment("", request.text, ""),))]
+        of_search = self._translator.search.include
+        given = (request.prefix, *request.include, *of_search)
+        if found := next(filter(None, map(RESERVED.search, given)), None):
+            raise DataError(
+                f"U+{ord(found[0]):04X} is reserved for internal use: remove it from the prefix "
+                "and the phrases to include"
+            )
+        passages = self._passages.read(request.text, layout=layout, whole=any(given))
+        if request.prefix or request.include:
+            if len(passages) > 1:
+                raise DataError(
+                    "a text with a prefix or phrases to include must be a single line: remove "
+                    "its line breaks and separators, such as U+2028"
+                )
+            if not passages[0].texts:
+                check_kept(request)
+        return passages
+
+    def _job(self, request: Request, passage: Passage, text: str, number: int) -> Job:
+        """The job of a segment of a passage."""
+        (ids,) = self._tokenizer.encode_source([to_slots(self._task.preprocess_source(text))])
+        kept = KeptText(passage, self._finder, self._tokenizer.covers)
+        phrases = (*self._translator.search.include, *request.include)
+        terms = self._glossary.find(text)
+        cut = self._translator.cut(number, text, ids)
+        self.tally.truncated += len(cut) < len(ids)
+        job = self._translator.job(
+            replace(request, text=text, prefix=kept.prefix(request.prefix)),
+            cut,
+            terms=terms,
+            kept=[phrase for phrase in phrases if kept.contains(phrase)],
+        )
+        return replace(job, aligns=bool(passage.tags), n_terms=len(terms))
+
+    def _fits(self, text: str) -> bool:
+        """Whether a segment is at most as long as the longest source of the training text."""
+        coverage = self._tokenizer.coverage
+        longest = coverage.longest_source if coverage else _LONGEST_SOURCE
+        (ids,) = self._tokenizer.encode_source([to_slots(text)])
+        return len(ids) <= min(longest + 1, self._translator.max_source_tokens)
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"character {error.start + 1} is a lone surrogate, which is no text: decode the input "
+            'with errors="replace"'
+        ) from error
+
+
+@contextmanager
+def _naming(kind: str, number: int) -> Iterator[None]:
+    """Add the number of the sentence or line to the message of an error."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{kind} {number}: {error}") from error

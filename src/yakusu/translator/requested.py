@@ -1,0 +1,127 @@
+"""A request's prefix and phrases, where the translation has parts that the model does not write.
+
+The spans, tags and layout of a line are kept. What a prefix or a phrase has of them is removed from
+it or, within a prefix, replaced by the placeholder tokens that the model writes for them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from yakusu.data.layout import Layout
+from yakusu.data.placeholders import SLOTS
+from yakusu.data.spans import SpanFinder
+from yakusu.data.unseen import unseen
+from yakusu.errors import DataError
+from yakusu.translator.output import places, slots_of, to_places
+from yakusu.translator.passage import PLACE, Passage, Segment
+from yakusu.translator.placement import restore
+from yakusu.translator.request import Request
+
+
+def check_kept(request: Request) -> None:
+    """Refuse a prefix, and phrases, that a line without text to translate does not have.
+
+    Raises:
+        DataError: The line, which is its own translation, lacks one of them.
+    """
+    if not request.text.lstrip().startswith(request.prefix.strip()):
+        raise DataError(
+            "the line has no text to translate, so its translation cannot begin with "
+            f"'{request.prefix}': remove the prefix"
+        )
+    if lacking := [phrase for phrase in request.include if phrase.strip() not in request.text]:
+        raise DataError(
+            "the line has no text to translate, so its translation cannot contain "
+            f"'{lacking[0]}': remove the phrase"
+        )
+
+
+@dataclass(frozen=True)
+class KeptText:
+    """What a translation keeps of a line.
+
+    Attributes:
+        passage: The line; with a prefix, it is a single segment.
+        finder: Finds protected spans.
+        covers: Whether training has seen all characters of a source text.
+    """
+
+    passage: Passage
+    finder: SpanFinder
+    covers: Callable[[str], bool]
+
+    def prefix(self, prefix: str) -> str:
+        """The prefix of what the model writes, with slots, from that of a whole translation.
+
+        Raises:
+            DataError: The prefix has another bullet than the line, or something that is kept
+                elsewhere.
+        """
+        if not prefix.strip():
+            return ""
+        (segment,) = self.passage.segments
+        prefix = self._without_layout(prefix.lstrip(), segment)
+        spans = self.passage.spans
+        for place in sorted(places(segment.text), key=lambda own: -len(spans[own])):
+            prefix = prefix.replace(spans[place], place, 1)
+        for part, whole in self._parts(prefix):
+            if whole not in self._written(segment):
+                raise DataError(
+                    f"the prefix contains '{part}', which is put into the translation "
+                    "afterwards: remove it from the prefix"
+                )
+            if part != whole:
+                raise DataError(
+                    f"the prefix contains only a part of '{whole}', which is kept as a whole: "
+                    "write all of it, or end the prefix before it"
+                )
+        slots = dict(zip(places(segment.text), slots_of(segment.text), strict=True))
+        slotted = "".join(slots.get(character, character) for character in prefix)
+        if to_places(slotted, segment.text) != prefix:
+            raise DataError(
+                f"the line has more than {len(SLOTS)} spans, which the prefix has in another "
+                "order: end the prefix before them"
+            )
+        return slotted
+
+    def _without_layout(self, prefix: str, segment: Segment) -> str:
+        """Remove from a prefix what is kept in front of the segment."""
+        kept = (self.passage.before + restore(segment.before, self.passage.spans)).lstrip()
+        if prefix.startswith(kept):
+            return prefix[len(kept) :]
+        if kept.startswith(prefix.rstrip()):
+            return ""
+        if own := Layout().read(prefix).before:
+            raise DataError(
+                f"the prefix begins with '{own.strip()}', but the line with '{kept.strip()}', "
+                "which is kept: begin the prefix with the same, or with the text after it"
+            )
+        return prefix
+
+    def contains(self, phrase: str) -> bool:
+        """Whether a phrase is part of what is kept.
+
+        Raises:
+            DataError: The phrase consists of something that is kept and of other text.
+        """
+        for part, whole in self._parts(phrase):
+            if phrase.strip() not in whole:
+                raise DataError(
+                    f"the phrase '{phrase}' contains '{part}', which every translation of the "
+                    "line keeps: remove it from the phrase"
+                )
+            return True
+        return False
+
+    def _parts(self, text: str) -> Iterator[tuple[str, str]]:
+        """The spans and unseen words of a text that are kept: each, and what it is a part of."""
+        kept = [*self.passage.spans.values(), *(tag.text for _, tag in self.passage.tags)]
+        for piece in PLACE.split(text) if kept else ():
+            words = (w for w in unseen(piece, self.covers) if any(map(str.isalnum, w.text)))
+            for part in [span.text for span in (*self.finder.find(piece), *words)]:
+                if wholes := [whole for whole in kept if part in whole]:
+                    yield part, part if part in wholes else wholes[0]
+
+    def _written(self, segment: Segment) -> list[str]:
+        """The spans for which the model writes placeholder tokens."""
+        return [self.passage.spans[place] for place in places(segment.text)]
