@@ -180,6 +180,7 @@ class Lines:
             n_lines=n_lines,
             input_format=self.options.input_format,
             prefixes=self.options.prefix,
+            single_lines=self.options.format == "text",
         )
 
     def _read(self, translator: "Translator", invalid: InvalidLines) -> Iterable[str]:
