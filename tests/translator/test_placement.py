@@ -1,11 +1,16 @@
 """Tags and spaces in translations: known answers, and nesting whatever the links."""
 
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translator.naive import naively_moved
 from yakusu.data.spans import Span, SpanFinder
-from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
+from yakusu.translator.placement import Links, Pair, adjust_spaces, place_tags, restore, units
 
 P, Q = "\U00100000", "\U00100001"
 
@@ -139,6 +144,42 @@ def test_equal_texts_with_equal_links_get_the_tags_at_the_same_words(marked: str
         return
     made = placed(marked, source, diagonal(len(words(source))))
     assert enclosed(made) == enclosed(marked)
+
+
+PAIRS = st.recursive(
+    st.just(()),
+    lambda inner: st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), inner), max_size=4),
+    max_leaves=8,
+)
+
+
+def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
+    """Pairs with some units before each of them and inside, from a source unit on."""
+    pairs = []
+    for n_before, n_inside, inner in tree:
+        first = start + n_before
+        own, last = pairs_of(inner, first)
+        start = last + n_inside
+        pairs.append(Pair("<b>", "</b>", first, start, own))
+    return pairs, start
+
+
+@settings(max_examples=300)
+@given(PAIRS, st.dictionaries(st.integers(0, 9), st.integers(0, 9)), st.integers(0, 10))
+def test_pairs_are_where_trying_all_windows_puts_them(
+    tree: Sequence[Any], origins: dict[int, int], n_units: int
+) -> None:
+    pairs, _ = pairs_of(tree, 0)
+    assert Links(origins).moved(pairs, 0, n_units) == naively_moved(pairs, origins, 0, n_units)
+
+
+@pytest.mark.parametrize("step", [1, -1, 0])
+def test_thousands_of_pairs_take_near_linear_time(step: int) -> None:
+    n, start = 5000, process_time()
+    pairs = [Pair("<b>", "</b>", 2 * i, 2 * i + 1) for i in range(n)]
+    moved = Links({j: j * step % (2 * n) for j in range(2 * n)}).moved(pairs, 0, 2 * n)
+    assert len(moved) == n
+    assert process_time() - start < 2
 
 
 def split_tags(marked: str) -> list[str]:

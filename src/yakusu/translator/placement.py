@@ -10,9 +10,12 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 
 import regex
 
@@ -86,14 +89,14 @@ def restore(text: str, spans: Mapping[str, str]) -> str:
 
 
 @dataclass
-class _Pair:
+class Pair:
     """A pair of tags around the units first to last - 1 of a text."""
 
     opening: str
     closing: str
     first: int
     last: int
-    inner: list["_Pair"] = field(default_factory=list)
+    inner: list["Pair"] = field(default_factory=list)
 
 
 def place_tags(
@@ -110,11 +113,11 @@ def place_tags(
     if not tags:
         return text
     places = units(text)
-    linked = {target: origin for origin, target in links} | _same(source, text)
+    origins = {target: origin for origin, target in links} | _same(source, text)
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
     starts = [*(start for start, _ in places), len(text)]
-    _put(_moved(pairs, linked, 0, len(places)), places, starts, inserted)
+    _put(Links(origins).moved(pairs, 0, len(places)), places, starts, inserted)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]
@@ -129,14 +132,14 @@ def _same(source: str, text: str) -> dict[int, int]:
     return {i: of_source[own] for own, i in of_text.items() if PLACE.match(own)}
 
 
-def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[_Pair]:
+def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[Pair]:
     """The outermost pairs of a source, whose units begin at `starts`."""
-    outermost: list[_Pair] = []
+    outermost: list[Pair] = []
     enclosing = [outermost]
     for position, tag in tags:
         n_before = bisect_left(starts, position)
         if tag.kind == "opening":
-            enclosing[-1].append(_Pair(tag.text, "", n_before, n_before))
+            enclosing[-1].append(Pair(tag.text, "", n_before, n_before))
             enclosing.append(enclosing[-1][-1].inner)
         else:
             enclosing.pop()
@@ -145,53 +148,122 @@ def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[_Pai
     return outermost
 
 
-def _moved(pairs: Sequence[_Pair], linked: Mapping[int, int], low: int, high: int) -> list[_Pair]:
-    """The pairs around the units of the translation, within low to high - 1, in order."""
-    free, moved = [(low, high)], []
-    for pair in pairs:
-        first, last = max(
-            (_best(pair, linked, *window) for window in free),
-            key=lambda found: _weight(pair, linked, *found),
-        )
-        inner = _moved(pair.inner, linked, first, last)
-        moved.append(_Pair(pair.opening, pair.closing, first, last, inner))
-        window = next(window for window in free if window[0] <= first and last <= window[1])
-        at = free.index(window)
-        free[at : at + 1] = [(window[0], first), (last, window[1])]
-    return sorted(moved, key=lambda pair: (pair.first, pair.last))
+class Links:
+    """The links of a translation.
 
-
-def _weight(pair: _Pair, linked: Mapping[int, int], first: int, last: int) -> int:
-    inside = sum(pair.first <= linked.get(j, -1) < pair.last for j in range(first, last))
-    return 2 * inside - (last - first)
-
-
-def _best(pair: _Pair, linked: Mapping[int, int], low: int, high: int) -> tuple[int, int]:
-    """The units of a window with the largest weight (Kadane's algorithm).
-
-    If no unit is linked to the pair, it is put around the unit with the nearest link, or around
-    nothing if it encloses nothing in the source.
+    Args:
+        origins: The source unit of each unit of the translation that is linked.
     """
-    best, weight, start, current = None, 0, low, 0
-    for j in range(low, high):
-        current += 1 if pair.first <= linked.get(j, -1) < pair.last else -1
-        if current > weight:
-            best, weight = (start, j + 1), current
-        if current <= 0:
-            start, current = j + 1, 0
-    if best:
+
+    def __init__(self, origins: Mapping[int, int]) -> None:
+        self._origins = origins
+        self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
+        for j, origin in origins.items():
+            self._linked[origin].append(j)
+
+    def moved(self, pairs: Sequence[Pair], low: int, high: int) -> list[Pair]:
+        """The pairs around the units of the translation, within low to high - 1, in order."""
+        free, moved = _Free(self._origins, low, high), []
+        for pair in pairs:
+            own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
+            first, last = free.best(sorted(chain.from_iterable(own))) or free.nearest(pair)
+            free.take(first, last)
+            inner = self.moved(pair.inner, first, last)
+            moved.append(Pair(pair.opening, pair.closing, first, last, inner))
+        return sorted(moved, key=lambda pair: (pair.first, pair.last))
+
+
+class _Free:
+    """Where pairs may still be put: windows of units of the translation, between other pairs.
+
+    Args:
+        origins: The source unit of each unit of the translation that is linked.
+        low: The first unit.
+        high: The unit after the last.
+    """
+
+    def __init__(self, origins: Mapping[int, int], low: int, high: int) -> None:
+        self._origins, self._low, self._end = origins, low, high  # of the first window
+        self._windows = [(low, high)] if low < high else []  # that are not empty
+        self._empty = low if low == high else None  # the first empty window
+
+    def take(self, first: int, last: int) -> None:
+        """Put a pair around the units first to last - 1 of a window."""
+        self._end = min(self._end, first)
+        at = self._window_at(first)
+        low, high = self._windows[at] if at >= 0 else (first, first)
+        if high < last or at < 0:
+            return  # an empty window
+        sides = (low, first), (last, high)
+        self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
+        for place in (place for place, end in sides if place == end):
+            self._empty = place if self._empty is None else min(place, self._empty)
+
+    def best(self, linked: Sequence[int]) -> tuple[int, int] | None:
+        """The units of a window with the largest weight (Kadane's algorithm).
+
+        Args:
+            linked: The units that are linked to a pair, in order.
+
+        Returns:
+            The first unit and the one after the last; None: no weight is positive.
+        """
+        best, most = None, 0
+        start, previous, window, weight = 0, 0, -1, 0
+        for j in linked:
+            at = self._window_at(j)
+            if at < 0 or j >= self._windows[at][1]:
+                continue
+            weight -= j - previous - 1
+            if at != window or weight <= 0:
+                start, weight = j, 0
+            previous, window, weight = j, at, weight + 1
+            if weight > most:
+                best, most = (start, j + 1), weight
         return best
-    if pair.first < pair.last and low < high:  # a pair with text keeps some
+
+    def nearest(self, pair: Pair) -> tuple[int, int]:
+        """Where to put a pair to which no unit is linked.
+
+        It is put around the unit with the nearest link, or around nothing if it encloses nothing in
+        the source.
+        """
+        if pair.first == pair.last:
+            units_back = range(self._end - 1, self._low - 1, -1)
+            before = (j for j in units_back if self._origins.get(j, pair.first) < pair.first)
+            place = next(before, self._low - 1) + 1
+            return place, place
+        if self._empty is not None:
+            return self._empty, self._empty
         middle = (pair.first + pair.last - 1) / 2
-        nearest = min(range(low, high), key=lambda j: abs(linked.get(j, math.inf) - middle))
+        at = bisect_left(self._near, middle)
+        while at < len(self._near) and self._first_of[self._near[at]] >= self._end:
+            del self._near[at]
+        while at and self._first_of[self._near[at - 1]] >= self._end:
+            at -= 1
+            del self._near[at]
+        units = [self._first_of[origin] for origin in self._near[max(0, at - 1) : at + 1]]
+        nearest = min(units, key=lambda j: (abs(self._origins[j] - middle), j), default=self._low)
         return nearest, nearest + 1
-    before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
-    place = before[-1] + 1 if before else low
-    return place, place
+
+    @cached_property
+    def _first_of(self) -> dict[int, int]:
+        """The first unit of the first window that is linked to each source unit."""
+        back = range(self._end - 1, self._low - 1, -1)
+        return {self._origins[j]: j for j in back if j in self._origins}
+
+    @cached_property
+    def _near(self) -> list[int]:
+        """The keys of `_first_of` that are in use, in order."""
+        return sorted(self._first_of)
+
+    def _window_at(self, unit: int) -> int:
+        """The index of the last window that begins at a unit or before; -1: none."""
+        return bisect_right(self._windows, (unit, math.inf)) - 1
 
 
 def _put(
-    pairs: Sequence[_Pair],
+    pairs: Sequence[Pair],
     places: Sequence[tuple[int, int]],
     starts: Sequence[int],
     inserted: list[tuple[int, str]],
