@@ -82,6 +82,10 @@ def test_units(text: str, expected: list[str]) -> None:
         # no links, no text
         ("a <b>b</b>", "x y", "", "<b>x</b> y"),
         ("<b>a</b>", "", "", "<b></b>"),
+        # after other pairs
+        ("<i>a</i> b <b></b>c", "x y z", diagonal(3), "<i>x</i> y<b></b> z"),
+        ("<i>a</i> b <b>c</b> d", "x y z", "0-0 1-1 3-2", "<i>x</i> <b>y</b> z"),
+        ("<i>a b</i> <b></b>c", "x y z", "0-0 2-1 1-2", "<i>x</i> y z<b></b>"),
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
         ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
@@ -166,7 +170,7 @@ def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
 
 @settings(max_examples=300)
 @given(PAIRS, st.dictionaries(st.integers(0, 9), st.integers(0, 9)), st.integers(0, 10))
-def test_pairs_are_where_trying_all_windows_puts_them(
+def test_pairs_are_where_trying_all_units_puts_them(
     tree: Sequence[Any], origins: dict[int, int], n_units: int
 ) -> None:
     pairs, _ = pairs_of(tree, 0)

@@ -10,12 +10,12 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 
 import regex
 
@@ -183,21 +183,19 @@ class _Free:
     """
 
     def __init__(self, origins: Mapping[int, int], low: int, high: int) -> None:
-        self._origins, self._low, self._end = origins, low, high  # of the first window
+        self._origins, self._low, self._high = origins, low, high
         self._windows = [(low, high)] if low < high else []  # that are not empty
-        self._empty = low if low == high else None  # the first empty window
+        self._taken: list[tuple[int, int]] = []
 
     def take(self, first: int, last: int) -> None:
         """Put a pair around the units first to last - 1 of a window."""
-        self._end = min(self._end, first)
+        if first < last:
+            insort(self._taken, (first, last))
         at = self._window_at(first)
         low, high = self._windows[at] if at >= 0 else (first, first)
-        if high < last or at < 0:
-            return  # an empty window
-        sides = (low, first), (last, high)
-        self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
-        for place in (place for place, end in sides if place == end):
-            self._empty = place if self._empty is None else min(place, self._empty)
+        if low < high and last <= high:
+            sides = (low, first), (last, high)
+            self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
 
     def best(self, linked: Sequence[int]) -> tuple[int, int] | None:
         """The units of a window with the largest weight (Kadane's algorithm).
@@ -211,9 +209,9 @@ class _Free:
         best, most = None, 0
         start, previous, window, weight = 0, 0, -1, 0
         for j in linked:
-            at = self._window_at(j)
-            if at < 0 or j >= self._windows[at][1]:
+            if not self._is_free(j):
                 continue
+            at = self._window_at(j)
             weight -= j - previous - 1
             if at != window or weight <= 0:
                 start, weight = j, 0
@@ -223,39 +221,64 @@ class _Free:
         return best
 
     def nearest(self, pair: Pair) -> tuple[int, int]:
-        """Where to put a pair to which no unit is linked.
+        """Where to put a pair to which no free unit is linked.
 
-        It is put around the unit with the nearest link, or around nothing if it encloses nothing in
-        the source.
+        It is put around the free unit with the nearest link. If it encloses nothing in the source,
+        or no unit is free, it is put around nothing, after what is linked to the units before it.
         """
-        if pair.first == pair.last:
-            units_back = range(self._end - 1, self._low - 1, -1)
-            before = (j for j in units_back if self._origins.get(j, pair.first) < pair.first)
-            place = next(before, self._low - 1) + 1
-            return place, place
-        if self._empty is not None:
-            return self._empty, self._empty
-        middle = (pair.first + pair.last - 1) / 2
+        if pair.first < pair.last and self._windows:
+            nearest = self._closest((pair.first + pair.last - 1) / 2)
+            return nearest, nearest + 1
+        keys, last = self._last_of
+        at = bisect_left(keys, pair.first)
+        place = last[at - 1] + 1 if at else self._low
+        at = bisect_left(self._taken, (place, 0)) - 1  # the last that begins before it
+        place = max(place, self._taken[at][1]) if at >= 0 else place
+        return place, place
+
+    def _closest(self, middle: float) -> int:
+        """The free unit whose link is the nearest; the first of several."""
         at = bisect_left(self._near, middle)
-        while at < len(self._near) and self._first_of[self._near[at]] >= self._end:
+        while at < len(self._near) and not self._free_of(self._near[at]):
             del self._near[at]
-        while at and self._first_of[self._near[at - 1]] >= self._end:
+        while at and not self._free_of(self._near[at - 1]):
             at -= 1
             del self._near[at]
-        units = [self._first_of[origin] for origin in self._near[max(0, at - 1) : at + 1]]
-        nearest = min(units, key=lambda j: (abs(self._origins[j] - middle), j), default=self._low)
-        return nearest, nearest + 1
+        found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
+        first = self._windows[0][0]
+        return min(found, key=lambda j: (abs(self._origins[j] - middle), j), default=first)
+
+    def _free_of(self, origin: int) -> list[int]:
+        """The units that are linked to a source unit, the last first; the first of them is free."""
+        units = self._units_of[origin]
+        while units and not self._is_free(units[-1]):
+            units.pop()
+        return units
 
     @cached_property
-    def _first_of(self) -> dict[int, int]:
-        """The first unit of the first window that is linked to each source unit."""
-        back = range(self._end - 1, self._low - 1, -1)
-        return {self._origins[j]: j for j in back if j in self._origins}
+    def _units_of(self) -> dict[int, list[int]]:
+        """The units that are linked to each source unit, the last first."""
+        found = defaultdict[int, list[int]](list)
+        for j in range(self._high - 1, self._low - 1, -1):
+            if j in self._origins:
+                found[self._origins[j]].append(j)
+        return found
 
     @cached_property
     def _near(self) -> list[int]:
-        """The keys of `_first_of` that are in use, in order."""
-        return sorted(self._first_of)
+        """The source units that may have links to free units, in order."""
+        return sorted(self._units_of)
+
+    @cached_property
+    def _last_of(self) -> tuple[list[int], list[int]]:
+        """The linked source units, and for each the last unit with a link up to it."""
+        own = range(self._low, self._high)
+        found = sorted((self._origins[j], j) for j in own if j in self._origins)
+        return [origin for origin, _ in found], list(accumulate((j for _, j in found), max))
+
+    def _is_free(self, unit: int) -> bool:
+        at = self._window_at(unit)
+        return at >= 0 and unit < self._windows[at][1]
 
     def _window_at(self, unit: int) -> int:
         """The index of the last window that begins at a unit or before; -1: none."""
