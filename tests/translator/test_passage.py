@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from yakusu.data.layout import Layout
-from yakusu.data.markup import closing, empty, opening
+from yakusu.data.markup import closing, empty, line_break, opening
 from yakusu.data.placeholders import SLOTS
 from yakusu.errors import DataError
 from yakusu.translator.output import Output, slots_of, to_places, to_slots, write
@@ -79,6 +79,38 @@ def test_the_texts_to_translate(text: str, expected: list[str]) -> None:
     assert translated_texts(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello there<br>How are you", ["Hello there", "How are you"]),
+        ("hello<BR/>bye", ["hello", "bye"]),
+        ("One.<br /> <br>two", ["One.", "two"]),
+        ("<p>one</p><p class='x'>two</p>", ["one", "two"]),
+        ("<ul><li>one<li>two</ul>", ["one", "two"]),
+        ("Call {name}<br>{n} times a day", ["Call ‹{name}›", "‹{n}› times a day"]),
+        ("I ❤<br>❤ it", ["I", "it"]),
+        ("Say <b>one<br>two</b> now", ["Say one", "two now"]),
+        (f"one{line_break(3)}two", ["one", "two"]),
+        ("Prof.<br>1.<br>a", ["Prof.", "a"]),
+        ("<b>one</b> <i>two</i> <span>three</span> <wbr>four", ["one two three ‹<wbr>›four"]),
+        (f"one{empty(3)}two <blink>a <x-p>", [f"one‹{empty(3)}›two ‹<blink>›a"]),
+        ("`a<br>b` <!-- <p> --> c", ["‹`a<br>b` <!-- <p> -->› c"]),
+    ],
+)
+def test_segments_end_at_tags_of_lines_and_blocks(text: str, expected: list[str]) -> None:
+    assert translated_texts(text) == expected
+    assert copied(text) == text
+
+
+def test_line_breaks_are_no_ends_of_segments_in_whole_lines() -> None:
+    (passage,) = reader().read("<p>one<br>two</p>", whole=True)
+    assert shown(passage.texts[0], passage) == "one‹<br>›two"
+    assert reader().read_pair(("<p>one<br>a</p>", "<p>x<br>y</p>")) == (
+        f"one{passage.texts[0][3]}a",
+        f"x{passage.texts[0][3]}y",
+    )
+
+
 def test_long_sentences_are_divided_into_parts_that_fit() -> None:
     text = "First we go there, then we go here, then we come back; and we stay."
     parts = reader(longest=30).read(text)[0].texts
@@ -124,6 +156,7 @@ def test_spans_and_unseen_words_are_counted() -> None:
 PARTS = [
     *("Call Anna. ", "We stay! ", "word", " ", "  ", ", ", ".", "- ", "1. ", "\t", "# ", "> "),
     *("<b>", "</b>", '<a href="x">', "</a>", "<br>", "{n}", "%s", "https://example.org", "&amp;"),
+    *("<p>", "</p>", "<br>", line_break(3)),
     *("猫", "привет", "👨‍👩‍👧", "n̈", "```", "---", "~~~", "***"),
     *(opening(0), closing(0), opening(1), closing(1), empty(2), SLOTS[1], "\U00100001"),
     *("\n", "\r\n", "\r", "\n\n", "\u2028", "\f", "\x0b", "\x85", "\u00a0", "\u3000", "\ufeff"),
@@ -174,6 +207,9 @@ def without_tags(text: str, passages: list[Passage]) -> str:
         "  indented  \n\ttab\t",
         "One.  Two.\tThree.",
         "a<br>b<br/>c",
+        "a <br>  b\t<br/>c <hr>",
+        "<i>a <b>b<br>c</b> d</i> <u>e<br></u>",
+        "<b>a<p>b <i>c</i></p>d</b>",
         "<p>All of it.</p>",
         "<p>One. Two.</p> Three.",
         "",

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.translator.naive import naively_moved
+from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span, SpanFinder
 from yakusu.translator.placement import Links, Pair, adjust_spaces, place_tags, restore, units
 
 P, Q = "\U00100000", "\U00100001"
+R, S = BREAKS[0], BREAKS[-1]
 
 
 def words(text: str) -> list[str]:
@@ -103,8 +105,24 @@ def test_a_span_is_linked_to_itself() -> None:
     assert placed(f"a <b>{P}</b> b {Q}", f"{Q} x {P} y", "") == f"{Q} x <b>{P}</b> y"
 
 
+@pytest.mark.parametrize(
+    ("marked", "text", "links", "expected"),
+    [
+        (f"<b>a</b>{R}b", f"x{R}y", "0-2", f"<b>x</b>{R}y"),
+        (f"a{R}<b>b</b>", f"x{R}y", "", f"x{R}<b>y</b>"),
+        (f"a{R}b<b></b>", f"x{R}y", "", f"x{R}<b></b>y"),
+        (f"a <b>b{R}c</b> d", f"x y{R}z w", "0-1 1-0 3-4 4-3", f"<b>x y{R}z w</b>"),
+        (f"a <b>b{R}c{S}d</b>", f"y{R}{S}z", "1-0 5-3", f"<b>y{R}{S}z</b>"),
+    ],
+)
+def test_tags_stay_on_their_side_of_a_line_break(
+    marked: str, text: str, links: str, expected: str
+) -> None:
+    assert placed(marked, text, links) == expected
+
+
 TAGS = st.recursive(
-    st.sampled_from(["a", "b c", "", P, "d."]),
+    st.sampled_from(["a", "b c", "", P, "d.", R]),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(" ".join),
         st.tuples(st.sampled_from("biu"), inner).map(lambda t: f"<{t[0]}>{t[1]}</{t[0]}>"),
@@ -118,7 +136,7 @@ LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)
 def test_every_tag_occurs_once_and_nested_whatever_the_links(
     marked: str, text: str, links: list[tuple[int, int]]
 ) -> None:
-    text = text if P in marked else text.replace(P, "")
+    text = (text if P in marked else text.replace(P, "")) + f"{R}y x" * marked.count(R)
     made = placed(marked, text, " ".join(f"{i}-{j}" for i, j in links))
     before, after = SpanFinder().find(marked), SpanFinder().find(made)
     assert sorted(span.text for span in after) == sorted(span.text for span in before)

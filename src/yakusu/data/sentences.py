@@ -11,9 +11,14 @@ from math import ceil
 
 import regex
 
+# Private-use characters that end a sentence, as line breaks do, in a set of a regular expression.
+BREAKS = "\U0010aa00-\U0010feff"
+
 # ---- where a line must not be divided ------------------------------------------------------------
 
 _LETTER = regex.compile(r"\p{L}")
+_BREAK = regex.compile(f"[{BREAKS}]")
+_UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # so many characters before the end of a sentence decide
 
 # sentencex takes quadratic time for text without spaces.
@@ -80,8 +85,8 @@ _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]
 def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
-    Every sentence has a letter, and none begins with a lower-case letter. What is doubtful is not
-    divided.
+    Every sentence has a letter, and none begins with a lower-case letter, except at characters of
+    BREAKS, which always end a sentence. What is doubtful is not divided.
 
     Args:
         text: A line or a paragraph.
@@ -90,8 +95,11 @@ def split(text: str, language: str) -> list[str]:
     Returns:
         The sentences; each keeps the white space after it.
     """
-    if not text:
-        return []
+    return [own for part in _UNBROKEN.findall(text) for own in _sentences(part, language)]
+
+
+def _sentences(text: str, language: str) -> list[str]:
+    """The sentences of a text with breaks at its end only."""
     import sentencex
 
     code = _language(language)
@@ -209,7 +217,7 @@ def join(parts: Sequence[tuple[str, str]], language: str) -> str:
     """Join the translations of the sentences of a line.
 
     The white space between sentences is kept, except that Chinese and Japanese have none; a space
-    is put where the source has none and the translation needs one.
+    is put where the source has none and the translation needs one. Nothing is changed at BREAKS.
 
     Args:
         parts: Each translation, and the white space that followed its source.
@@ -228,7 +236,7 @@ def join(parts: Sequence[tuple[str, str]], language: str) -> str:
 
 def _gap(left: str, space: str, right: str, *, language: str) -> str:
     """The white space between two translations."""
-    if "\n" in space:
+    if "\n" in space or _BREAK.match(left[-1]) or _BREAK.match(right):
         return space
     unspaced = language in _UNSPACED or (not language and _UNSPACED_END.search(left))
     if unspaced and not (_SPACED_WORD.match(left[-1]) and _SPACED_WORD.match(right)):

@@ -4,7 +4,8 @@
 
 The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
 remembered, and every other span becomes a private-use character, P. The segments are sentences, or
-parts of long sentences.
+parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a segment and stays
+where it is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +18,15 @@ from pydantic import Field
 from yakusu.config import Config
 from yakusu.data.layout import Layout
 from yakusu.data.placeholders import SLOTS
-from yakusu.data.sentences import clauses, split
-from yakusu.data.spans import Span, SpanFinder, merged
+from yakusu.data.sentences import BREAKS, clauses, split
+from yakusu.data.spans import Span, SpanFinder, merged, with_breaks
 from yakusu.data.text import Pair
 from yakusu.data.unseen import unseen
 
-_FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
-_MAX_SPANS = _END - _LOOSE  # of a line; with more, it is kept as it is
+_FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
+_MAX_SPANS = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
+_INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
 RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
@@ -173,16 +175,16 @@ class PassageReader:
         known = self._with_seen_punctuation(body)
         found = self._with_unseen(known, protected)
         n_unseen = len(found) - len(protected)
-        spans_of = merged(found, body)
+        spans_of = merged(found if whole else with_breaks(found), body)
         if len(spans_of) > _MAX_SPANS:
             return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
         for span in spans_of:
             plain += known[end : span.start]
-            if span.kind == "whole":
-                place = _place(span.text, len(spans))
-                plain, spans[place] = plain + place, span.text
-            else:
+            if span.kind in ("opening", "closing"):
                 tags.append((len(plain), span))
+            else:
+                place = _place(span, len(spans))
+                plain, spans[place] = plain + place, span.text
             end = span.end
         plain += known[end:]
         segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
@@ -212,7 +214,7 @@ class PassageReader:
         if whole or not plain:
             return [plain]
         # Punctuation that training has not seen still ends sentences.
-        readable = PLACE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
+        readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
         parts, end = [], 0
         for sentence in split(readable, self._language):
             parts += clauses(plain[end : end + len(sentence)], self._fits)
@@ -220,9 +222,11 @@ class PassageReader:
         return parts
 
 
-def _place(span: str, number: int) -> str:
+def _place(span: Span, number: int) -> str:
     """The character for a span."""
-    return chr((_LOOSE if _IS_LOOSE.fullmatch(span) else _FIXED) + number)
+    if span.kind == "break":
+        return chr(_BREAK + number)
+    return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else _FIXED) + number)
 
 
 def _segment(text: str) -> Segment:

@@ -11,15 +11,16 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, zip_longest
 
 import regex
 
 from yakusu.alignment import Link
+from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span
 from yakusu.data.words import UNSPACED
 from yakusu.translator.passage import PLACE
@@ -27,6 +28,8 @@ from yakusu.translator.passage import PLACE
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
 )
+_BREAK = regex.compile(f"[{BREAKS}]")
+_OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 
@@ -104,14 +107,48 @@ def place_tags(
 ) -> str:
     """Put the tags of a source into its translation, each exactly once and nested.
 
+    A tag stays on its side of each line break.
+
     Args:
-        text: The translation.
+        text: The translation, with the same places as the source.
         tags: The tags of pairs and their positions in the source, in order.
         source: The source without tags.
         links: Pairs (source unit, target unit).
     """
     if not tags:
         return text
+    sources, texts = _BREAK.split(source), _BREAK.split(text)
+    first_sources, first_targets = _first_units(sources), _first_units(texts)
+    links_of: list[list[Link]] = [[] for _ in sources]
+    for origin, target in links:
+        line = bisect_right(first_sources, origin) - 1
+        links_of[line].append((origin - first_sources[line], target - first_targets[line]))
+    lines = map(_placed, texts, _tags_of(sources, tags), sources, links_of)
+    return "".join(chain.from_iterable(zip_longest(lines, _BREAK.findall(text), fillvalue="")))
+
+
+def _first_units(lines: Sequence[str]) -> list[int]:
+    """The number of the first unit of each line; a line break is a unit, too."""
+    return list(accumulate((len(units(line)) + 1 for line in lines[:-1]), initial=0))
+
+
+def _tags_of(
+    lines: Sequence[str], tags: Sequence[tuple[int, Span]]
+) -> Iterator[list[tuple[int, Span]]]:
+    """The tags of each line; of a pair with line breaks inside, the other lines get empty tags."""
+    waiting, depth, start = deque(tags), 0, 0
+    for line in lines:
+        own = [(0, _OPENING)] * depth
+        while waiting and waiting[0][0] <= start + len(line):
+            position, tag = waiting.popleft()
+            own.append((position - start, tag))
+            depth += 1 if tag.kind == "opening" else -1
+        yield [*own, *[(len(line), _CLOSING)] * depth]
+        start += len(line) + 1
+
+
+def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]) -> str:
+    """Put the tags of a line into its translation."""
     places = units(text)
     origins = {target: origin for origin, target in links} | _same(source, text)
     inserted: list[tuple[int, str]] = []
