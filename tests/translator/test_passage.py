@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from yakusu.data.layout import Layout
 from yakusu.data.markup import closing, empty, line_break, opening
 from yakusu.data.placeholders import SLOTS
+from yakusu.data.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.output import Output, slots_of, to_places, to_slots, write
 from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig
@@ -151,6 +152,23 @@ def test_spans_and_unseen_words_are_counted() -> None:
     assert passage.n_unseen == len(re.findall("привет ❤|❤", "привет ❤, ❤"))
 
 
+def test_terms_that_training_has_not_seen_are_translated() -> None:
+    glossary = Glossary([Term("Žižek", "Schischek"), Term("Anna", "Anne")])
+    one = PassageReader(
+        TextConfig(), language="en", covers=SEEN.issuperset, fits=bool, glossary=glossary
+    )
+    passages = one.read("Anna met Žižek привет's mother.\nŽižek")
+    assert shown(passages[0].texts[0], passages[0]) == "Anna met ‹Schischek› ‹привет's› mother."
+    assert (passages[0].n_unseen, passages[0].n_terms) == (1, 1)
+    outputs = iter(identity(passages[0]))
+    assert write(passages, outputs, "en") == "Anna met Schischek привет's mother.\nSchischek"
+
+
+def test_unseen_words_are_copied_with_their_own_punctuation() -> None:
+    assert translated_texts("It’s l’été – ok") == ["It's ‹l’été› - ok"]
+    assert copied("l’été") == "l’été"
+
+
 # ---- writing back --------------------------------------------------------------------------------
 
 PARTS = [
@@ -177,7 +195,7 @@ def test_a_model_that_copies_gives_the_text_back(text: str) -> None:
     )
     inner = [tag.text for p in passages for _, tag in p.tags]
     written = copied(text)
-    if not inner:
+    if not inner and "猫." not in text:  # a full stop after Han gets a space in English
         assert written == text
     assert sorted(written.replace(" ", "")) == sorted(text.replace(" ", ""))
 

@@ -237,6 +237,22 @@ def enclosed(marked: str) -> list[list[str]]:
         (f"{P}th place", f"{P}. Platz", f"{P} th place"),
         (f"{Q}x{P}", f"{P} a {Q}", f"{Q} x {P}"),
         ("x", "a", "x"),
+        # quotation marks and brackets
+        (f'Er sagte " {P} ".', f'He said "{P}".', f'Er sagte "{P}".'),
+        (f"Er sagte „ {P} “.", f'He said "{P}".', f"Er sagte „{P}“."),
+        (f'Er sagte " {P} ".', f"He said “{P}”.", f'Er sagte "{P}".'),
+        (f"« {P} »", f"“{P}”", f"«{P}»"),
+        (f"‚ {P} ‘", f"'{P}'", f"‚{P}‘"),
+        (f"( siehe {P} )", f"(see {P})", f"( siehe {P})"),
+        (f"x [ {P} ] y", f"a ({P}) b", f"x [{P}] y"),
+        (f"「 {P} 」と", f'"{P}" a', f"「{P}」と"),
+        (f"( {P} | {Q} )", f"({P}|{Q})", f"({P}|{Q})"),
+        (f'x "y" {P}', f'a "b" {P}', f'x "y" {P}'),
+        (f'"{P}"', f'" {P} "', f'" {P} "'),
+        (f"x ({P}) y", f"a ( {P} ) b", f"x ( {P} ) y"),
+        (f'sagte{P}" x', f'said "{P}" a', f'sagte {P}" x'),
+        (f"{P}s Buch", f"{P}'s book", f"{P}s Buch"),
+        (f"{P} 's x", f"{P}'s book", f"{P}'s x"),
     ],
 )
 def test_places_have_the_spaces_of_the_source(text: str, source: str, expected: str) -> None:
@@ -244,7 +260,8 @@ def test_places_have_the_spaces_of_the_source(text: str, source: str, expected: 
 
 
 @given(
-    st.permutations([P, Q, "x", " ", "y", ".", "猫"]), st.permutations([P, Q, "a", " ", ".", " "])
+    st.permutations([P, Q, "x", " ", "y", ".", "猫", " ", '"', "("]),
+    st.permutations([P, Q, "a", " ", ".", " ", "“", "("]),
 )
 def test_only_spaces_are_adjusted(text: list[str], source: list[str]) -> None:
     made = adjust_spaces("".join(text), "".join(source))

@@ -75,7 +75,7 @@ _BREAKS = re.compile(
 )
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # tags that are nested more deeply have no partner
-Kind = Literal["whole", "opening", "closing", "break"]
+Kind = Literal["whole", "opening", "closing", "break", "term"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class Span:
         end: Position after its last character.
         text: The characters.
         kind: "opening" and "closing": the begin and the end of a pair; "break": the end of a line
-            or a block, if `with_breaks` has marked it.
+            or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
+            its translation.
         partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair.
     """
 

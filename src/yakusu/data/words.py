@@ -29,8 +29,8 @@ def is_joined(character: str) -> bool:
     return not _UNSPACED.match(unicodedata.name(character, ""))
 
 
-def units(text: str) -> Iterator[str]:
-    """The words of a text, and each other character; several spaces are one."""
-    for joined, run in groupby(" ".join(text.split()), key=is_joined):
+def words_and_marks(text: str) -> Iterator[str]:
+    """The words of a text, and each other character."""
+    for joined, run in groupby(text, key=is_joined):
         characters = list(run)
         yield from ["".join(characters)] if joined else characters

@@ -8,9 +8,8 @@ parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends
 where it is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import regex
 from pydantic import Field
@@ -20,8 +19,9 @@ from yakusu.data.layout import Layout
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.sentences import BREAKS, clauses, split
 from yakusu.data.spans import Span, SpanFinder, merged, with_breaks
+from yakusu.data.terms import Glossary
 from yakusu.data.text import Pair
-from yakusu.data.unseen import unseen
+from yakusu.data.unseen import with_unseen
 
 _FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
 _MAX_SPANS = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
@@ -82,6 +82,7 @@ class Passage:
         tags: The tags of pairs, with their positions in the plain text.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
+        n_terms: Number of terms that training has not seen; their places have the translations.
     """
 
     before: str
@@ -91,6 +92,7 @@ class Passage:
     tags: tuple[tuple[int, Span], ...] = ()
     n_spans: int = 0
     n_unseen: int = 0
+    n_terms: int = 0
 
     @property
     def plain(self) -> str:
@@ -111,6 +113,7 @@ class PassageReader:
         language: Code of the source language, "" if unknown.
         covers: Whether training has seen all characters of a text.
         fits: Whether a text is at most as long as the longest that training has seen.
+        glossary: The terms that are translated even if training has not seen them.
 
     Raises:
         DataError: A regular expression is not valid.
@@ -123,10 +126,12 @@ class PassageReader:
         language: str,
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
+        glossary: Glossary | None = None,
     ) -> None:
         self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
+        self._glossary = glossary
 
     def read(
         self, text: str, *, layout: Layout | None = None, whole: bool = False
@@ -173,22 +178,24 @@ class PassageReader:
         plain, spans, tags, end = "", dict[str, str](), [], 0
         protected = self._finder.find(body)
         known = self._with_seen_punctuation(body)
-        found = self._with_unseen(known, protected)
-        n_unseen = len(found) - len(protected)
+        found = with_unseen(known, protected, self._covers, glossary=self._glossary)
+        n_terms = sum(span.kind == "term" for span in found)
+        counts = len(protected), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found), body)
         if len(spans_of) > _MAX_SPANS:
-            return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
+            return Passage(before + body, (), after, {}, (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
             if span.kind in ("opening", "closing"):
                 tags.append((len(plain), span))
             else:
                 place = _place(span, len(spans))
-                plain, spans[place] = plain + place, span.text
+                plain += place
+                spans[place] = span.text if span.kind == "term" else body[span.start : span.end]
             end = span.end
         plain += known[end:]
         segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
-        return Passage(before, segments, after, spans, tuple(tags), len(protected), n_unseen)
+        return Passage(before, segments, after, spans, tuple(tags), *counts)
 
     def _with_seen_punctuation(self, text: str) -> str:
         """Replace typographic quotation marks and dashes that training has not seen by ASCII."""
@@ -196,18 +203,6 @@ class PassageReader:
             _ASCII[c] if c in _ASCII and not self._covers(c) and self._covers(_ASCII[c]) else c
             for c in text
         )
-
-    def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:
-        """Add to the protected spans what training has not seen, in order."""
-        ends = [0, *(place for span in known for place in (span.start, span.end)), len(text)]
-        spans = []
-        for i, (start, end) in enumerate(pairwise(ends)):
-            if i % 2:
-                spans.append(known[i // 2])
-                continue
-            for own in unseen(text[start:end], self._covers):
-                spans.append(replace(own, start=start + own.start, end=start + own.end))
-        return spans
 
     def _parts(self, plain: str, spans: Mapping[str, str], *, whole: bool) -> list[str]:
         """The sentences of a plain text; long ones are divided at clauses."""

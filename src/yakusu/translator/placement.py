@@ -10,6 +10,7 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 """
 
 import math
+import unicodedata
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,9 @@ _UNIT = regex.compile(
 _BREAK = regex.compile(f"[{BREAKS}]")
 _OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
+_DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
+_ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
+_APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not '; {name}'s may become Ps
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 
 
@@ -45,9 +49,11 @@ def units(text: str) -> list[tuple[int, int]]:
 def adjust_spaces(text: str, source: str) -> str:
     """Give each place of a translation the spaces that it has in the source.
 
-    A space is added between a place and a word if the source has no letter or digit there, and
-    between a place and punctuation if the source has a space there. A space is removed if the
-    source has the same character at that side of the place without one.
+    A space is added between a place and a word if the source has an end, a space, punctuation, a
+    bracket or a quotation mark there, and between a place and punctuation if the source has a space
+    there. Between a place and a bracket, a quotation mark or another character that both texts have
+    at that side, spaces are as in the source; quotation marks of different languages count as the
+    same character.
 
     Args:
         text: A translation with places.
@@ -56,31 +62,38 @@ def adjust_spaces(text: str, source: str) -> str:
     for place in PLACE.findall(source):
         before, _, after = source.partition(place)
         left, _, right = text.partition(place)
-        if _needs_space(left[-1:], before[-1:], _BEFORE_SPACE):
-            left += " "
-        elif left.endswith(" ") and not before.endswith(" ") and left.rstrip()[-1:] == before[-1:]:
-            left = left.rstrip()
-        if _needs_space(right[:1], after[:1], _AFTER_SPACE):
-            right = " " + right
-        elif (
-            right.startswith(" ") and not after.startswith(" ") and right.lstrip()[:1] == after[:1]
-        ):
-            right = right.lstrip()
+        # The right side is read backwards, so that both sides end at the place.
+        left = _adjusted(left, before, _BEFORE_SPACE)
+        right = _adjusted(right[::-1], after[::-1], _AFTER_SPACE)[::-1]
         text = left + place + right
     return text
 
 
-def _needs_space(neighbour: str, in_source: str, marks: str) -> bool:
-    """Whether a character must not touch a place.
+def _adjusted(side: str, source: str, marks: str) -> str:
+    """One side of a place, with the space at its end that it has in the source.
 
     Args:
-        neighbour: The character in the translation.
-        in_source: The character at that side of the place in the source; "" at an end.
+        side: The text up to the place.
+        source: The same side in the source.
         marks: Punctuation that a space separates from a place, as it does other places.
     """
-    ends = not in_source or in_source.isspace() or in_source in ".,;:!?"
-    separate = in_source.isspace() and (neighbour in {*marks} or PLACE.match(neighbour))
-    return bool(separate or (ends and _WORD.match(neighbour)))
+    end, in_source = side.rstrip()[-1:], source.rstrip()[-1:]
+    both = _ENCLOSING.match(end) and _ENCLOSING.match(in_source)
+    same = end == in_source or bool(both and _kind(end) == _kind(in_source))
+    if source[-1:].isspace():
+        touches = _WORD.match(end) or PLACE.match(end) or end in {*marks} or (both and same)
+    else:
+        if same and side.endswith(" "):
+            return side.rstrip()
+        touches = _WORD.match(end) and (not in_source or _APART.match(in_source))
+    return side + " " if touches and not side[-1:].isspace() else side
+
+
+def _kind(mark: str) -> str:
+    """The kind of a bracket or a quotation mark."""
+    if mark in _DOUBLE or mark in _SINGLE:
+        return _DOUBLE if mark in _DOUBLE else _SINGLE
+    return unicodedata.category(mark)
 
 
 def restore(text: str, spans: Mapping[str, str]) -> str:
