@@ -11,12 +11,13 @@ from math import ceil
 
 import regex
 
+from yakusu.data.words import has_letter
+
 # Private-use characters that end a sentence, as line breaks do, in a set of a regular expression.
 BREAKS = "\U0010aa00-\U0010feff"
 
 # ---- where a line must not be divided ------------------------------------------------------------
 
-_LETTER = regex.compile(r"\p{L}")
 _BREAK = regex.compile(f"[{BREAKS}]")
 _UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # so many characters before the end of a sentence decide
@@ -110,13 +111,13 @@ def _sentences(text: str, language: str) -> list[str]:
         ends.add(_CLOSING.match(text, place).end())
     ends.update(found.end() for found in _BRACKETS.finditer(text))
     places = [0, *sorted(ends)]
-    sentences, start, has_letter = [], 0, False
+    sentences, start, is_text = [], 0, False
     for begin, end, following in zip(places, places[1:], places[2:], strict=False):
-        has_letter = has_letter or bool(_LETTER.search(text, begin, end))
+        is_text = is_text or has_letter(text[begin:end])
         tail = text[max(start, end - _TAIL) : end]
-        if has_letter and _ends_sentence(tail, text[end:following], code):
+        if is_text and _ends_sentence(tail, text[end:following], code):
             sentences.append(text[start:end])
-            start, has_letter = end, False
+            start, is_text = end, False
     return [*sentences, text[start:]]
 
 
@@ -128,7 +129,7 @@ def _ends_sentence(before: str, after: str, language: str) -> bool:
         after: The second piece.
         language: The shortest code of the language.
     """
-    if not _LETTER.search(after) or _CONTINUES.match(after):
+    if not has_letter(after) or _CONTINUES.match(after):
         return False
     if not before[-1].isspace():
         if not (_ENDS_WITHOUT_SPACE.search(before) or _follows_stop(before, after)):

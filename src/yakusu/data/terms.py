@@ -22,7 +22,7 @@ from yakusu.data.markup import MARKS, is_closing, is_opening
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.spans import SpanFinder
 from yakusu.data.text import raw_lines
-from yakusu.data.words import words_and_marks
+from yakusu.data.words import words_and_characters
 from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Term:
 
 @dataclass
 class _Node:
-    """A node of the tree of all terms: what may follow some units, and the terms that end here."""
+    """A node of the tree of all terms: what may follow some parts, and the terms that end here."""
 
     children: dict[str, "_Node"] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
@@ -82,8 +82,8 @@ class Glossary:
         self._root = _Node()
         for term in self.terms:
             node = self._root
-            for unit in words_and_marks(term.source):
-                node = node.children.setdefault(unit.casefold(), _Node())
+            for part in words_and_characters(term.source):
+                node = node.children.setdefault(part.casefold(), _Node())
             node.terms.append(term)
 
     @classmethod
@@ -130,9 +130,9 @@ class Glossary:
         if not self.terms:
             return []
         normalised, places = _normalised_places(text)
-        sentence = list(words_and_marks(normalised))
+        sentence = list(words_and_characters(normalised))
         ends = [0, *accumulate(map(len, sentence))]
-        first = next((i for i, unit in enumerate(sentence) if unit.isalnum()), 0)
+        first = next((i for i, part in enumerate(sentence) if part.isalnum()), 0)
         matches = [
             match
             for start in range(len(sentence))
@@ -158,7 +158,7 @@ class Glossary:
     def _matches(
         self, sentence: Sequence[str], start: int, *, is_first: bool
     ) -> Iterator["_Match"]:
-        """The terms that begin at a unit of a sentence."""
+        """The terms that begin at a part of a sentence."""
         node: _Node | None = self._root
         for end in range(start + 1, len(sentence) + 1):
             node = node.children.get(sentence[end - 1].casefold()) if node else None
@@ -188,7 +188,7 @@ class Occurrence(NamedTuple):
 class _Match(NamedTuple):
     """A term in a sentence."""
 
-    place: range  # in the units of the sentence
+    place: range  # in the parts of the sentence
     n_characters: int
     term: Term
 

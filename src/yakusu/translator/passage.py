@@ -22,6 +22,7 @@ from yakusu.data.spans import Span, SpanFinder, merged, with_breaks
 from yakusu.data.terms import Glossary
 from yakusu.data.text import Pair
 from yakusu.data.unseen import with_unseen
+from yakusu.data.words import has_letter
 
 _FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
 _MAX_SPANS = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
@@ -30,7 +31,6 @@ _INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
 RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
-_LETTER = regex.compile(r"\p{L}")
 # Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
 _ENDS = regex.compile(
@@ -226,6 +226,6 @@ def _place(span: Span, number: int) -> str:
 
 def _segment(text: str) -> Segment:
     """A part of a plain text, without the ends that need no translation."""
-    if not _LETTER.search(text):
+    if not has_letter(text):
         return Segment(text, "", "")
     return Segment(*_ENDS.fullmatch(text).groups())
