@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from yakusu.translator.placement import Pair
+from yakusu.translator.pairs import Pair
 
 Interval = tuple[int, int]
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import assume, given
@@ -266,3 +267,58 @@ def test_a_line_with_more_spans_than_places_is_kept() -> None:
     (passage,) = reader().read(text)
     assert (passage.before, passage.texts, passage.n_spans) == (text, [], 33_000)
     assert copied(text) == text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            "a",
+            "<b>",
+            "</b>",
+            "<b>a</b> ",
+            "a<br>",
+            "{",
+            "{a} ",
+            "%",
+            "😀",
+            "😀a ",
+            " ",
+            "猫が好きa ",
+            "猫",
+        ),
+        *(
+            '<a b="',
+            "&",
+            "`",
+            "@",
+            "a.",
+            "http://a",
+            "(A. ",
+            "A. ",
+            "a\u0301",
+            "<!--",
+            "{a,plural,",
+        ),
+        *(
+            "Žižek a ",
+            "Žižek-",
+            "“",
+            "\t",
+            "\u00a0",
+            "\ue000",
+            opening(0),
+            line_break(0),
+            "1.",
+            "👨‍👩‍👧",
+        ),
+    ],
+)
+def test_the_time_to_read_a_long_line_is_bounded(part: str) -> None:
+    text = part * (100_000 // len(part))
+    start = process_time()
+    passages = reader(longest=200).read(text)
+    assert process_time() - start < 2
+    assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
+        text, passages
+    )
