@@ -263,6 +263,9 @@ def test_the_eleventh_place_uses_the_first_slot_again() -> None:
 
 
 def test_a_line_with_more_spans_than_places_is_kept() -> None:
+    text = "<b>a</b><br>" * 8000
+    assert len(reader().read(text)[0].texts) == 8000
+    assert copied(text) == text
     text = "<br>a" * 33_000
     (passage,) = reader().read(text)
     assert (passage.before, passage.texts, passage.n_spans) == (text, [], 33_000)

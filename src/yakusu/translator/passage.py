@@ -25,7 +25,8 @@ from yakusu.data.unseen import with_unseen
 from yakusu.data.words import has_letter
 
 _FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
-_MAX_SPANS = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
+_MAX_PLACES = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
+_PAIRED = ("opening", "closing")
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
 _INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
@@ -182,11 +183,11 @@ class PassageReader:
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(protected), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found), body)
-        if len(spans_of) > _MAX_SPANS:
+        if sum(span.kind not in _PAIRED for span in spans_of) > _MAX_PLACES:
             return Passage(before + body, (), after, {}, (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
-            if span.kind in ("opening", "closing"):
+            if span.kind in _PAIRED:
                 tags.append((len(plain), span))
             else:
                 place = _place(span, len(spans))
