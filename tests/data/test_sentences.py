@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.markup import closing, empty, opening
-from yakusu.data.sentences import clauses, join, split
+from yakusu.data.sentences import BREAKS, clauses, join, split
 
 # "|" marks the places where a line is divided.
 DIVIDED = [
@@ -24,6 +24,7 @@ DIVIDED = [
     ("el", "Βρέχει. |Πού είναι;"),
     ("", "It rains. |Es regnet. |雨です。|傘？"),
     ("en", "It rains. |\ue000 is closed. |See \ue001! |\ue002 is open."),  # placeholders
+    ("en", f"Dr.{BREAKS[0]} {BREAKS[2]}|a{BREAKS[0]}|5"),  # line breaks
     # quotation marks, brackets and markup after the full stop
     ("en", '"It rains." |"Really?" |She laughed.'),
     ("en", "“It rains.” |(Really.) |She laughed."),

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from yakusu.data.markup import closing, empty, opening
+from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary, Term
 from yakusu.errors import DataError
 
@@ -69,6 +70,13 @@ def test_an_empty_file_has_no_terms(tmp_path: Path) -> None:
         ("valve\t \n", ", line 1 has no translation: add it or remove the line"),
         ("\tVentil\n", ", line 1 has no source term: add it or remove the line"),
         (
+            "a\tb\nthe {name} file\tdie Datei\n",
+            ", line 2: the term 'the {name} file' contains '{name}', which is copied as a "
+            "protected span: remove the line, or the pattern that protects it (see --no-protect)",
+        ),
+        ("a\ue000\tb\n", ", line 1 has U+E000, a reserved character: remove it"),
+        ("a\tb\U000f0000\n", ", line 1 has U+F0000, a reserved character: remove it"),
+        (
             b"a\tb\nv\xe4\tw\n",
             ", line 2, byte 2: 0xe4 is not UTF-8: convert the file (iconv -t UTF-8) or correct the "
             "line",
@@ -79,6 +87,17 @@ def test_an_invalid_line_is_reported_with_its_number(
     tmp_path: Path, content: str | bytes, expected: str
 ) -> None:
     assert message(tmp_path, content) == expected
+
+
+def test_the_patterns_that_protect_spans_decide_which_terms_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "the {name} file\tdie Datei\nACME\tAkme {name}\n")
+    plain = SpanFinder(builtin=False)
+    assert [term.source for term in Glossary.read(path, protected=plain).terms] == [
+        "the {name} file",
+        "ACME",
+    ]
+    with pytest.raises(DataError, match=r"line 2: the term 'ACME' contains 'ACME'"):
+        Glossary.read(path, protected=SpanFinder(["AC.E"], builtin=False))
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
@@ -160,6 +179,19 @@ def test_pairs_of_markup_are_ignored_and_a_line_break_is_a_space() -> None:
     text = f"a {opening(0)}heart{closing(0)} val{opening(1)}ve{closing(1)}"
     assert found(text, "heart valve") == ["heart valve"]
     assert found(f"heart{empty(2)}valve", "heart valve") == ["heart valve"]  # a line break
+
+
+def test_occurrences_are_positions_in_the_text_as_it_is_written() -> None:
+    text = "  A heart \u3000 valve, ﬁlter, ｶﾞ, cafe\u0301's ＡＢＣ heart."
+    sources = ["heart valve", "filter", "ガ", "café", "ABC", "heart"]
+    occurrences = Glossary(Term(source, "x") for source in sources).occurrences(text)
+    assert [(text[start:end], term.source) for start, end, term in occurrences] == list(
+        zip(
+            ["heart \u3000 valve", "ﬁlter", "ｶﾞ", "cafe\u0301", "ＡＢＣ", "heart"],
+            sources,
+            strict=True,
+        )
+    )
 
 
 def test_a_sentence_without_terms_has_none() -> None:

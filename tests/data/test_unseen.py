@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.unseen import LONGEST_WORD, unseen
+from yakusu.data.spans import SpanFinder
+from yakusu.data.terms import Glossary, Term
+from yakusu.data.unseen import LONGEST_WORD, unseen, with_unseen
 
 
 def covers(characters: str) -> Callable[[str], bool]:
@@ -71,3 +73,36 @@ def test_exactly_the_unseen_characters_and_their_words_are_copied(text: str, see
 @given(st.text(max_size=40))
 def test_a_covered_text_has_no_spans(text: str) -> None:
     assert unseen(text, covers(text)) == []
+
+
+# Terms are written between « and ».
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "«Žižek» is here",
+        "«Žižek»'s book",
+        "«Muller»-‹Žiži›",
+        "«the Žižek file» is ‹привет›",
+        "see «鷲»",
+        "«Žižek» ‹{n}› «Žižek» ‹мир›",
+        "Muller and the file",  # seen: the model translates them
+        "‹ŽižekŽižek›",
+    ],
+)
+def test_terms_are_spans_where_training_has_not_seen_them(marked: str) -> None:
+    text, expected, kinds = "", [], {"‹": "whole", "«": "term"}
+    for character in marked:
+        if character in kinds:
+            expected.append((kinds[character], len(text)))
+        elif character in "›»":
+            expected[-1] = (*expected[-1], len(text))
+        else:
+            text += character
+    terms = ["Žižek", "Muller", "the Žižek file", "鷲", "the file"]
+    found = with_unseen(
+        text, SpanFinder().find(text), LATIN, glossary=Glossary(Term(t, t.upper()) for t in terms)
+    )
+    assert [(span.kind, span.start, span.end) for span in found] == expected
+    for span in found:
+        own = text[span.start : span.end]
+        assert span.text == (own.upper() if span.kind == "term" else own)

@@ -3,14 +3,16 @@
 import re
 from collections import Counter
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from yakusu.data.layout import Layout
-from yakusu.data.markup import closing, empty, opening
+from yakusu.data.markup import closing, empty, line_break, opening
 from yakusu.data.placeholders import SLOTS
+from yakusu.data.terms import Glossary, Term
 from yakusu.errors import DataError
 from yakusu.translator.output import Output, slots_of, to_places, to_slots, write
 from yakusu.translator.passage import PLACE, Passage, PassageReader, TextConfig
@@ -79,6 +81,38 @@ def test_the_texts_to_translate(text: str, expected: list[str]) -> None:
     assert translated_texts(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello there<br>How are you", ["Hello there", "How are you"]),
+        ("hello<BR/>bye", ["hello", "bye"]),
+        ("One.<br /> <br>two", ["One.", "two"]),
+        ("<p>one</p><p class='x'>two</p>", ["one", "two"]),
+        ("<ul><li>one<li>two</ul>", ["one", "two"]),
+        ("Call {name}<br>{n} times a day", ["Call ‹{name}›", "‹{n}› times a day"]),
+        ("I ❤<br>❤ it", ["I", "it"]),
+        ("Say <b>one<br>two</b> now", ["Say one", "two now"]),
+        (f"one{line_break(3)}two", ["one", "two"]),
+        ("Prof.<br>1.<br>a", ["Prof.", "a"]),
+        ("<b>one</b> <i>two</i> <span>three</span> <wbr>four", ["one two three ‹<wbr>›four"]),
+        (f"one{empty(3)}two <blink>a <x-p>", [f"one‹{empty(3)}›two ‹<blink>›a"]),
+        ("`a<br>b` <!-- <p> --> c", ["‹`a<br>b` <!-- <p> -->› c"]),
+    ],
+)
+def test_segments_end_at_tags_of_lines_and_blocks(text: str, expected: list[str]) -> None:
+    assert translated_texts(text) == expected
+    assert copied(text) == text
+
+
+def test_line_breaks_are_no_ends_of_segments_in_whole_lines() -> None:
+    (passage,) = reader().read("<p>one<br>two</p>", whole=True)
+    assert shown(passage.texts[0], passage) == "one‹<br>›two"
+    assert reader().read_pair(("<p>one<br>a</p>", "<p>x<br>y</p>")) == (
+        f"one{passage.texts[0][3]}a",
+        f"x{passage.texts[0][3]}y",
+    )
+
+
 def test_long_sentences_are_divided_into_parts_that_fit() -> None:
     text = "First we go there, then we go here, then we come back; and we stay."
     parts = reader(longest=30).read(text)[0].texts
@@ -119,11 +153,29 @@ def test_spans_and_unseen_words_are_counted() -> None:
     assert passage.n_unseen == len(re.findall("привет ❤|❤", "привет ❤, ❤"))
 
 
+def test_terms_that_training_has_not_seen_are_translated() -> None:
+    glossary = Glossary([Term("Žižek", "Schischek"), Term("Anna", "Anne")])
+    one = PassageReader(
+        TextConfig(), language="en", covers=SEEN.issuperset, fits=bool, glossary=glossary
+    )
+    passages = one.read("Anna met Žižek привет's mother.\nŽižek")
+    assert shown(passages[0].texts[0], passages[0]) == "Anna met ‹Schischek› ‹привет's› mother."
+    assert (passages[0].n_unseen, passages[0].n_terms) == (1, 1)
+    outputs = iter(identity(passages[0]))
+    assert write(passages, outputs, "en") == "Anna met Schischek привет's mother.\nSchischek"
+
+
+def test_unseen_words_are_copied_with_their_own_punctuation() -> None:
+    assert translated_texts("It’s l’été – ok") == ["It's ‹l’été› - ok"]
+    assert copied("l’été") == "l’été"
+
+
 # ---- writing back --------------------------------------------------------------------------------
 
 PARTS = [
     *("Call Anna. ", "We stay! ", "word", " ", "  ", ", ", ".", "- ", "1. ", "\t", "# ", "> "),
     *("<b>", "</b>", '<a href="x">', "</a>", "<br>", "{n}", "%s", "https://example.org", "&amp;"),
+    *("<p>", "</p>", "<br>", line_break(3)),
     *("猫", "привет", "👨‍👩‍👧", "n̈", "```", "---", "~~~", "***"),
     *(opening(0), closing(0), opening(1), closing(1), empty(2), SLOTS[1], "\U00100001"),
     *("\n", "\r\n", "\r", "\n\n", "\u2028", "\f", "\x0b", "\x85", "\u00a0", "\u3000", "\ufeff"),
@@ -144,7 +196,7 @@ def test_a_model_that_copies_gives_the_text_back(text: str) -> None:
     )
     inner = [tag.text for p in passages for _, tag in p.tags]
     written = copied(text)
-    if not inner:
+    if not inner and "猫." not in text:  # a full stop after Han gets a space in English
         assert written == text
     assert sorted(written.replace(" ", "")) == sorted(text.replace(" ", ""))
 
@@ -174,6 +226,9 @@ def without_tags(text: str, passages: list[Passage]) -> str:
         "  indented  \n\ttab\t",
         "One.  Two.\tThree.",
         "a<br>b<br/>c",
+        "a <br>  b\t<br/>c <hr>",
+        "<i>a <b>b<br>c</b> d</i> <u>e<br></u>",
+        "<b>a<p>b <i>c</i></p>d</b>",
         "<p>All of it.</p>",
         "<p>One. Two.</p> Three.",
         "",
@@ -208,7 +263,65 @@ def test_the_eleventh_place_uses_the_first_slot_again() -> None:
 
 
 def test_a_line_with_more_spans_than_places_is_kept() -> None:
+    text = "<b>a</b><br>" * 8000
+    assert len(reader().read(text)[0].texts) == 8000
+    assert copied(text) == text
     text = "<br>a" * 33_000
     (passage,) = reader().read(text)
     assert (passage.before, passage.texts, passage.n_spans) == (text, [], 33_000)
     assert copied(text) == text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            "a",
+            "<b>",
+            "</b>",
+            "<b>a</b> ",
+            "a<br>",
+            "{",
+            "{a} ",
+            "%",
+            "😀",
+            "😀a ",
+            " ",
+            "猫が好きa ",
+            "猫",
+        ),
+        *(
+            '<a b="',
+            "&",
+            "`",
+            "@",
+            "a.",
+            "http://a",
+            "(A. ",
+            "A. ",
+            "a\u0301",
+            "<!--",
+            "{a,plural,",
+        ),
+        *(
+            "Žižek a ",
+            "Žižek-",
+            "“",
+            "\t",
+            "\u00a0",
+            "\ue000",
+            opening(0),
+            line_break(0),
+            "1.",
+            "👨‍👩‍👧",
+        ),
+    ],
+)
+def test_the_time_to_read_a_long_line_is_bounded(part: str) -> None:
+    text = part * (100_000 // len(part))
+    start = process_time()
+    passages = reader(longest=200).read(text)
+    assert process_time() - start < 2
+    assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
+        text, passages
+    )

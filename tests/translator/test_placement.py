@@ -1,13 +1,21 @@
 """Tags and spaces in translations: known answers, and nesting whatever the links."""
 
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translator.naive import naively_moved
+from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span, SpanFinder
+from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
 
 P, Q = "\U00100000", "\U00100001"
+R, S = BREAKS[0], BREAKS[-1]
 
 
 def words(text: str) -> list[str]:
@@ -77,6 +85,10 @@ def test_units(text: str, expected: list[str]) -> None:
         # no links, no text
         ("a <b>b</b>", "x y", "", "<b>x</b> y"),
         ("<b>a</b>", "", "", "<b></b>"),
+        # after other pairs
+        ("<i>a</i> b <b></b>c", "x y z", diagonal(3), "<i>x</i> y<b></b> z"),
+        ("<i>a</i> b <b>c</b> d", "x y z", "0-0 1-1 3-2", "<i>x</i> <b>y</b> z"),
+        ("<i>a b</i> <b></b>c", "x y z", "0-0 2-1 1-2", "<i>x</i> y z<b></b>"),
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
         ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
@@ -94,8 +106,24 @@ def test_a_span_is_linked_to_itself() -> None:
     assert placed(f"a <b>{P}</b> b {Q}", f"{Q} x {P} y", "") == f"{Q} x <b>{P}</b> y"
 
 
+@pytest.mark.parametrize(
+    ("marked", "text", "links", "expected"),
+    [
+        (f"<b>a</b>{R}b", f"x{R}y", "0-2", f"<b>x</b>{R}y"),
+        (f"a{R}<b>b</b>", f"x{R}y", "", f"x{R}<b>y</b>"),
+        (f"a{R}b<b></b>", f"x{R}y", "", f"x{R}<b></b>y"),
+        (f"a <b>b{R}c</b> d", f"x y{R}z w", "0-1 1-0 3-4 4-3", f"<b>x y{R}z w</b>"),
+        (f"a <b>b{R}c{S}d</b>", f"y{R}{S}z", "1-0 5-3", f"<b>y{R}{S}z</b>"),
+    ],
+)
+def test_tags_stay_on_their_side_of_a_line_break(
+    marked: str, text: str, links: str, expected: str
+) -> None:
+    assert placed(marked, text, links) == expected
+
+
 TAGS = st.recursive(
-    st.sampled_from(["a", "b c", "", P, "d."]),
+    st.sampled_from(["a", "b c", "", P, "d.", R]),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(" ".join),
         st.tuples(st.sampled_from("biu"), inner).map(lambda t: f"<{t[0]}>{t[1]}</{t[0]}>"),
@@ -109,7 +137,7 @@ LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)
 def test_every_tag_occurs_once_and_nested_whatever_the_links(
     marked: str, text: str, links: list[tuple[int, int]]
 ) -> None:
-    text = text if P in marked else text.replace(P, "")
+    text = (text if P in marked else text.replace(P, "")) + f"{R}y x" * marked.count(R)
     made = placed(marked, text, " ".join(f"{i}-{j}" for i, j in links))
     before, after = SpanFinder().find(marked), SpanFinder().find(made)
     assert sorted(span.text for span in after) == sorted(span.text for span in before)
@@ -139,6 +167,42 @@ def test_equal_texts_with_equal_links_get_the_tags_at_the_same_words(marked: str
         return
     made = placed(marked, source, diagonal(len(words(source))))
     assert enclosed(made) == enclosed(marked)
+
+
+PAIRS = st.recursive(
+    st.just(()),
+    lambda inner: st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), inner), max_size=4),
+    max_leaves=8,
+)
+
+
+def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
+    """Pairs with some units before each of them and inside, from a source unit on."""
+    pairs = []
+    for n_before, n_inside, inner in tree:
+        first = start + n_before
+        own, last = pairs_of(inner, first)
+        start = last + n_inside
+        pairs.append(Pair("<b>", "</b>", first, start, own))
+    return pairs, start
+
+
+@settings(max_examples=300)
+@given(PAIRS, st.dictionaries(st.integers(0, 9), st.integers(0, 9)), st.integers(0, 10))
+def test_pairs_are_where_trying_all_units_puts_them(
+    tree: Sequence[Any], origins: dict[int, int], n_units: int
+) -> None:
+    pairs, _ = pairs_of(tree, 0)
+    assert Links(origins).moved(pairs, 0, n_units) == naively_moved(pairs, origins, 0, n_units)
+
+
+@pytest.mark.parametrize("step", [1, -1, 0])
+def test_thousands_of_pairs_take_near_linear_time(step: int) -> None:
+    n, start = 5000, process_time()
+    pairs = [Pair("<b>", "</b>", 2 * i, 2 * i + 1) for i in range(n)]
+    moved = Links({j: j * step % (2 * n) for j in range(2 * n)}).moved(pairs, 0, 2 * n)
+    assert len(moved) == n
+    assert process_time() - start < 2
 
 
 def split_tags(marked: str) -> list[str]:
@@ -174,6 +238,22 @@ def enclosed(marked: str) -> list[list[str]]:
         (f"{P}th place", f"{P}. Platz", f"{P} th place"),
         (f"{Q}x{P}", f"{P} a {Q}", f"{Q} x {P}"),
         ("x", "a", "x"),
+        # quotation marks and brackets
+        (f'Er sagte " {P} ".', f'He said "{P}".', f'Er sagte "{P}".'),
+        (f"Er sagte „ {P} “.", f'He said "{P}".', f"Er sagte „{P}“."),
+        (f'Er sagte " {P} ".', f"He said “{P}”.", f'Er sagte "{P}".'),
+        (f"« {P} »", f"“{P}”", f"«{P}»"),
+        (f"‚ {P} ‘", f"'{P}'", f"‚{P}‘"),
+        (f"( siehe {P} )", f"(see {P})", f"( siehe {P})"),
+        (f"x [ {P} ] y", f"a ({P}) b", f"x [{P}] y"),
+        (f"「 {P} 」と", f'"{P}" a', f"「{P}」と"),
+        (f"( {P} | {Q} )", f"({P}|{Q})", f"({P}|{Q})"),
+        (f'x "y" {P}', f'a "b" {P}', f'x "y" {P}'),
+        (f'"{P}"', f'" {P} "', f'" {P} "'),
+        (f"x ({P}) y", f"a ( {P} ) b", f"x ( {P} ) y"),
+        (f'sagte{P}" x', f'said "{P}" a', f'sagte {P}" x'),
+        (f"{P}s Buch", f"{P}'s book", f"{P}s Buch"),
+        (f"{P} 's x", f"{P}'s book", f"{P}'s x"),
     ],
 )
 def test_places_have_the_spaces_of_the_source(text: str, source: str, expected: str) -> None:
@@ -181,7 +261,8 @@ def test_places_have_the_spaces_of_the_source(text: str, source: str, expected: 
 
 
 @given(
-    st.permutations([P, Q, "x", " ", "y", ".", "猫"]), st.permutations([P, Q, "a", " ", ".", " "])
+    st.permutations([P, Q, "x", " ", "y", ".", "猫", " ", '"', "("]),
+    st.permutations([P, Q, "a", " ", ".", " ", "“", "("]),
 )
 def test_only_spaces_are_adjusted(text: list[str], source: list[str]) -> None:
     made = adjust_spaces("".join(text), "".join(source))

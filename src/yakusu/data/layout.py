@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-_LETTER = regex.compile(r"\p{L}")
+from yakusu.data.words import has_letter
 
 # ---- marks at the beginning of a line ------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Layout:
         if self._in_front_matter(content) or self._in_code(content):
             return Line(content, "", after)
         start = self._body_start(content)
-        if not _LETTER.search(content, start):
+        if not has_letter(content[start:]):
             return Line(content, "", after)
         return Line(content[:start], content[start:], after)
 

@@ -11,9 +11,15 @@ from math import ceil
 
 import regex
 
+from yakusu.data.words import has_letter
+
+# Private-use characters that end a sentence, as line breaks do, in a set of a regular expression.
+BREAKS = "\U0010aa00-\U0010feff"
+
 # ---- where a line must not be divided ------------------------------------------------------------
 
-_LETTER = regex.compile(r"\p{L}")
+_BREAK = regex.compile(f"[{BREAKS}]")
+_UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
 _TAIL = 32  # so many characters before the end of a sentence decide
 
 # sentencex takes quadratic time for text without spaces.
@@ -80,8 +86,8 @@ _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]
 def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
-    Every sentence has a letter, and none begins with a lower-case letter. What is doubtful is not
-    divided.
+    Every sentence has a letter, and none begins with a lower-case letter, except at characters of
+    BREAKS, which always end a sentence. What is doubtful is not divided.
 
     Args:
         text: A line or a paragraph.
@@ -90,8 +96,11 @@ def split(text: str, language: str) -> list[str]:
     Returns:
         The sentences; each keeps the white space after it.
     """
-    if not text:
-        return []
+    return [own for part in _UNBROKEN.findall(text) for own in _sentences(part, language)]
+
+
+def _sentences(text: str, language: str) -> list[str]:
+    """The sentences of a text with breaks at its end only."""
     import sentencex
 
     code = _language(language)
@@ -102,13 +111,13 @@ def split(text: str, language: str) -> list[str]:
         ends.add(_CLOSING.match(text, place).end())
     ends.update(found.end() for found in _BRACKETS.finditer(text))
     places = [0, *sorted(ends)]
-    sentences, start, has_letter = [], 0, False
+    sentences, start, is_text = [], 0, False
     for begin, end, following in zip(places, places[1:], places[2:], strict=False):
-        has_letter = has_letter or bool(_LETTER.search(text, begin, end))
+        is_text = is_text or has_letter(text[begin:end])
         tail = text[max(start, end - _TAIL) : end]
-        if has_letter and _ends_sentence(tail, text[end:following], code):
+        if is_text and _ends_sentence(tail, text[end:following], code):
             sentences.append(text[start:end])
-            start, has_letter = end, False
+            start, is_text = end, False
     return [*sentences, text[start:]]
 
 
@@ -120,7 +129,7 @@ def _ends_sentence(before: str, after: str, language: str) -> bool:
         after: The second piece.
         language: The shortest code of the language.
     """
-    if not _LETTER.search(after) or _CONTINUES.match(after):
+    if not has_letter(after) or _CONTINUES.match(after):
         return False
     if not before[-1].isspace():
         if not (_ENDS_WITHOUT_SPACE.search(before) or _follows_stop(before, after)):
@@ -209,7 +218,7 @@ def join(parts: Sequence[tuple[str, str]], language: str) -> str:
     """Join the translations of the sentences of a line.
 
     The white space between sentences is kept, except that Chinese and Japanese have none; a space
-    is put where the source has none and the translation needs one.
+    is put where the source has none and the translation needs one. Nothing is changed at BREAKS.
 
     Args:
         parts: Each translation, and the white space that followed its source.
@@ -228,7 +237,7 @@ def join(parts: Sequence[tuple[str, str]], language: str) -> str:
 
 def _gap(left: str, space: str, right: str, *, language: str) -> str:
     """The white space between two translations."""
-    if "\n" in space:
+    if "\n" in space or _BREAK.match(left[-1]) or _BREAK.match(right):
         return space
     unspaced = language in _UNSPACED or (not language and _UNSPACED_END.search(left))
     if unspaced and not (_SPACED_WORD.match(left[-1]) and _SPACED_WORD.match(right)):

@@ -17,7 +17,7 @@ from typing import Literal
 
 import regex
 
-from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
+from yakusu.data.markup import MARKS, is_break, is_closing, is_mark, is_opening, number_of
 from yakusu.errors import DataError
 
 # What may follow addresses and placeholders without a space: https://example.orgを見て、%s人
@@ -68,9 +68,14 @@ _TAG = regex.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
+_BREAKS = re.compile(
+    "address|article|aside|blockquote|body|br|caption|center|dd|details|dialog|dir|div|dl|dt|"
+    "fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|"
+    "nav|ol|optgroup|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"
+)
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # tags that are nested more deeply have no partner
-Kind = Literal["whole", "opening", "closing"]
+Kind = Literal["whole", "opening", "closing", "break", "term"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,9 @@ class Span:
         start: Position of its first character.
         end: Position after its last character.
         text: The characters.
-        kind: "opening" and "closing": the begin and the end of a pair.
+        kind: "opening" and "closing": the begin and the end of a pair; "break": the end of a line
+            or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
+            its translation.
         partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair.
     """
 
@@ -177,6 +184,20 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
     return sorted((span.text, span.kind != "whole") for span in spans)
 
 
+def with_breaks(spans: Iterable[Span]) -> list[Span]:
+    """Give the tags that end a line or a block, such as <br> and </p>, the kind "break"."""
+    return [
+        replace(span, kind="break", partner=-1) if _breaks(span.text) else span for span in spans
+    ]
+
+
+def _breaks(text: str) -> bool:
+    if is_mark(text[0]):
+        return is_break(text[0])
+    tag = _TAG.fullmatch(text)
+    return bool(tag and _BREAKS.fullmatch(tag["name"].lower()))
+
+
 def merged(spans: Sequence[Span], text: str) -> list[Span]:
     """Make one span of neighbours with only white space and a comma or the like between them."""
     merged: list[Span] = []
@@ -184,10 +205,11 @@ def merged(spans: Sequence[Span], text: str) -> list[Span]:
         last = merged[-1] if merged else None
         if (
             last
-            and last.kind == span.kind == "whole"
+            and last.kind == span.kind
+            and span.kind in ("whole", "break")
             and _JOINT.fullmatch(text, last.end, span.start)
         ):
-            merged[-1] = Span(last.start, span.end, text[last.start : span.end])
+            merged[-1] = Span(last.start, span.end, text[last.start : span.end], span.kind)
         else:
             merged.append(span)
     return merged

@@ -12,15 +12,22 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+import regex
+
 from yakusu.data.markup import MARKS, is_closing, is_opening
+from yakusu.data.placeholders import SLOTS
+from yakusu.data.spans import SpanFinder
 from yakusu.data.text import raw_lines
-from yakusu.data.words import units
+from yakusu.data.words import words_and_characters
 from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
+_CLUSTER = regex.compile(r"\s+|\X")
+_RESERVED = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}\U000f0000-\U0010ffff]")
 _HEADERS = {"source", "src", "source term", "term", "target", "tgt", "target term", "translation"}
 
 
@@ -39,7 +46,7 @@ class Term:
 
 @dataclass
 class _Node:
-    """A node of the tree of all terms: what may follow some units, and the terms that end here."""
+    """A node of the tree of all terms: what may follow some parts, and the terms that end here."""
 
     children: dict[str, "_Node"] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
@@ -75,12 +82,18 @@ class Glossary:
         self._root = _Node()
         for term in self.terms:
             node = self._root
-            for unit in units(term.source):
-                node = node.children.setdefault(unit.casefold(), _Node())
+            for part in words_and_characters(term.source):
+                node = node.children.setdefault(part.casefold(), _Node())
             node.terms.append(term)
 
     @classmethod
-    def read(cls, path: str | Path, *, languages: tuple[str, str] = ("", "")) -> "Glossary":
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        languages: tuple[str, str] = ("", ""),
+        protected: SpanFinder | None = None,
+    ) -> "Glossary":
         """Read a glossary from a UTF-8 file with two columns, separated by a tab.
 
         Conflicts are logged as warnings.
@@ -91,11 +104,14 @@ class Glossary:
         Args:
             path: The file; a name ending in .gz is decompressed.
             languages: The codes of the source and target languages; "" if unknown.
+            protected: Finds the parts of a text that are copied, so that they cannot be part of a
+                source term; None: the built-in patterns.
 
         Raises:
-            DataError: The file cannot be read or is not UTF-8, or a line does not have two columns.
+            DataError: The file cannot be read or is not UTF-8, a line does not have two columns,
+                or a source term contains a protected span.
         """
-        glossary = cls(_read(path, languages))
+        glossary = cls(_read(path, languages, protected or SpanFinder()))
         for conflict in glossary.conflicts:
             _log.warning("%s: %s", path, conflict)
         return glossary
@@ -107,8 +123,16 @@ class Glossary:
         found. A term in lower case matches any case; a term with capital letters matches exactly,
         in capital letters, or with a capital letter at the beginning of the sentence.
         """
-        sentence = list(units(_normalised(_unmarked(source))))
-        first = next((i for i, unit in enumerate(sentence) if unit.isalnum()), 0)
+        return tuple(dict.fromkeys(found.term for found in self.occurrences(_unmarked(source))))
+
+    def occurrences(self, text: str) -> list["Occurrence"]:
+        """Where terms occur in a text without inline markup, in order; see `find`."""
+        if not self.terms:
+            return []
+        normalised, places = _normalised_places(text)
+        sentence = list(words_and_characters(normalised))
+        ends = [0, *accumulate(map(len, sentence))]
+        first = next((i for i, part in enumerate(sentence) if part.isalnum()), 0)
         matches = [
             match
             for start in range(len(sentence))
@@ -122,12 +146,19 @@ class Glossary:
                 taken.update(match.place)
                 chosen.append(match)
         chosen.sort(key=lambda match: match.place.start)
-        return tuple(dict.fromkeys(match.term for match in chosen))
+        return [
+            Occurrence(
+                places[ends[match.place.start]][0],
+                places[ends[match.place.stop] - 1][1],
+                match.term,
+            )
+            for match in chosen
+        ]
 
     def _matches(
         self, sentence: Sequence[str], start: int, *, is_first: bool
     ) -> Iterator["_Match"]:
-        """The terms that begin at a unit of a sentence."""
+        """The terms that begin at a part of a sentence."""
         node: _Node | None = self._root
         for end in range(start + 1, len(sentence) + 1):
             node = node.children.get(sentence[end - 1].casefold()) if node else None
@@ -140,10 +171,24 @@ class Glossary:
                 yield _Match(range(start, end), len(text), (exact or fitting)[0])
 
 
+class Occurrence(NamedTuple):
+    """A term in a text.
+
+    Attributes:
+        start: Position of its first character.
+        end: Position after its last character.
+        term: The term.
+    """
+
+    start: int
+    end: int
+    term: Term
+
+
 class _Match(NamedTuple):
     """A term in a sentence."""
 
-    place: range  # in the units of the sentence
+    place: range  # in the parts of the sentence
     n_characters: int
     term: Term
 
@@ -155,14 +200,16 @@ def _fits(term: str, text: str, *, is_first: bool) -> bool:
     return is_first and text == term[:1].upper() + term[1:]
 
 
-def _read(path: str | Path, languages: tuple[str, str]) -> Iterator[Term]:
+def _read(path: str | Path, languages: tuple[str, str], protected: SpanFinder) -> Iterator[Term]:
     """The terms of a file, in order."""
     may_be_header = True
     for number, line in enumerate(raw_lines(path), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        term = _term(line, f"{path}, line {number}")
+        place = f"{path}, line {number}"
+        term = _term(line, place)
         if not (may_be_header and _is_header(term, languages)):
+            _refuse_protected(term, place, protected)
             yield term
         may_be_header = False
 
@@ -180,6 +227,17 @@ def _term(line: str, place: str) -> Term:
     return Term(*columns)
 
 
+def _refuse_protected(term: Term, place: str, protected: SpanFinder) -> None:
+    """Refuse what a translator does not see in a text, and what it uses for that."""
+    if found := _RESERVED.search(term.source + term.target):
+        raise DataError(f"{place} has U+{ord(found[0]):04X}, a reserved character: remove it")
+    if spans := protected.find(term.source):
+        raise DataError(
+            f"{place}: the term '{term.source}' contains '{spans[0].text}', which is copied as a "
+            "protected span: remove the line, or the pattern that protects it (see --no-protect)"
+        )
+
+
 def _is_header(term: Term, languages: tuple[str, str]) -> bool:
     columns = term.source.lower(), term.target.lower()
     return set(columns) <= _HEADERS or columns == tuple(map(str.lower, languages))
@@ -193,4 +251,16 @@ def _unmarked(text: str) -> str:
 
 
 def _normalised(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return _normalised_places(text)[0]
+
+
+def _normalised_places(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A normalised text, and where each of its characters begins and ends in the text."""
+    characters: list[str] = []
+    places: list[tuple[int, int]] = []
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    for found in _CLUSTER.finditer(text, start, end):
+        own = " " if found[0].isspace() else unicodedata.normalize("NFKC", found[0])
+        characters.append(own)
+        places += [found.span()] * len(own)
+    return "".join(characters), places

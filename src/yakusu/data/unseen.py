@@ -1,10 +1,14 @@
 """Characters that training has never seen, which a translation can only copy."""
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import regex
 
 from yakusu.data.spans import Span
+from yakusu.data.terms import Glossary
 from yakusu.data.words import UNSPACED
 
 LONGEST_WORD = 100  # characters; a longer one is no word, and is copied too
@@ -36,3 +40,44 @@ def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
             start = spans.pop().start
         spans.append(Span(start, match.end(), text[start : match.end()]))
     return spans
+
+
+def with_unseen(
+    text: str,
+    known: Sequence[Span],
+    covers: Callable[[str], bool],
+    *,
+    glossary: Glossary | None = None,
+) -> list[Span]:
+    """Add to the protected spans of a text what training has not seen, in order.
+
+    Args:
+        text: The text.
+        known: Its protected spans, in order.
+        covers: Whether training has seen all characters of a text.
+        glossary: Its terms are not copied, even as parts of unseen words: they become spans of kind
+            "term", whose text is the translation.
+    """
+    ends = [0, *(place for span in known for place in (span.start, span.end)), len(text)]
+    spans: list[Span] = []
+    for i, (start, end) in enumerate(pairwise(ends)):
+        if i % 2:
+            spans.append(known[i // 2])
+            continue
+        gap = text[start:end]
+        found = unseen(gap, covers)
+        if found and glossary and (terms := _unseen_terms(gap, found, glossary)):
+            found = with_unseen(gap, terms, covers)
+        spans += [replace(s, start=start + s.start, end=start + s.end) for s in found]
+    return spans
+
+
+def _unseen_terms(text: str, found: Sequence[Span], glossary: Glossary) -> list[Span]:
+    """The terms that overlap with unseen words of a text."""
+    starts = [span.start for span in found]
+    terms = []
+    for start, end, term in glossary.occurrences(text):
+        at = bisect_right(starts, end - 1) - 1  # the last word that begins before the end
+        if at >= 0 and found[at].end > start:
+            terms.append(Span(start, end, term.target, "term"))
+    return terms

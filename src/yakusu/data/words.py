@@ -1,4 +1,4 @@
-"""Words: runs of characters that spaces or punctuation separate from others."""
+"""Words: runs of characters that spaces or punctuation separate from others; letters."""
 
 import re
 import unicodedata
@@ -29,8 +29,13 @@ def is_joined(character: str) -> bool:
     return not _UNSPACED.match(unicodedata.name(character, ""))
 
 
-def units(text: str) -> Iterator[str]:
-    """The words of a text, and each other character; several spaces are one."""
-    for joined, run in groupby(" ".join(text.split()), key=is_joined):
+def has_letter(text: str) -> bool:
+    """Whether a text has a letter; other texts are not translated."""
+    return any(map(str.isalpha, text))
+
+
+def words_and_characters(text: str) -> Iterator[str]:
+    """The words of a text, and each other character."""
+    for joined, run in groupby(text, key=is_joined):
         characters = list(run)
         yield from ["".join(characters)] if joined else characters

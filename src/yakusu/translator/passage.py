@@ -4,12 +4,12 @@
 
 The plain text of a line has neither tags nor spans: a pair of tags is removed and its place is
 remembered, and every other span becomes a private-use character, P. The segments are sentences, or
-parts of long sentences.
+parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends a segment and stays
+where it is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import regex
 from pydantic import Field
@@ -17,18 +17,21 @@ from pydantic import Field
 from yakusu.config import Config
 from yakusu.data.layout import Layout
 from yakusu.data.placeholders import SLOTS
-from yakusu.data.sentences import clauses, split
-from yakusu.data.spans import Span, SpanFinder, merged
+from yakusu.data.sentences import BREAKS, clauses, split
+from yakusu.data.spans import Span, SpanFinder, merged, with_breaks
+from yakusu.data.terms import Glossary
 from yakusu.data.text import Pair
-from yakusu.data.unseen import unseen
+from yakusu.data.unseen import with_unseen
+from yakusu.data.words import has_letter
 
-_FIXED, _LOOSE, _END = 0x100000, 0x108000, 0x10FFFD  # private-use characters
-_MAX_SPANS = _END - _LOOSE  # of a line; with more, it is kept as it is
+_FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
+_MAX_PLACES = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
+_PAIRED = ("opening", "closing")
 PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
+_INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
 RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
-_LETTER = regex.compile(r"\p{L}")
 # Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
 _ENDS = regex.compile(
@@ -80,6 +83,7 @@ class Passage:
         tags: The tags of pairs, with their positions in the plain text.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
+        n_terms: Number of terms that training has not seen; their places have the translations.
     """
 
     before: str
@@ -89,6 +93,7 @@ class Passage:
     tags: tuple[tuple[int, Span], ...] = ()
     n_spans: int = 0
     n_unseen: int = 0
+    n_terms: int = 0
 
     @property
     def plain(self) -> str:
@@ -109,6 +114,7 @@ class PassageReader:
         language: Code of the source language, "" if unknown.
         covers: Whether training has seen all characters of a text.
         fits: Whether a text is at most as long as the longest that training has seen.
+        glossary: The terms that are translated even if training has not seen them.
 
     Raises:
         DataError: A regular expression is not valid.
@@ -121,10 +127,12 @@ class PassageReader:
         language: str,
         covers: Callable[[str], bool],
         fits: Callable[[str], bool],
+        glossary: Glossary | None = None,
     ) -> None:
         self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
+        self._glossary = glossary
 
     def read(
         self, text: str, *, layout: Layout | None = None, whole: bool = False
@@ -171,22 +179,24 @@ class PassageReader:
         plain, spans, tags, end = "", dict[str, str](), [], 0
         protected = self._finder.find(body)
         known = self._with_seen_punctuation(body)
-        found = self._with_unseen(known, protected)
-        n_unseen = len(found) - len(protected)
-        spans_of = merged(found, body)
-        if len(spans_of) > _MAX_SPANS:
-            return Passage(before + body, (), after, {}, (), len(protected), n_unseen)
+        found = with_unseen(known, protected, self._covers, glossary=self._glossary)
+        n_terms = sum(span.kind == "term" for span in found)
+        counts = len(protected), len(found) - len(protected) - n_terms, n_terms
+        spans_of = merged(found if whole else with_breaks(found), body)
+        if sum(span.kind not in _PAIRED for span in spans_of) > _MAX_PLACES:
+            return Passage(before + body, (), after, {}, (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
-            if span.kind == "whole":
-                place = _place(span.text, len(spans))
-                plain, spans[place] = plain + place, span.text
-            else:
+            if span.kind in _PAIRED:
                 tags.append((len(plain), span))
+            else:
+                place = _place(span, len(spans))
+                plain += place
+                spans[place] = span.text if span.kind == "term" else body[span.start : span.end]
             end = span.end
         plain += known[end:]
         segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
-        return Passage(before, segments, after, spans, tuple(tags), len(protected), n_unseen)
+        return Passage(before, segments, after, spans, tuple(tags), *counts)
 
     def _with_seen_punctuation(self, text: str) -> str:
         """Replace typographic quotation marks and dashes that training has not seen by ASCII."""
@@ -195,24 +205,12 @@ class PassageReader:
             for c in text
         )
 
-    def _with_unseen(self, text: str, known: Sequence[Span]) -> list[Span]:
-        """Add to the protected spans what training has not seen, in order."""
-        ends = [0, *(place for span in known for place in (span.start, span.end)), len(text)]
-        spans = []
-        for i, (start, end) in enumerate(pairwise(ends)):
-            if i % 2:
-                spans.append(known[i // 2])
-                continue
-            for own in unseen(text[start:end], self._covers):
-                spans.append(replace(own, start=start + own.start, end=start + own.end))
-        return spans
-
     def _parts(self, plain: str, spans: Mapping[str, str], *, whole: bool) -> list[str]:
         """The sentences of a plain text; long ones are divided at clauses."""
         if whole or not plain:
             return [plain]
         # Punctuation that training has not seen still ends sentences.
-        readable = PLACE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
+        readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
         parts, end = [], 0
         for sentence in split(readable, self._language):
             parts += clauses(plain[end : end + len(sentence)], self._fits)
@@ -220,13 +218,15 @@ class PassageReader:
         return parts
 
 
-def _place(span: str, number: int) -> str:
+def _place(span: Span, number: int) -> str:
     """The character for a span."""
-    return chr((_LOOSE if _IS_LOOSE.fullmatch(span) else _FIXED) + number)
+    if span.kind == "break":
+        return chr(_BREAK + number)
+    return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else _FIXED) + number)
 
 
 def _segment(text: str) -> Segment:
     """A part of a plain text, without the ends that need no translation."""
-    if not _LETTER.search(text):
+    if not has_letter(text):
         return Segment(text, "", "")
     return Segment(*_ENDS.fullmatch(text).groups())

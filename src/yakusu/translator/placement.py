@@ -1,30 +1,33 @@
 """Puts spans and tags into a translation.
 
-A unit is a word, a character of a script without spaces, or a punctuation mark. Each unit j of the
-translation is linked to a unit link(j) of the source by the attention of the model. A pair of tags
-that encloses the source units E is put around the units a to b of the translation for which
-
-    sum over j from a to b of (1 if link(j) is in E, else -1)
-
-is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
+A unit is a word, a character of a script without spaces, or a punctuation mark. The attention of
+the model links the units of a translation to those of the source (`links.py`).
 """
 
-import math
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain, zip_longest
 
 import regex
 
 from yakusu.alignment import Link
+from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span
 from yakusu.data.words import UNSPACED
+from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.passage import PLACE
 
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
 )
+_BREAK = regex.compile(f"[{BREAKS}]")
+_OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
+_DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
+_ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
+_APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not '; {name}'s may become Ps
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 
 
@@ -39,9 +42,11 @@ def units(text: str) -> list[tuple[int, int]]:
 def adjust_spaces(text: str, source: str) -> str:
     """Give each place of a translation the spaces that it has in the source.
 
-    A space is added between a place and a word if the source has no letter or digit there, and
-    between a place and punctuation if the source has a space there. A space is removed if the
-    source has the same character at that side of the place without one.
+    A space is added between a place and a word if the source has an end, a space, punctuation, a
+    bracket or a quotation mark there, and between a place and punctuation if the source has a space
+    there. Between a place and a bracket, a quotation mark or another character that both texts have
+    at that side, spaces are as in the source; quotation marks of different languages count as the
+    same character.
 
     Args:
         text: A translation with places.
@@ -50,31 +55,38 @@ def adjust_spaces(text: str, source: str) -> str:
     for place in PLACE.findall(source):
         before, _, after = source.partition(place)
         left, _, right = text.partition(place)
-        if _needs_space(left[-1:], before[-1:], _BEFORE_SPACE):
-            left += " "
-        elif left.endswith(" ") and not before.endswith(" ") and left.rstrip()[-1:] == before[-1:]:
-            left = left.rstrip()
-        if _needs_space(right[:1], after[:1], _AFTER_SPACE):
-            right = " " + right
-        elif (
-            right.startswith(" ") and not after.startswith(" ") and right.lstrip()[:1] == after[:1]
-        ):
-            right = right.lstrip()
+        # The right side is read backwards, so that both sides end at the place.
+        left = _adjusted(left, before, _BEFORE_SPACE)
+        right = _adjusted(right[::-1], after[::-1], _AFTER_SPACE)[::-1]
         text = left + place + right
     return text
 
 
-def _needs_space(neighbour: str, in_source: str, marks: str) -> bool:
-    """Whether a character must not touch a place.
+def _adjusted(side: str, source: str, marks: str) -> str:
+    """One side of a place, with the space at its end that it has in the source.
 
     Args:
-        neighbour: The character in the translation.
-        in_source: The character at that side of the place in the source; "" at an end.
+        side: The text up to the place.
+        source: The same side in the source.
         marks: Punctuation that a space separates from a place, as it does other places.
     """
-    ends = not in_source or in_source.isspace() or in_source in ".,;:!?"
-    separate = in_source.isspace() and (neighbour in {*marks} or PLACE.match(neighbour))
-    return bool(separate or (ends and _WORD.match(neighbour)))
+    end, in_source = side.rstrip()[-1:], source.rstrip()[-1:]
+    both = _ENCLOSING.match(end) and _ENCLOSING.match(in_source)
+    same = end == in_source or bool(both and _kind(end) == _kind(in_source))
+    if source[-1:].isspace():
+        touches = _WORD.match(end) or PLACE.match(end) or end in {*marks} or (both and same)
+    else:
+        if same and side.endswith(" "):
+            return side.rstrip()
+        touches = _WORD.match(end) and (not in_source or _APART.match(in_source))
+    return side + " " if touches and not side[-1:].isspace() else side
+
+
+def _kind(mark: str) -> str:
+    """The kind of a bracket or a quotation mark."""
+    if mark in _DOUBLE or mark in _SINGLE:
+        return _DOUBLE if mark in _DOUBLE else _SINGLE
+    return unicodedata.category(mark)
 
 
 def restore(text: str, spans: Mapping[str, str]) -> str:
@@ -85,36 +97,59 @@ def restore(text: str, spans: Mapping[str, str]) -> str:
 # ---- tags ----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Pair:
-    """A pair of tags around the units first to last - 1 of a text."""
-
-    opening: str
-    closing: str
-    first: int
-    last: int
-    inner: list["_Pair"] = field(default_factory=list)
-
-
 def place_tags(
     text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]
 ) -> str:
     """Put the tags of a source into its translation, each exactly once and nested.
 
+    A tag stays on its side of each line break.
+
     Args:
-        text: The translation.
+        text: The translation, with the same places as the source.
         tags: The tags of pairs and their positions in the source, in order.
         source: The source without tags.
         links: Pairs (source unit, target unit).
     """
     if not tags:
         return text
+    sources, texts = _BREAK.split(source), _BREAK.split(text)
+    first_sources, first_targets = _first_units(sources), _first_units(texts)
+    links_of: list[list[Link]] = [[] for _ in sources]
+    for origin, target in links:
+        line = bisect_right(first_sources, origin) - 1
+        links_of[line].append((origin - first_sources[line], target - first_targets[line]))
+    lines = map(_placed, texts, _tags_of(sources, tags), sources, links_of)
+    return "".join(chain.from_iterable(zip_longest(lines, _BREAK.findall(text), fillvalue="")))
+
+
+def _first_units(lines: Sequence[str]) -> list[int]:
+    """The number of the first unit of each line; a line break is a unit, too."""
+    return list(accumulate((len(units(line)) + 1 for line in lines[:-1]), initial=0))
+
+
+def _tags_of(
+    lines: Sequence[str], tags: Sequence[tuple[int, Span]]
+) -> Iterator[list[tuple[int, Span]]]:
+    """The tags of each line; of a pair with line breaks inside, the other lines get empty tags."""
+    waiting, depth, start = deque(tags), 0, 0
+    for line in lines:
+        own = [(0, _OPENING)] * depth
+        while waiting and waiting[0][0] <= start + len(line):
+            position, tag = waiting.popleft()
+            own.append((position - start, tag))
+            depth += 1 if tag.kind == "opening" else -1
+        yield [*own, *[(len(line), _CLOSING)] * depth]
+        start += len(line) + 1
+
+
+def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]) -> str:
+    """Put the tags of a line into its translation."""
     places = units(text)
-    linked = {target: origin for origin, target in links} | _same(source, text)
+    origins = {target: origin for origin, target in links} | _same(source, text)
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
     starts = [*(start for start, _ in places), len(text)]
-    _put(_moved(pairs, linked, 0, len(places)), places, starts, inserted)
+    _put(Links(origins).moved(pairs, 0, len(places)), places, starts, inserted)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]
@@ -129,14 +164,14 @@ def _same(source: str, text: str) -> dict[int, int]:
     return {i: of_source[own] for own, i in of_text.items() if PLACE.match(own)}
 
 
-def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[_Pair]:
+def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[Pair]:
     """The outermost pairs of a source, whose units begin at `starts`."""
-    outermost: list[_Pair] = []
+    outermost: list[Pair] = []
     enclosing = [outermost]
     for position, tag in tags:
         n_before = bisect_left(starts, position)
         if tag.kind == "opening":
-            enclosing[-1].append(_Pair(tag.text, "", n_before, n_before))
+            enclosing[-1].append(Pair(tag.text, "", n_before, n_before))
             enclosing.append(enclosing[-1][-1].inner)
         else:
             enclosing.pop()
@@ -145,53 +180,8 @@ def _pairs(tags: Sequence[tuple[int, Span]], starts: Sequence[int]) -> list[_Pai
     return outermost
 
 
-def _moved(pairs: Sequence[_Pair], linked: Mapping[int, int], low: int, high: int) -> list[_Pair]:
-    """The pairs around the units of the translation, within low to high - 1, in order."""
-    free, moved = [(low, high)], []
-    for pair in pairs:
-        first, last = max(
-            (_best(pair, linked, *window) for window in free),
-            key=lambda found: _weight(pair, linked, *found),
-        )
-        inner = _moved(pair.inner, linked, first, last)
-        moved.append(_Pair(pair.opening, pair.closing, first, last, inner))
-        window = next(window for window in free if window[0] <= first and last <= window[1])
-        at = free.index(window)
-        free[at : at + 1] = [(window[0], first), (last, window[1])]
-    return sorted(moved, key=lambda pair: (pair.first, pair.last))
-
-
-def _weight(pair: _Pair, linked: Mapping[int, int], first: int, last: int) -> int:
-    inside = sum(pair.first <= linked.get(j, -1) < pair.last for j in range(first, last))
-    return 2 * inside - (last - first)
-
-
-def _best(pair: _Pair, linked: Mapping[int, int], low: int, high: int) -> tuple[int, int]:
-    """The units of a window with the largest weight (Kadane's algorithm).
-
-    If no unit is linked to the pair, it is put around the unit with the nearest link, or around
-    nothing if it encloses nothing in the source.
-    """
-    best, weight, start, current = None, 0, low, 0
-    for j in range(low, high):
-        current += 1 if pair.first <= linked.get(j, -1) < pair.last else -1
-        if current > weight:
-            best, weight = (start, j + 1), current
-        if current <= 0:
-            start, current = j + 1, 0
-    if best:
-        return best
-    if pair.first < pair.last and low < high:  # a pair with text keeps some
-        middle = (pair.first + pair.last - 1) / 2
-        nearest = min(range(low, high), key=lambda j: abs(linked.get(j, math.inf) - middle))
-        return nearest, nearest + 1
-    before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
-    place = before[-1] + 1 if before else low
-    return place, place
-
-
 def _put(
-    pairs: Sequence[_Pair],
+    pairs: Sequence[Pair],
     places: Sequence[tuple[int, int]],
     starts: Sequence[int],
     inserted: list[tuple[int, str]],

@@ -1,0 +1,166 @@
+"""Where pairs of tags are put in a translation, in near-linear time.
+
+Each unit j of the translation is linked to a unit link(j) of the source by the attention of the
+model. A pair of tags that encloses the source units E is put around the units a to b of the
+translation for which
+
+    sum over j from a to b of (1 if link(j) is in E, else -1)
+
+is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
+"""
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain
+
+
+@dataclass
+class Pair:
+    """A pair of tags around the units first to last - 1 of a text."""
+
+    opening: str
+    closing: str
+    first: int
+    last: int
+    inner: list["Pair"] = field(default_factory=list)
+
+
+class Links:
+    """The links of a translation.
+
+    Args:
+        origins: The source unit of each unit of the translation that is linked.
+    """
+
+    def __init__(self, origins: Mapping[int, int]) -> None:
+        self._origins = origins
+        self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
+        for j, origin in origins.items():
+            self._linked[origin].append(j)
+
+    def moved(self, pairs: Sequence[Pair], low: int, high: int) -> list[Pair]:
+        """The pairs around the units of the translation, within low to high - 1, in order."""
+        free, moved = _Free(self._origins, low, high), []
+        for pair in pairs:
+            own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
+            first, last = free.best(sorted(chain.from_iterable(own))) or free.nearest(pair)
+            free.take(first, last)
+            inner = self.moved(pair.inner, first, last)
+            moved.append(Pair(pair.opening, pair.closing, first, last, inner))
+        return sorted(moved, key=lambda pair: (pair.first, pair.last))
+
+
+class _Free:
+    """Where pairs may still be put: windows of units of the translation, between other pairs.
+
+    Args:
+        origins: The source unit of each unit of the translation that is linked.
+        low: The first unit.
+        high: The unit after the last.
+    """
+
+    def __init__(self, origins: Mapping[int, int], low: int, high: int) -> None:
+        self._origins, self._low, self._high = origins, low, high
+        self._windows = [(low, high)] if low < high else []  # that are not empty
+        self._taken: list[tuple[int, int]] = []
+
+    def take(self, first: int, last: int) -> None:
+        """Put a pair around the units first to last - 1 of a window."""
+        if first < last:
+            insort(self._taken, (first, last))
+        at = self._window_at(first)
+        low, high = self._windows[at] if at >= 0 else (first, first)
+        if low < high and last <= high:
+            sides = (low, first), (last, high)
+            self._windows[at : at + 1] = [side for side in sides if side[0] < side[1]]
+
+    def best(self, linked: Sequence[int]) -> tuple[int, int] | None:
+        """The units of a window with the largest weight (Kadane's algorithm).
+
+        Args:
+            linked: The units that are linked to a pair, in order.
+
+        Returns:
+            The first unit and the one after the last; None: no weight is positive.
+        """
+        best, most = None, 0
+        start, previous, window, weight = 0, 0, -1, 0
+        for j in linked:
+            if not self._is_free(j):
+                continue
+            at = self._window_at(j)
+            weight -= j - previous - 1
+            if at != window or weight <= 0:
+                start, weight = j, 0
+            previous, window, weight = j, at, weight + 1
+            if weight > most:
+                best, most = (start, j + 1), weight
+        return best
+
+    def nearest(self, pair: Pair) -> tuple[int, int]:
+        """Where to put a pair to which no free unit is linked.
+
+        It is put around the free unit with the nearest link. If it encloses nothing in the source,
+        or no unit is free, it is put around nothing, after what is linked to the units before it.
+        """
+        if pair.first < pair.last and self._windows:
+            nearest = self._closest((pair.first + pair.last - 1) / 2)
+            return nearest, nearest + 1
+        keys, last = self._last_of
+        at = bisect_left(keys, pair.first)
+        place = last[at - 1] + 1 if at else self._low
+        at = bisect_left(self._taken, (place, 0)) - 1  # the last that begins before it
+        place = max(place, self._taken[at][1]) if at >= 0 else place
+        return place, place
+
+    def _closest(self, middle: float) -> int:
+        """The free unit whose link is the nearest; the first of several."""
+        at = bisect_left(self._near, middle)
+        while at < len(self._near) and not self._free_of(self._near[at]):
+            del self._near[at]
+        while at and not self._free_of(self._near[at - 1]):
+            at -= 1
+            del self._near[at]
+        found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
+        first = self._windows[0][0]
+        return min(found, key=lambda j: (abs(self._origins[j] - middle), j), default=first)
+
+    def _free_of(self, origin: int) -> list[int]:
+        """The units that are linked to a source unit, the last first; the first of them is free."""
+        units = self._units_of[origin]
+        while units and not self._is_free(units[-1]):
+            units.pop()
+        return units
+
+    @cached_property
+    def _units_of(self) -> dict[int, list[int]]:
+        """The units that are linked to each source unit, the last first."""
+        found = defaultdict[int, list[int]](list)
+        for j in range(self._high - 1, self._low - 1, -1):
+            if j in self._origins:
+                found[self._origins[j]].append(j)
+        return found
+
+    @cached_property
+    def _near(self) -> list[int]:
+        """The source units that may have links to free units, in order."""
+        return sorted(self._units_of)
+
+    @cached_property
+    def _last_of(self) -> tuple[list[int], list[int]]:
+        """The linked source units, and for each the last unit with a link up to it."""
+        own = range(self._low, self._high)
+        found = sorted((self._origins[j], j) for j in own if j in self._origins)
+        return [origin for origin, _ in found], list(accumulate((j for _, j in found), max))
+
+    def _is_free(self, unit: int) -> bool:
+        at = self._window_at(unit)
+        return at >= 0 and unit < self._windows[at][1]
+
+    def _window_at(self, unit: int) -> int:
+        """The index of the last window that begins at a unit or before; -1: none."""
+        return bisect_right(self._windows, (unit, math.inf)) - 1

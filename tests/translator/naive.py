@@ -1,0 +1,57 @@
+"""Placement of pairs of tags by trying all units for every pair, in quadratic time."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from yakusu.translator.pairs import Pair
+
+Interval = tuple[int, int]
+
+
+def naively_moved(
+    pairs: Sequence[Pair], linked: Mapping[int, int], low: int, high: int
+) -> list[Pair]:
+    """The pairs around the units of the translation, within low to high - 1, in order."""
+    moved: list[Pair] = []
+    for pair in pairs:
+        taken = [(other.first, other.last) for other in moved]
+        first, last = place(pair, linked, [
+            own
+            for own in combinations(range(low, high + 1), 2)
+            if all(own[1] <= a or b <= own[0] for a, b in taken)
+        ]) or nowhere(pair, linked, taken, low, high)  # fmt: skip
+        inner = naively_moved(pair.inner, linked, first, last)
+        moved.append(Pair(pair.opening, pair.closing, first, last, inner))
+    return sorted(moved, key=lambda pair: (pair.first, pair.last))
+
+
+def place(pair: Pair, linked: Mapping[int, int], free: Sequence[Interval]) -> Interval | None:
+    """Where a pair with units is put, given the places that are free."""
+
+    def distance(own: Interval) -> float:
+        return abs(linked.get(own[0], math.inf) - (pair.first + pair.last - 1) / 2)
+
+    def rank(own: Interval) -> tuple[int, int, int]:
+        return weight(pair, linked, own), -own[1], own[0]
+
+    best = max(free, key=rank, default=None)
+    if best and weight(pair, linked, best) > 0:
+        return best
+    single = [own for own in free if own[1] - own[0] == 1]
+    return min(single, key=distance) if single and pair.first < pair.last else None
+
+
+def weight(pair: Pair, linked: Mapping[int, int], own: Interval) -> int:
+    """The units of an interval that are linked to a pair, minus the others."""
+    return sum(1 if pair.first <= linked.get(j, -1) < pair.last else -1 for j in range(*own))
+
+
+def nowhere(
+    pair: Pair, linked: Mapping[int, int], taken: Sequence[Interval], low: int, high: int
+) -> Interval:
+    """Where a pair is put around nothing."""
+    before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
+    at = before[-1] + 1 if before else low
+    at = next((b for a, b in taken if a < at < b), at)
+    return at, at
