@@ -331,3 +331,17 @@ def test_samples_of_several_sentences_are_combined_one_by_one(ours: Translator) 
         for found in ours.stream([SENTENCES[3], SENTENCES[40], f"{SENTENCES[3]}\n{SENTENCES[40]}"])
     )
     assert both == [f"{a}\n{b}" for a, b in zip(one, other, strict=True)]
+
+
+def test_terms_of_a_glossary_are_translated_where_training_has_not_seen_them(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("Žižek\tslowly\n", encoding="utf-8")
+    one = translator(tokenizer, text=TextConfig(glossary=str(path)))
+    (text,) = one.translate(["Žižek's red boat\nŽižek"])
+    assert text.count("slowly") >= 2 and "Žižek" not in text and text.endswith("\nslowly")
+    assert one.tally.terms == 2
+    path.write_text("the ACME boat\tboat\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: the term 'the ACME boat' contains 'ACME'"):
+        translator(tokenizer, text=TextConfig(glossary=str(path), protect=("ACME",)))

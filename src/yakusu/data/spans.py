@@ -187,11 +187,12 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
 def with_breaks(spans: Iterable[Span]) -> list[Span]:
     """Give the tags that end a line or a block, such as <br> and </p>, the kind "break"."""
     return [
-        replace(span, kind="break", partner=-1) if _breaks(span.text) else span for span in spans
+        replace(span, kind="break", partner=-1) if breaks(span.text) else span for span in spans
     ]
 
 
-def _breaks(text: str) -> bool:
+def breaks(text: str) -> bool:
+    """Whether a tag or a mark ends a line or a block."""
     if is_mark(text[0]):
         return is_break(text[0])
     tag = _TAG.fullmatch(text)

@@ -25,6 +25,7 @@ from yakusu.data.markup import (
     number_of,
     opening,
 )
+from yakusu.data.words import has_letter
 from yakusu.documents.items import (
     Group,
     Item,
@@ -198,8 +199,3 @@ def check_marks(text: str, translation: str) -> None:
         raise DataError(
             f"a translation has other markup than its text: {translation!r} for {text!r}"
         )
-
-
-def has_letter(text: str) -> bool:
-    """Whether there is something to translate in a text."""
-    return any(map(str.isalpha, text))

@@ -105,7 +105,8 @@ def _add(pieces: list[Piece], each: Placed, source: str) -> None:
     elif token.kind is Kind.TEMPLATE:
         pieces.append(_template(source, token.start, token.end))
     elif token.kind is Kind.OTHER or each.is_void:
-        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end))
+        name = token.name if token.name == "br" else ""
+        pieces.append(Piece(PieceKind.EMPTY, token.start, token.end, name=name))
     else:
         kind = PieceKind.START if token.kind is Kind.START else PieceKind.END
         pieces.append(Piece(kind, token.start, token.end, name=token.name))

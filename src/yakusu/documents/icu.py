@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from yakusu.data import markup
+from yakusu.data.spans import breaks
+from yakusu.data.words import has_letter
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
@@ -28,11 +30,6 @@ _MAX_DEPTH = 20  # nested arguments
 
 # Characters that a model does not keep: marks, surrogates and control characters of the string.
 _FRAGILE = f"{markup.MARKS}|[\ud800-\udfff\0-\x08\x0b-\x1f\x7f]"
-
-
-def has_letter(text: str) -> bool:
-    """Whether a text has anything to translate."""
-    return any(map(str.isalpha, text))
 
 
 class _MalformedError(Exception):
@@ -107,7 +104,8 @@ class _Level:
                 shown.append(markup.opening(n_marks))
                 n_marks += 1
             else:
-                shown.append(markup.empty(n_marks % markup.MAX_MARKS))
+                alone = markup.line_break if raw and breaks(raw) else markup.empty
+                shown.append(alone(n_marks % markup.MAX_MARKS))
                 n_marks += 1
         return shown
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from yakusu.data.markup import MARKS, MAX_MARKS, closing, empty, opening
+from yakusu.data.markup import MARKS, MAX_MARKS, closing, empty, line_break, opening
+from yakusu.data.words import has_letter
 
 _SPACES = re.compile("[ \t\n\v\f\r]+")  # a no-break space is kept
 _OPENINGS = re.compile(f" ?(?:[{opening(0)}-{opening(MAX_MARKS - 1)}] ?)+")
 _CLOSINGS = re.compile(f" ?(?:[{closing(0)}-{closing(MAX_MARKS - 1)}] ?)+")
 _MARK = re.compile(MARKS)
+_LINE_BREAK = re.compile(r"br|<br[\s/]*>|hardbreak", re.IGNORECASE)  # names of pieces
 
 
 class Kind(Enum):
@@ -82,11 +84,6 @@ class Inline:
         return self.pieces[-1].end
 
 
-def has_letter(text: str) -> bool:
-    """Whether a text has a letter; other texts are not translated."""
-    return any(map(str.isalpha, text))
-
-
 def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable[Piece]:
     """Yield the pieces of text without markup; white space at its ends is a piece of its own.
 
@@ -123,7 +120,7 @@ def inline(pieces: Sequence[Piece]) -> Inline | None:
         elif piece.kind is not Kind.TEXT:
             if number == MAX_MARKS:
                 return None
-            mark = opening(number) if piece.kind is Kind.START else empty(number)
+            mark = opening(number) if piece.kind is Kind.START else _alone(piece, number)
             numbers[piece.pair] = number
             number += 1
         if piece.kind is not Kind.TEXT:
@@ -131,6 +128,13 @@ def inline(pieces: Sequence[Piece]) -> Inline | None:
             text.append(mark)
         text.append(_SPACES.sub(" ", piece.text))
     return Inline(tidy("".join(text)), marks, kept)
+
+
+def _alone(piece: Piece, number: int) -> str:
+    """The mark of a piece that encloses nothing."""
+    inner = piece.parts or (piece,)
+    breaks = any(_LINE_BREAK.fullmatch(p.name) for p in inner if p.kind is Kind.EMPTY)
+    return line_break(number) if breaks else empty(number)
 
 
 def _matched(pieces: Sequence[Piece]) -> list[Piece]:

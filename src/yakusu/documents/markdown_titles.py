@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from yakusu.documents.inline import has_letter, tidy
+from yakusu.data.words import has_letter
+from yakusu.documents.inline import tidy
 from yakusu.documents.markdown_lines import Block
 from yakusu.documents.markdown_parser import AT, LABEL
 from yakusu.documents.splice import Copy, Segment

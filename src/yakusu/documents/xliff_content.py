@@ -22,12 +22,14 @@ class _Code:
         opens: A key that the end of the pair has in `closes`, if it begins a pair.
         closes: The key, if it ends a pair.
         is_tag: Whether it is the start or end tag of one element, which must nest.
+        breaks: Whether it is a line break.
     """
 
     parts: "list[str | Content]"
     opens: tuple[str, str] | None = None
     closes: tuple[str, str] | None = None
     is_tag: bool = False
+    breaks: bool = False
 
 
 class Content:
@@ -92,7 +94,8 @@ class Content:
             if inner.name == "sub" and inner.start >= at:
                 parts += [self._file.raw(at, inner.inside), Content(self._file, inner)]
                 at = inner.end
-        code = _Code([*parts, self._file.raw(at, stop)])
+        kind = element.attributes.get("ctype"), element.attributes.get("subType")
+        code = _Code([*parts, self._file.raw(at, stop)], breaks="lb" in kind or "xlf:lb" in kind)
         name, key = element.name, _key(element)
         if name in _ENDS.values() and stop == element.stop:
             code.opens = (name, key)
@@ -178,7 +181,10 @@ def _stop(element: Element, parent: Element) -> int:
 
 def _marks(codes: Sequence[_Code]) -> list[str]:
     """The mark of each code; pairs have the number of their start."""
-    marks = [markup.empty(number) for number in range(len(codes))]
+    marks = [
+        (markup.line_break if code.breaks else markup.empty)(number)
+        for number, code in enumerate(codes)
+    ]
     is_open: list[int] = []
     for number, code in enumerate(codes):
         if code.opens:

@@ -52,7 +52,11 @@ class Planner:
         self._tokenizer, self._task = translator.tokenizer, translator.task
         self._finder = SpanFinder(text.protect, builtin=text.builtin_spans)
         self._passages = PassageReader(
-            text, language=language, covers=self._tokenizer.covers, fits=self._fits
+            text,
+            language=language,
+            covers=self._tokenizer.covers,
+            fits=self._fits,
+            glossary=glossary,
         )
 
     def plan(self, item: str | Request, number: int, layout: Layout | None) -> Plan:

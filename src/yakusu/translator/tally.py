@@ -36,4 +36,5 @@ class Tally:
             self.segments += n_texts
             self.spans += passage.n_spans
             self.unseen += passage.n_unseen
+            self.terms += passage.n_terms
             self.kept += not n_texts and bool(passage.before.strip() or passage.plain.strip())

@@ -10,6 +10,7 @@ import torch
 
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
+from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
@@ -87,7 +88,8 @@ class Translator(JobTranslator):
         self.languages, text = languages, text or TextConfig()
         glossary = Glossary(())
         if text.glossary:
-            glossary = Glossary.read(text.glossary, languages=languages)
+            protected = SpanFinder(text.protect, builtin=text.builtin_spans)
+            glossary = Glossary.read(text.glossary, languages=languages, protected=protected)
             self._constraints.check_terms(glossary.terms, text.glossary)
         self._planner = Planner(self, text, language=languages[0], glossary=glossary)
 
