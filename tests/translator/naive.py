@@ -1,7 +1,7 @@
 """Placement of pairs of tags by trying all units for every pair, in quadratic time."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from yakusu.translator.pairs import Pair
@@ -10,23 +10,25 @@ Interval = tuple[int, int]
 
 
 def naively_moved(
-    pairs: Sequence[Pair], linked: Mapping[int, int], low: int, high: int
+    pairs: Sequence[Pair], linked: Mapping[int, int], spans: Collection[int], low: int, high: int
 ) -> list[Pair]:
     """The pairs around the units of the translation, within low to high - 1, in order."""
     moved: list[Pair] = []
     for pair in pairs:
         taken = [(other.first, other.last) for other in moved]
-        first, last = place(pair, linked, [
+        first, last = place(pair, linked, spans, [
             own
             for own in combinations(range(low, high + 1), 2)
             if all(own[1] <= a or b <= own[0] for a, b in taken)
         ]) or nowhere(pair, linked, taken, low, high)  # fmt: skip
-        inner = naively_moved(pair.inner, linked, first, last)
+        inner = naively_moved(pair.inner, linked, spans, first, last)
         moved.append(Pair(pair.opening, pair.closing, first, last, inner))
     return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
-def place(pair: Pair, linked: Mapping[int, int], free: Sequence[Interval]) -> Interval | None:
+def place(
+    pair: Pair, linked: Mapping[int, int], spans: Collection[int], free: Sequence[Interval]
+) -> Interval | None:
     """Where a pair with units is put, given the places that are free."""
 
     def distance(own: Interval) -> float:
@@ -38,7 +40,7 @@ def place(pair: Pair, linked: Mapping[int, int], free: Sequence[Interval]) -> In
     best = max(free, key=rank, default=None)
     if best and weight(pair, linked, best) > 0:
         return best
-    single = [own for own in free if own[1] - own[0] == 1]
+    single = [own for own in free if own[1] - own[0] == 1 and own[0] not in spans]
     return min(single, key=distance) if single and pair.first < pair.last else None
 
 

@@ -188,12 +188,18 @@ def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
 
 
 @settings(max_examples=300)
-@given(PAIRS, st.dictionaries(st.integers(0, 9), st.integers(0, 9)), st.integers(0, 10))
+@given(
+    PAIRS,
+    st.dictionaries(st.integers(0, 9), st.integers(0, 9)),
+    st.sets(st.integers(0, 9), max_size=4),
+    st.integers(0, 10),
+)
 def test_pairs_are_where_trying_all_units_puts_them(
-    tree: Sequence[Any], origins: dict[int, int], n_units: int
+    tree: Sequence[Any], origins: dict[int, int], spans: set[int], n_units: int
 ) -> None:
     pairs, _ = pairs_of(tree, 0)
-    assert Links(origins).moved(pairs, 0, n_units) == naively_moved(pairs, origins, 0, n_units)
+    moved = Links(origins, spans).moved(pairs, 0, n_units)
+    assert moved == naively_moved(pairs, origins, spans, 0, n_units)
 
 
 @pytest.mark.parametrize("step", [1, -1, 0])

@@ -12,7 +12,7 @@ is largest, within the pair that encloses it and apart from other pairs, so that
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
@@ -34,17 +34,18 @@ class Links:
 
     Args:
         origins: The source unit of each unit of the translation that is linked.
+        spans: The units of the translation that are protected spans.
     """
 
-    def __init__(self, origins: Mapping[int, int]) -> None:
-        self._origins = origins
+    def __init__(self, origins: Mapping[int, int], spans: Collection[int] = ()) -> None:
+        self._origins, self._spans = origins, spans
         self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
         for j, origin in origins.items():
             self._linked[origin].append(j)
 
     def moved(self, pairs: Sequence[Pair], low: int, high: int) -> list[Pair]:
         """The pairs around the units of the translation, within low to high - 1, in order."""
-        free, moved = _Free(self._origins, low, high), []
+        free, moved = _Free(self._origins, self._spans, low, high), []
         for pair in pairs:
             own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
             first, last = free.best(sorted(chain.from_iterable(own))) or free.nearest(pair)
@@ -59,12 +60,15 @@ class _Free:
 
     Args:
         origins: The source unit of each unit of the translation that is linked.
+        spans: The units that are protected spans.
         low: The first unit.
         high: The unit after the last.
     """
 
-    def __init__(self, origins: Mapping[int, int], low: int, high: int) -> None:
-        self._origins, self._low, self._high = origins, low, high
+    def __init__(
+        self, origins: Mapping[int, int], spans: Collection[int], low: int, high: int
+    ) -> None:
+        self._origins, self._spans, self._low, self._high = origins, spans, low, high
         self._windows = [(low, high)] if low < high else []  # that are not empty
         self._taken: list[tuple[int, int]] = []
 
@@ -104,11 +108,11 @@ class _Free:
     def nearest(self, pair: Pair) -> tuple[int, int]:
         """Where to put a pair to which no free unit is linked.
 
-        It is put around the free unit with the nearest link. If it encloses nothing in the source,
-        or no unit is free, it is put around nothing, after what is linked to the units before it.
+        It is put around the free word with the nearest link. If it encloses nothing in the source,
+        or no word is free, it is put around nothing, after what is linked to the units before it.
         """
-        if pair.first < pair.last and self._windows:
-            nearest = self._closest((pair.first + pair.last - 1) / 2)
+        nearest = self._closest((pair.first + pair.last - 1) / 2)
+        if pair.first < pair.last and nearest is not None:
             return nearest, nearest + 1
         keys, last = self._last_of
         at = bisect_left(keys, pair.first)
@@ -117,8 +121,8 @@ class _Free:
         place = max(place, self._taken[at][1]) if at >= 0 else place
         return place, place
 
-    def _closest(self, middle: float) -> int:
-        """The free unit whose link is the nearest; the first of several."""
+    def _closest(self, middle: float) -> int | None:
+        """The free word whose link is the nearest; the first of several, or of words without links."""
         at = bisect_left(self._near, middle)
         while at < len(self._near) and not self._free_of(self._near[at]):
             del self._near[at]
@@ -126,8 +130,10 @@ class _Free:
             at -= 1
             del self._near[at]
         found = [self._units_of[origin][-1] for origin in self._near[max(0, at - 1) : at + 1]]
-        first = self._windows[0][0]
-        return min(found, key=lambda j: (abs(self._origins[j] - middle), j), default=first)
+        if not found:
+            units = (j for window in self._windows for j in range(*window))
+            return next((j for j in units if j not in self._spans), None)
+        return min(found, key=lambda j: (abs(self._origins[j] - middle), j))
 
     def _free_of(self, origin: int) -> list[int]:
         """The units that are linked to a source unit, the last first; the first of them is free."""
@@ -138,10 +144,10 @@ class _Free:
 
     @cached_property
     def _units_of(self) -> dict[int, list[int]]:
-        """The units that are linked to each source unit, the last first."""
+        """The words that are linked to each source unit, the last first."""
         found = defaultdict[int, list[int]](list)
         for j in range(self._high - 1, self._low - 1, -1):
-            if j in self._origins:
+            if j in self._origins and j not in self._spans:
                 found[self._origins[j]].append(j)
         return found
 

@@ -145,11 +145,12 @@ def _tags_of(
 def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]) -> str:
     """Put the tags of a line into its translation."""
     places = units(text)
-    origins = {target: origin for origin, target in links} | _same(source, text)
+    of_spans = _same(source, text)
+    origins = {target: origin for origin, target in links} | of_spans
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
     starts = [*(start for start, _ in places), len(text)]
-    _put(Links(origins).moved(pairs, 0, len(places)), places, starts, inserted)
+    _put(Links(origins, of_spans).moved(pairs, 0, len(places)), places, starts, inserted)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]
