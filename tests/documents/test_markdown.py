@@ -119,6 +119,16 @@ def test_front_matter_is_not_a_line_between_two_rules() -> None:
     assert texts("---\n\nOne line\n\n---\n") == ["One line"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_front_matter_without_an_end_is_a_rule_and_text(end: str) -> None:
+    lines = ["---", "title: one", *["more"] * 40]
+    assert texts(end.join(lines)) == [" ".join(lines[1:])]
+
+
+def test_many_braces_take_no_long_time() -> None:
+    assert texts("{" * 10_000 + " one") == ["{" * 10_000 + " one"]
+
+
 def test_titles_and_alternative_texts_are_texts() -> None:
     source = """[a b](c "A title") ![d *e*](f) ![g h](i 'A "title"') [j](k "1")\n"""
     assert texts(source) == ["<0>a b</0> <1/> <2/> <3>j</3>", "A title", "g h", 'A "title"']

@@ -163,6 +163,12 @@ def test_ends_of_pages_and_phonetic_guides_leave_a_translated_paragraph() -> Non
     assert body_after(lambda _: "kanji", body) == p("kanji")
 
 
+def test_a_comment_keeps_its_place() -> None:
+    body = p("one <!-- a note -->two")
+    assert texts(body) == ["one <0/>two"]
+    assert body_after(shouted, body) == p("ONE <!-- a note -->TWO")
+
+
 def test_text_boxes_in_a_paragraph_are_translated() -> None:
     body = p(f"Out <draw:frame><draw:text-box>{p('In')}</draw:text-box></draw:frame>side")
     assert texts(body) == ["Out <0/>side", "In"]
@@ -199,8 +205,8 @@ def test_the_type_stays_the_first_member_and_stored() -> None:
         ),
         (with_members(odt_of(""), {CONTENT: b"<a>"}), "content.xml, line 1, column 4"),
         (
-            with_members(odt_of(""), {CONTENT: b"<!DOCTYPE a><a/>"}),
-            "has a document type declaration",
+            with_members(odt_of(""), {CONTENT: b"<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}),
+            "the DOCTYPE has declarations",
         ),
     ],
 )
