@@ -388,6 +388,21 @@ def test_invalid_xml_is_refused(xml: str, words: str) -> None:
     assert words in message(with_members(EMPTY, {MAIN: xml.encode()}))
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+        "application/vnd.ms-word.document.macroEnabled.main+xml",
+        "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+    ],
+)
+def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
+    data = docx_of(p(run("one")))
+    types = members(data)["[Content_Types].xml"].decode().replace(f"{KIND}document.main+xml", kind)
+    data = with_members(data, {"[Content_Types].xml": types.encode()})
+    assert list(opened(data).texts) == ["one"]
+
+
 def test_other_archives_are_refused() -> None:
     assert "not a Word document" in message(with_members(b"PK\x05\x06" + bytes(18), {"a": b""}))
     types = members(EMPTY)["[Content_Types].xml"].replace(b"wordprocessingml", b"spreadsheetml")

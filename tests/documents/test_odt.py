@@ -195,6 +195,11 @@ def test_the_type_stays_the_first_member_and_stored() -> None:
     assert data[38:].startswith(b"application/vnd.oasis.opendocument.text")
 
 
+def test_templates_are_read() -> None:
+    kind = b"application/vnd.oasis.opendocument.text-template"
+    assert list(opened(with_members(odt_of(p("one")), {"mimetype": kind})).texts) == ["one"]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

@@ -176,6 +176,15 @@ def test_a_number_before_a_timing_is_no_text_and_another_number_is() -> None:
     assert list(opened(text).texts) == ["In the year 1999"]
 
 
+def test_two_times_with_words_between_them_are_text() -> None:
+    assert list(opened(cue("7:30:15 or 8:30:15")).texts) == ["7:30:15 or 8:30:15"]
+
+
+def test_a_long_number_after_a_time_takes_no_long_time() -> None:
+    line = f"1:1:{'9' * 50_000} one"
+    assert list(opened(cue(line)).texts) == [line]
+
+
 def test_an_arrow_may_be_text_in_subrip() -> None:
     assert list(opened(cue("from A --> to B")).texts) == ["from A --> to B"]
 

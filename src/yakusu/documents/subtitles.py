@@ -22,8 +22,9 @@ from yakusu.errors import DataError
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _TIME = r"(?:\d+\s?:\s?)?\d{1,2}\s?:\s?\d{1,2}(?:\s?[.,:]\s?\d{1,3})?"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
-_LIKE_TIMING = re.compile(r"[-+]?\d+\s*[:.,]\s*\d.*-->")  # in a stripped line
-_TWO_TIMES = re.compile(r"\d+:\d+[:.,]\d++.*?(?<!\d)\d++:\d+[:.,]\d+")
+_LIKE_TIMING = re.compile(
+    r"[-+]?\d+\s*[:.,]\s*\d.*-->|\d+:\d+[:.,][\d\W]*\d:\d+[:.,]\d"  # in a stripped line
+)
 _VTT_BLOCK = re.compile(r"NOTE(?:\s.*)?|STYLE|REGION")
 _VTT_HEADER = re.compile(r"WEBVTT(?:\s.*)?")
 _OVERRIDE = r"\{\\[^{}]*\}"
@@ -174,10 +175,7 @@ def _blocks(lines: Sequence[str], is_vtt: bool) -> Iterator[tuple[int, int]]:
     for i, line in enumerate([*lines, ""]):
         content = line.strip()
         in_comment = bool(content) and (in_comment or _is_comment(content, is_vtt and not in_cue))
-        in_text = in_cue and bool(lines[i - 1].strip())
-        is_timing = (
-            bool(content) and not in_comment and _is_timing(lines, i, is_vtt, in_text=in_text)
-        )
+        is_timing = bool(content) and not in_comment and _is_timing(lines, i, is_vtt)
         if start is not None and (is_timing or not content):
             has_number = is_timing and lines[i - 1].strip().isdecimal()
             if start < i - has_number:
@@ -201,7 +199,7 @@ def _is_comment(content: str, may_begin: bool) -> bool:
     return may_begin and _VTT_BLOCK.fullmatch(content) is not None
 
 
-def _is_timing(lines: Sequence[str], i: int, is_vtt: bool, *, in_text: bool) -> bool:
+def _is_timing(lines: Sequence[str], i: int, is_vtt: bool) -> bool:
     """Whether a line is the timing of a cue.
 
     Raises:
@@ -211,11 +209,7 @@ def _is_timing(lines: Sequence[str], i: int, is_vtt: bool, *, in_text: bool) -> 
     if _TIMING.fullmatch(line):
         return True
     follows_number = i > 0 and lines[i - 1].strip().isdecimal()
-    if (
-        _LIKE_TIMING.match(line)
-        or ("-->" in line and (is_vtt or follows_number))
-        or ((follows_number or not in_text) and _TWO_TIMES.match(line))
-    ):
+    if _LIKE_TIMING.match(line) or ("-->" in line and (is_vtt or follows_number)):
         raise DataError(
             f"line {i + 1}: {line[:60]!r} is not a valid timing: write it as 00:00:01"
             f"{'.' if is_vtt else ','}000 --> 00:00:02{'.' if is_vtt else ','}000"
