@@ -231,6 +231,8 @@ def test_a_page_keeps_its_encoding(encoding: str, name: str) -> None:
         (b"<meta charset=utf-8>\n<p>\xff", "line 2: byte 0xff is not valid in utf-8"),
         (b"<meta charset=klingon>", "the encoding 'klingon' is unknown"),
         (b"<meta charset=base64>", "the encoding 'base64' is unknown"),
+        (b"<meta charset=cp037><p>a b", "the encoding 'cp037' is unknown"),
+        (b"<meta charset=unicode_escape><p>a b", "the encoding 'unicode_escape' is unknown"),
         (b"<p>gr\xfcn", "line 1: byte 0xfc is not valid in utf-8"),
     ],
 )

@@ -231,6 +231,7 @@ def test_what_gettext_allows_is_read() -> None:
         ('"a"\n', "line 1: a string without msgid"),
         ("hello\n", "line 1 is not valid in a PO file"),
         (HEADER.replace("UTF-8", "x-none"), "charset x-none of the header is not known"),
+        (HEADER.replace("UTF-8", "cp037"), "charset cp037 of the header is not known"),
         (HEADER.encode() + b'msgid "\xff"\nmsgstr ""\n', "line 8 is not UTF-8"),
     ],
 )

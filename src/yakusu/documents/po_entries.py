@@ -9,6 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field, replace
 
+from yakusu.documents.splice import extends_ascii
 from yakusu.errors import DataError
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')
@@ -208,12 +209,8 @@ def _encoding(data: bytes) -> str:
     name = found[1].decode("ascii") if found else "CHARSET"
     if name == "CHARSET":  # a template
         return "UTF-8"
-    try:
-        b"text".decode(name)
-    except (LookupError, UnicodeError) as error:
-        raise DataError(
-            f"the charset {name} of the header is not known: convert the file to UTF-8"
-        ) from error
+    if not extends_ascii(name):
+        raise DataError(f"the charset {name} of the header is not known: convert the file to UTF-8")
     return name
 
 

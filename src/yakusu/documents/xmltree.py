@@ -5,25 +5,19 @@ file stays a string of bytes, and the elements only refer to it. Declarations of
 refused, and so are references to entities that XML does not define.
 """
 
-import codecs
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from yakusu.documents.splice import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.errors import DataError
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")
-_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
 _MAX_DEPTH = 256
-_STARTS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 @dataclass(eq=False, slots=True)
@@ -164,26 +158,19 @@ class XmlFile:
 
 def _encoding(data: bytes) -> tuple[bytes, str]:
     """The byte order mark, and the encoding."""
-    for bom, name in _STARTS:
-        if data.startswith(bom):
-            return bom, name
+    bom = next(filter(data.startswith, BYTE_ORDER_MARKS), b"")
+    if bom:
+        return bom, BYTE_ORDER_MARKS[bom]
     if data.startswith((b"<\0", b"\0<")):
         return b"", "utf-16-le" if data[:1] == b"<" else "utf-16-be"
     declared = _DECLARED.match(data)
     name = declared[1].decode("ascii") if declared else "utf-8"
-    if not _extends_ascii(name):
+    if not extends_ascii(name):
         raise DataError(
             f"line 1: the encoding {name} is not known, or not that of the file: convert the file "
             "to UTF-8 and correct its XML declaration"
         )
     return b"", name
-
-
-def _extends_ascii(encoding: str) -> bool:
-    try:
-        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
-    except (LookupError, UnicodeError):
-        return False
 
 
 def _decoded(data: bytes, encoding: str) -> str:
