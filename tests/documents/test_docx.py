@@ -401,6 +401,12 @@ def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
     assert list(opened(data).texts) == ["one"]
 
 
+def test_the_name_of_a_part_may_have_any_number_of_digits() -> None:
+    data = docx_of(p(run("one")))
+    types = members(data)["[Content_Types].xml"].replace(MAIN.encode(), b"9" * 5000)
+    assert "has no Word document" in message(with_members(data, {"[Content_Types].xml": types}))
+
+
 def test_other_archives_are_refused() -> None:
     assert "not a Word document" in message(with_members(b"PK\x05\x06" + bytes(18), {"a": b""}))
     types = members(EMPTY)["[Content_Types].xml"].replace(b"wordprocessingml", b"spreadsheetml")

@@ -63,7 +63,7 @@ def _part_names(archive: Archive) -> list[str]:
         kind = element.get("ContentType")
         for rank, pattern in enumerate(_PARTS):
             if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind):
-                number = int(re.sub(r"\D", "", name) or 0)
+                number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found += [(rank, number, name)] if name in archive.names else []
     if not any(rank == 0 for rank, _, _ in found):
         raise DataError("the archive has no Word document: save the document as .docx")

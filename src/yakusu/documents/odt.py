@@ -150,7 +150,7 @@ def _piece(element: Element, run: Run) -> Raw:
     """An element that stays."""
     place = Raw(element.start, element.end, run)
     count = element.get("c") or "1"
-    if element.name == "s" and count.isdecimal() and int(count) <= _MAX_SPACES:
+    if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
         return Raw(element.start, element.end, run, "spaces", count)
     match = re.fullmatch("(.+)-(start|end)", element.name)
     if match is None:
