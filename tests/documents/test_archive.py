@@ -142,6 +142,12 @@ def test_data_that_is_no_archive_is_refused(data: bytes) -> None:
     assert "not a valid zip archive" in message(data)
 
 
+def test_a_long_name_in_a_damaged_archive_is_not_quoted_in_full() -> None:
+    data = bytearray(zipped(("a.xml", b"text" * 1000), ("b.xml", bytes(range(256)) * 20)))
+    data[26:28] = (300).to_bytes(2, "little")  # length of the first name
+    assert len(message(bytes(data))) < 250
+
+
 def test_a_missing_member_is_named() -> None:
     with pytest.raises(DataError, match=r"lacks b\.xml"):
         Archive(zipped(("a.xml", b""))).read("b.xml")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.documents.office import (
+from tests.documents.shared import (
     C0,
     E0,
     O0,
@@ -19,9 +19,11 @@ from tests.documents.office import (
     described,
     members,
     readable,
+    readable_texts,
     reversed_words,
-    shouted,
+    translated,
     with_members,
+    within,
 )
 from yakusu.data.markup import MAX_MARKS
 from yakusu.documents.document import Document, DocumentOptions
@@ -92,16 +94,12 @@ def opened(data: bytes) -> Document:
 
 def texts(*contents: str) -> list[str]:
     """The texts of a paragraph, readable."""
-    return [readable(text) for text in opened(docx_of(p(*contents))).texts]
+    return readable_texts(opened(docx_of(p(*contents))))
 
 
 def body_after(translate: Callable[[str], str], body: str) -> str:
-    document = opened(docx_of(body))
-    data = document.render([translate(text) for text in document.texts])
-    xml = members(data)[MAIN].decode()
-    before, after = document_xml("|").split("|")
-    assert xml.startswith(before) and xml.endswith(after)
-    return xml.removeprefix(before).removesuffix(after)
+    data = translated(opened(docx_of(body)), translate)
+    return within(members(data)[MAIN], document_xml("|"))
 
 
 def message(data: bytes) -> str:
@@ -168,7 +166,7 @@ def test_what_is_around_the_text_stays() -> None:
 def test_pieces_of_a_run_stay_in_one_run() -> None:
     body = p("<w:r><w:t>one</w:t><w:tab/><w:t>two</w:t></w:r>")
     preserved = '<w:t xml:space="preserve">'
-    assert body_after(shouted, body) == p(
+    assert body_after(str.upper, body) == p(
         f"<w:r>{preserved}ONE</w:t><w:tab/>{preserved}TWO</w:t></w:r>"
     )
 
@@ -225,7 +223,7 @@ def test_a_field_keeps_its_codes() -> None:
 def test_a_field_over_several_paragraphs_keeps_its_ends() -> None:
     begin, end = FIELD.format("TOC", "|").split("|")
     body = p(begin, run("One")) + p(run("Two"), end)
-    assert body_after(shouted, body) == body.replace("One", "ONE").replace("Two", "TWO")
+    assert body_after(str.upper, body) == body.replace("One", "ONE").replace("Two", "TWO")
 
 
 def test_formulas_stay() -> None:
@@ -245,7 +243,7 @@ def test_bookmarks_and_comments_enclose_the_same_words() -> None:
 def test_the_place_of_the_last_change_splits_no_word() -> None:
     cursor = '<w:bookmarkStart w:id="0" w:name="_GoBack"/><w:bookmarkEnd w:id="0"/>'
     assert texts(run("wo"), cursor, run("rd")) == ["word"]
-    assert body_after(shouted, p(run("wo"), cursor, run("rd"))) == p(run("WORD"), cursor)
+    assert body_after(str.upper, p(run("wo"), cursor, run("rd"))) == p(run("WORD"), cursor)
 
 
 def test_phonetic_guides_leave_a_translated_paragraph() -> None:
@@ -263,7 +261,7 @@ def test_hyphens_that_do_not_break_are_characters() -> None:
 
 def test_characters_that_are_marks_stay() -> None:
     assert texts(run(f"press {O1} now")) == ["press <0/> now"]
-    assert body_after(shouted, p(run(f"press {O1} now"))) == p(run(f"PRESS {O1} NOW"))
+    assert body_after(str.upper, p(run(f"press {O1} now"))) == p(run(f"PRESS {O1} NOW"))
 
 
 def test_paragraphs_without_letters_are_no_texts() -> None:
@@ -282,7 +280,7 @@ def test_both_copies_of_a_text_box_get_one_translation() -> None:
     box = BOX.format(p(run("In")) + p(run("Side")) + p(run("In")))
     body = p(run("Out "), SHAPE.format(box, box), run("side"))
     document = opened(docx_of(body))
-    assert [readable(t) for t in document.texts] == ["Out <0/>side", "In", "Side", "In"]
+    assert readable_texts(document) == ["Out <0/>side", "In", "Side", "In"]
     new = document.render([document.texts[0], "1", "2", "3"])
     xml = members(new)[MAIN].decode()
     assert re.findall("<w:t [^>]*>(.*?)</w:t>", xml) == ["Out ", *"123123", "side"]
@@ -349,8 +347,8 @@ def test_headers_footers_notes_and_comments_are_translated_in_reading_order() ->
     data = with_members(data, notes | {"[Content_Types].xml": types.encode()})
     found = opened(data)
     assert list(found.texts) == ["Text", "Header", "Footer", "footnotes", "endnotes", "Comment"]
-    again = opened(found.render([shouted(text) for text in found.texts]))
-    assert list(again.texts) == [shouted(text) for text in found.texts]
+    again = opened(translated(found, str.upper))
+    assert list(again.texts) == [text.upper() for text in found.texts]
 
 
 def test_strict_documents_and_other_prefixes_are_read() -> None:
@@ -361,7 +359,7 @@ def test_strict_documents_and_other_prefixes_are_read() -> None:
     assert new == xml.replace("<t>one", '<t xml:space="preserve">two')
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "utf-8-sig", "latin-1", "gb18030"])
 def test_the_encoding_of_a_part_stays(encoding: str) -> None:
     declared = encoding.removesuffix("-sig")
     xml = document_xml(p(run("größer"))).replace("UTF-8", declared)
@@ -374,16 +372,39 @@ def test_the_encoding_of_a_part_stays(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("xml", "words"),
     [
-        ("<a><b></a>", "word/document.xml, line 1, column 9: the XML is invalid"),
-        ("", "word/document.xml, line 1, column 1: the XML is invalid"),
-        ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', "has a document type declaration"),
+        ("<a><b></a>", "word/document.xml, line 1, column 9 is not well-formed XML"),
+        ("", "word/document.xml, line 1, column 1 is not well-formed XML"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', "the DOCTYPE has declarations"),
         ("<a>" * 300, "more than 256 levels of elements"),
-        ('<?xml version="1.0" encoding="shift_jis"?><a/>', "word/document.xml"),
-        ('<?xml version="1.0" encoding="none"?><a/>', "word/document.xml"),
+        ('<!DOCTYPE a SYSTEM "b">\n<a>&c;</a>', "line 2: the entity c is not defined"),
+        ('<?xml version="1.0" encoding="unicode_escape"?><a/>', "the encoding unicode_escape is"),
+        ('<?xml version="1.0" encoding="none"?><a/>', "the encoding none is not known"),
+        ("<\0a\0/\0>\0\0\0", "line 1 contains a NUL character"),
     ],
 )
 def test_invalid_xml_is_refused(xml: str, words: str) -> None:
     assert words in message(with_members(EMPTY, {MAIN: xml.encode()}))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+        "application/vnd.ms-word.document.macroEnabled.main+xml",
+        "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+    ],
+)
+def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
+    data = docx_of(p(run("one")))
+    types = members(data)["[Content_Types].xml"].decode().replace(f"{KIND}document.main+xml", kind)
+    data = with_members(data, {"[Content_Types].xml": types.encode()})
+    assert list(opened(data).texts) == ["one"]
+
+
+def test_the_name_of_a_part_may_have_any_number_of_digits() -> None:
+    data = docx_of(p(run("one")))
+    types = members(data)["[Content_Types].xml"].replace(MAIN.encode(), b"9" * 5000)
+    assert "has no Word document" in message(with_members(data, {"[Content_Types].xml": types}))
 
 
 def test_other_archives_are_refused() -> None:
@@ -441,7 +462,7 @@ def test_texts_that_do_not_change_leave_the_same_bytes(paragraphs: Any) -> None:
 def test_all_else_stays_if_all_texts_change(paragraphs: Any) -> None:
     data = made(paragraphs)
     document = opened(data)
-    new = document.render([shouted(text) for text in document.texts])
+    new = translated(document, str.upper)
     assert described(new) == described(data)
     old_members, new_members = members(data), members(new)
     old_xml, new_xml = old_members.pop(MAIN), new_members.pop(MAIN)
@@ -456,7 +477,7 @@ def test_all_else_stays_if_all_texts_change(paragraphs: Any) -> None:
 def test_styles_stay_on_as_many_characters_if_words_are_reversed(paragraphs: Any) -> None:
     data = made(paragraphs)
     document = opened(data)
-    new = document.render([reversed_words(text) for text in document.texts])
+    new = translated(document, reversed_words)
     assert [+count for count in styled(new)] == [+count for count in styled(data)]
 
 
@@ -483,5 +504,5 @@ def test_any_mixture_of_contents_is_read_again_as_its_translation(
     data = docx_of(p(*outside, *link, *outside))
     document = opened(data)
     assert document.render(document.texts) == data
-    again = opened(document.render([shouted(text) for text in document.texts]))
-    assert list(again.texts) == [shouted(text) for text in document.texts]
+    again = opened(translated(document, str.upper))
+    assert list(again.texts) == [text.upper() for text in document.texts]

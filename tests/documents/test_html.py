@@ -9,39 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data.markup import MARKS, is_closing, is_opening, number_of
+from tests.documents import shared
+from tests.documents.shared import readable_texts
+from yakusu.data.markup import MARKS
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html import read
 from yakusu.errors import DataError
 
 
-def shown(text: str) -> str:
-    """A text with its marks as <0>, </0> and <0/>."""
-
-    def mark(found: re.Match[str]) -> str:
-        number = number_of(found[0])
-        if is_opening(found[0]):
-            return f"<{number}>"
-        return f"</{number}>" if is_closing(found[0]) else f"<{number}/>"
-
-    return re.sub(MARKS, mark, text)
-
-
 def texts(page: str) -> list[str]:
-    return [shown(text) for text in read(page.encode(), DocumentOptions()).texts]
+    return readable_texts(read(page.encode(), DocumentOptions()))
 
 
 def translated(page: str | bytes, translate: Callable[[str], str]) -> bytes:
     document = read(page.encode() if isinstance(page, str) else page, DocumentOptions())
-    return document.render([translate(text) for text in document.texts])
+    return shared.translated(document, translate)
 
 
-def upper(text: str) -> str:
-    return text.upper()
-
-
-def reversed_words(text: str) -> str:
-    """The words of a text in reverse order; marks keep their places."""
+def reversed_throughout(text: str) -> str:
+    """The words of a text in reverse order, also across marks, which keep their places."""
     parts = re.split(rf"({MARKS}|\s+)", text)
     words = [i for i, part in enumerate(parts) if part.strip() and not re.fullmatch(MARKS, part)]
     for i, word in zip(words, [parts[i] for i in reversed(words)], strict=True):
@@ -123,7 +109,7 @@ def test_what_is_not_text_is_kept(page: str) -> None:
 def test_code_and_elements_that_are_not_translated_are_one_mark_with_their_content() -> None:
     page = "<p>Use <code>f(<b>x</b>)</code> or <kbd>Q</kbd> at <i translate=no>A <b>B</b></i>."
     assert texts(page) == ["Use <0/> or <1/> at <2/>."]
-    assert translated(page, upper).decode() == page.replace("Use", "USE").replace(
+    assert translated(page, str.upper).decode() == page.replace("Use", "USE").replace(
         " or ", " OR "
     ).replace(" at ", " AT ")
 
@@ -159,20 +145,20 @@ def test_attributes_that_a_reader_sees_are_texts() -> None:
 def test_a_picture_within_a_sentence_keeps_its_place_and_its_text_is_translated() -> None:
     page = '<p>Click <img src=a.png alt="the gear"> now</p>'
     assert texts(page) == ["Click <0/> now", "the gear"]
-    assert translated(page, upper) == b'<p>CLICK <img src=a.png alt="THE GEAR"> NOW</p>'
+    assert translated(page, str.upper) == b'<p>CLICK <img src=a.png alt="THE GEAR"> NOW</p>'
 
 
 def test_template_expressions_are_marks() -> None:
     page = "{% if a < b %}Hello {{ user.name }}, you have {% n %} letters{% endif %}"
     assert texts(page) == ["Hello <0/>, you have <1/> letters"]
-    assert translated(page, upper).decode() == page.replace("Hello", "HELLO").replace(
+    assert translated(page, str.upper).decode() == page.replace("Hello", "HELLO").replace(
         "you have", "YOU HAVE"
     ).replace("letters", "LETTERS")
 
 
 def test_a_template_expression_in_a_tag_may_contain_a_greater_than_sign() -> None:
     page = '<p {% if a > b %}class="x"{% endif %} title="{{ t > 1 }}">Text</p>'
-    assert translated(page, upper).decode() == page.replace("Text", "TEXT")
+    assert translated(page, str.upper).decode() == page.replace("Text", "TEXT")
 
 
 @pytest.mark.parametrize(
@@ -245,6 +231,8 @@ def test_a_page_keeps_its_encoding(encoding: str, name: str) -> None:
         (b"<meta charset=utf-8>\n<p>\xff", "line 2: byte 0xff is not valid in utf-8"),
         (b"<meta charset=klingon>", "the encoding 'klingon' is unknown"),
         (b"<meta charset=base64>", "the encoding 'base64' is unknown"),
+        (b"<meta charset=cp037><p>a b", "the encoding 'cp037' is unknown"),
+        (b"<meta charset=unicode_escape><p>a b", "the encoding 'unicode_escape' is unknown"),
         (b"<p>gr\xfcn", "line 1: byte 0xfc is not valid in utf-8"),
     ],
 )
@@ -344,4 +332,4 @@ def test_a_reversible_translation_gives_the_page_back(page: str) -> None:
 @settings(deadline=None)
 @given(BLOCKS)
 def test_other_words_leave_tags_attributes_and_code_as_they_are(page: str) -> None:
-    assert Structure(translated(page, reversed_words)).found == Structure(page.encode()).found
+    assert Structure(translated(page, reversed_throughout)).found == Structure(page.encode()).found

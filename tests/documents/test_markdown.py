@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from yakusu.data.markup import MARKS, is_closing, is_mark, is_opening, number_of
+from tests.documents import shared
+from tests.documents.shared import readable_texts
+from yakusu.data.markup import MARKS, is_mark
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.inline import tidy
 from yakusu.documents.markdown import read
@@ -18,29 +20,12 @@ from yakusu.errors import DataError
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def shown(text: str) -> str:
-    """A text with its marks as <0>, </0> and <0/>."""
-
-    def mark(found: re.Match[str]) -> str:
-        number = number_of(found[0])
-        if is_opening(found[0]):
-            return f"<{number}>"
-        return f"</{number}>" if is_closing(found[0]) else f"<{number}/>"
-
-    return re.sub(MARKS, mark, text)
-
-
 def texts(source: str) -> list[str]:
-    return [shown(text) for text in read(source.encode(), DocumentOptions()).texts]
+    return readable_texts(read(source.encode(), DocumentOptions()))
 
 
 def translated(source: str, translate: Callable[[str], str]) -> str:
-    document = read(source.encode(), DocumentOptions())
-    return document.render([translate(text) for text in document.texts]).decode()
-
-
-def upper(text: str) -> str:
-    return text.upper()
+    return shared.translated(read(source.encode(), DocumentOptions()), translate).decode()
 
 
 def masked(text: str) -> str:
@@ -112,11 +97,21 @@ def test_a_text_is_the_content_of_a_block(source: str, expected: list[str]) -> N
 )
 def test_what_is_not_text_is_kept(source: str) -> None:
     assert texts(source) == []
-    assert translated(source, upper) == source
+    assert translated(source, str.upper) == source
 
 
 def test_front_matter_is_not_a_line_between_two_rules() -> None:
     assert texts("---\n\nOne line\n\n---\n") == ["One line"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_front_matter_without_an_end_is_a_rule_and_text(end: str) -> None:
+    lines = ["---", "title: one", *["more"] * 40]
+    assert texts(end.join(lines)) == [" ".join(lines[1:])]
+
+
+def test_many_braces_take_no_long_time() -> None:
+    assert texts("{" * 10_000 + " one") == ["{" * 10_000 + " one"]
 
 
 def test_titles_and_alternative_texts_are_texts() -> None:
@@ -132,7 +127,7 @@ def test_titles_and_alternative_texts_are_texts() -> None:
 
 def test_the_marks_of_blocks_stay() -> None:
     source = "> ## One ##\n>\n> - two\n>   three\\\n>   four\n>\n> | five |\n> |---|\n> | six |\n"
-    assert translated(source, upper) == (
+    assert translated(source, str.upper) == (
         "> ## ONE ##\n>\n> - TWO THREE\\\n>   FOUR\n>\n> | FIVE |\n> |---|\n> | SIX |\n"
     )
 
@@ -187,7 +182,7 @@ def test_characters_that_were_escaped_stay_escaped() -> None:
 
 
 def test_emphasis_is_written_otherwise_only_where_it_must_be() -> None:
-    assert translated("a _b_ c\n", upper) == "A _B_ C\n"
+    assert translated("a _b_ c\n", str.upper) == "A _B_ C\n"
     assert translated("a _b_ c\n", lambda text: text.replace(" ", "")) == "a*b*c\n"
     joined = translated("a **b** c\n", lambda text: text.replace(" ", "").replace("b", "(b)"))
     assert joined == "a<strong>(b)</strong>c\n"
@@ -206,7 +201,7 @@ def test_a_link_that_is_its_own_name_keeps_its_destination() -> None:
 
 def test_markup_before_a_text_does_not_matter_for_its_escapes() -> None:
     source = "![](a)\\\n![](b)\nOne * two\n"
-    assert translated(source, upper) == source.replace("One * two", "ONE * TWO")
+    assert translated(source, str.upper) == source.replace("One * two", "ONE * TWO")
 
 
 def test_a_mark_in_an_alternative_text_does_not_meet_one_in_the_text() -> None:

@@ -230,7 +230,9 @@ def test_what_gettext_allows_is_read() -> None:
         ('msgstr ""\n', "line 1: msgstr is not expected"),
         ('"a"\n', "line 1: a string without msgid"),
         ("hello\n", "line 1 is not valid in a PO file"),
+        (f'msgid "a"\nmsgstr[{"9" * 5000}] ""\n', "line 2: the string must be enclosed"),
         (HEADER.replace("UTF-8", "x-none"), "charset x-none of the header is not known"),
+        (HEADER.replace("UTF-8", "cp037"), "charset cp037 of the header is not known"),
         (HEADER.encode() + b'msgid "\xff"\nmsgstr ""\n', "line 8 is not UTF-8"),
     ],
 )
@@ -305,3 +307,8 @@ def test_gettext_accepts_the_result(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True).stderr == b""
     normal = subprocess.run(["msgcat", str(path)], capture_output=True, check=True)
     assert normal.stdout == path.read_bytes()  # wrapped as gettext does
+
+
+def test_a_number_of_plurals_of_any_length_is_read() -> None:
+    header = HEADER.replace("nplurals=2", f"nplurals={'9' * 5000}")
+    assert list(opened(header + 'msgid "one"\nmsgstr ""\n').texts) == ["one"]

@@ -42,6 +42,8 @@ def message(path: Path, data: bytes) -> str:
         ("a.xml", XHTML),
         ("a.md", b"Read\n"),
         ("a.markdown", b"# Read\n"),
+        ("a.mdown", b"# Read\n"),
+        ("a.webvtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nRead\n"),
         ("a.txt", b"Read"),
         ("a.text", b"Read"),
     ],
@@ -53,7 +55,7 @@ def test_the_suffix_of_a_file_is_its_format(tmp_path: Path, name: str, data: byt
     assert list(read_document(path).texts) == ["Read"]
 
 
-@pytest.mark.parametrize("name", ["a.jpeg", "a.doc", "README", "a.html.bak", "a.xml"])
+@pytest.mark.parametrize("name", ["a.jpeg", "a.DOC", "a.sdlxliff", "README", "a.html.bak", "a.xml"])
 def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
     tmp_path: Path, name: str
 ) -> None:
@@ -87,6 +89,29 @@ def test_what_is_not_of_its_format_is_refused(
     told = message(path, data)
     assert str(path) in told
     assert expected in told
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.pdf", "is a PDF file: translate the document that it was made from"),
+        ("a.RTF", "is an RTF file: save it as .docx"),
+        ("a.xlsx", "is a spreadsheet: save it as .html"),
+        ("a.pptx", "is a presentation: copy its texts into a .txt file"),
+        ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
+        ("a.csv", "is a table: copy the column to translate into a .txt file"),
+        ("a.doc", "is a Word file of an older version: save it as .docx"),
+        ("a.yml", "is a YAML file: convert it to .json"),
+        ("a.ts", "is a Qt Linguist file, or not a document: convert Qt messages to .po"),
+        ("a.resx", "is a .NET resource file: convert it to .po"),
+        ("a.properties", "is a Java properties file: convert it to .po"),
+        ("a.strings", "is a strings file of Xcode: export it as .xliff"),
+    ],
+)
+def test_a_common_format_that_is_not_supported_is_named_with_a_way_out(
+    tmp_path: Path, name: str, expected: str
+) -> None:
+    assert f"{tmp_path / name} {expected}" in message(tmp_path / name, b"text")
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.data.markup import MARKS, closing, empty, opening
+from tests.documents import shared
+from yakusu.data.markup import closing, empty, opening
 from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.subtitles import read
@@ -53,16 +54,11 @@ def opened(text: str | bytes) -> Document:
 
 
 def translated(text: str, translate: Callable[[str], str]) -> str:
-    document = opened(text)
-    return document.render([translate(t) for t in document.texts]).decode()
+    return shared.translated(opened(text), translate).decode()
 
 
 def cue(*lines: str) -> str:
     return "\n".join(["1", "00:00:01,000 --> 00:00:02,000", *lines, ""])
-
-
-def shouted(text: str) -> str:
-    return "".join(c if re.match(MARKS, c) else c.upper() for c in text)
 
 
 def message(text: str | bytes) -> str:
@@ -84,7 +80,7 @@ def test_a_translation_has_as_many_lines_as_its_cue() -> None:
 
 
 def test_headers_notes_styles_regions_identifiers_and_settings_stay() -> None:
-    text = translated(VTT, shouted)
+    text = translated(VTT, str.upper)
     expected = VTT.replace(
         "The train &amp; the <c.loud>boat</c>\nleave at noon",
         "THE TRAIN &amp; THE\n<c.loud>BOAT</c> LEAVE AT NOON",
@@ -113,12 +109,12 @@ def test_unknown_tags_of_subrip_are_text() -> None:
 def test_each_line_of_a_dialogue_is_a_text() -> None:
     text = cue("- Where is it?", "- Over there,", "by the door.")
     assert list(opened(text).texts) == ["Where is it?", "Over there, by the door."]
-    assert translated(text, shouted) == cue("- WHERE IS IT?", "- OVER THERE,", "BY THE DOOR.")
+    assert translated(text, str.upper) == cue("- WHERE IS IT?", "- OVER THERE,", "BY THE DOOR.")
 
 
 def test_dialogue_within_a_tag_keeps_the_tag() -> None:
     text = cue("<i>- Where is it?", "- Over there.</i>")
-    assert translated(text, shouted) == cue("<i>- WHERE IS IT?", "- OVER THERE.</i>")
+    assert translated(text, str.upper) == cue("<i>- WHERE IS IT?", "- OVER THERE.</i>")
 
 
 @pytest.mark.parametrize("lines", [("It is", "-5 degrees."), ("I was--", "--going.")])
@@ -139,12 +135,12 @@ def test_tags_that_enclose_each_line_enclose_each_new_line() -> None:
 
 def test_tags_without_their_other_end_stay() -> None:
     text = cue("<b>Stop</i> it <font color=red>now")
-    assert translated(text, shouted) == cue("<b>STOP</i> IT <font color=red>NOW")
+    assert translated(text, str.upper) == cue("<b>STOP</i> IT <font color=red>NOW")
 
 
 def test_characters_that_are_marks_stay() -> None:
     text = cue(f"press {opening(3)} now")
-    assert translated(text, shouted) == cue(f"PRESS {opening(3)} NOW")
+    assert translated(text, str.upper) == cue(f"PRESS {opening(3)} NOW")
 
 
 def test_cues_without_letters_are_no_texts() -> None:
@@ -157,13 +153,13 @@ def test_a_missing_empty_line_and_a_missing_number_are_accepted() -> None:
         "00:00:05,000 --> 00:00:06,000\nthree"
     )
     assert list(opened(text).texts) == ["one", "two", "three"]
-    assert translated(text, shouted) == re.sub("one|two|three", lambda m: m[0].upper(), text)
+    assert translated(text, str.upper) == re.sub("one|two|three", lambda m: m[0].upper(), text)
 
 
 def test_text_after_an_empty_line_belongs_to_the_cue_in_subrip() -> None:
     text = "\n\n" + cue("one", "", "", "two") + "\n\n\n" + cue("three")
     assert list(opened(text).texts) == ["one", "two", "three"]
-    assert translated(text, shouted) == re.sub("one|two|three", lambda m: m[0].upper(), text)
+    assert translated(text, str.upper) == re.sub("one|two|three", lambda m: m[0].upper(), text)
 
 
 def test_text_after_an_empty_line_is_no_cue_in_webvtt() -> None:
@@ -174,6 +170,15 @@ def test_text_after_an_empty_line_is_no_cue_in_webvtt() -> None:
 def test_a_number_before_a_timing_is_no_text_and_another_number_is() -> None:
     text = cue("In the year", "1999")
     assert list(opened(text).texts) == ["In the year 1999"]
+
+
+def test_two_times_with_words_between_them_are_text() -> None:
+    assert list(opened(cue("7:30:15 or 8:30:15")).texts) == ["7:30:15 or 8:30:15"]
+
+
+def test_a_long_number_after_a_time_takes_no_long_time() -> None:
+    line = f"1:1:{'9' * 50_000} one"
+    assert list(opened(cue(line)).texts) == [line]
 
 
 def test_an_arrow_may_be_text_in_subrip() -> None:
@@ -188,8 +193,8 @@ def test_line_ends_byte_order_marks_and_encodings_stay(end: str, encoding: str) 
         document = opened(data)
         assert document.texts == opened(text).texts
         assert document.render(document.texts) == data
-        new = document.render([shouted(t) for t in document.texts])
-        assert new == translated(text, shouted).replace("\n", end).encode(encoding)
+        new = document.render([t.upper() for t in document.texts])
+        assert new == translated(text, str.upper).replace("\n", end).encode(encoding)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +225,7 @@ def test_a_wrong_number_of_translations_is_refused() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "WEBVTT", "WEBVTT\n"])
 def test_files_without_cues_stay(text: str) -> None:
     assert list(opened(text).texts) == []
-    assert translated(text, shouted) == text
+    assert translated(text, str.upper) == text
 
 
 @pytest.mark.parametrize(
@@ -281,7 +286,7 @@ def test_only_letters_change_if_only_letters_are_translated(cues: list[list[str]
 def test_pysubs2_reads_the_same_times_and_the_translated_texts(cues: list[list[str]]) -> None:
     text = subrip([[line for line in lines if line != "12"] or ["x"] for lines in cues])
     old, new = (
-        pysubs2.SSAFile.from_string(t, format_="srt") for t in (text, translated(text, shouted))
+        pysubs2.SSAFile.from_string(t, format_="srt") for t in (text, translated(text, str.upper))
     )
     assert [(e.start, e.end) for e in new] == [(e.start, e.end) for e in old]
     assert [e.plaintext.split() for e in new] == [e.plaintext.upper().split() for e in old]

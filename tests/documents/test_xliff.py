@@ -252,6 +252,16 @@ def test_translations_that_would_break_the_file_are_refused_and_counted(translat
     ]
 
 
+def test_long_white_space_in_a_tag_takes_no_long_time() -> None:
+    data = xliff_1(unit("Word", f"<target{' ' * 100_000}/>"))
+    assert "Wort</target>" in rendered(data, ["Wort"])
+
+
+def test_many_codes_without_an_end_are_single_marks() -> None:
+    (text,) = texts(xliff_1(unit('A<bpt id="1"/>' * 8_000 + '<g id="2">A</g>')))
+    assert text.count("A") == 8_001
+
+
 def test_prefixes_of_the_namespace_are_used() -> None:
     data = (
         '<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><x:file><x:body>'
@@ -345,8 +355,10 @@ def test_a_document_type_without_declarations_is_allowed() -> None:
         ("<xliff version='3.0'/>", 'version "3.0"'),
         ('<!DOCTYPE a [<!ENTITY b "c">]>\n<xliff/>', "line 1: the DOCTYPE has declarations"),
         ("<?xml version='1.0' encoding='x-none'?><xliff/>", "encoding x-none is not known"),
+        ("<?xml version='1.0' encoding='idna'?><xliff/>", "encoding idna is not known"),
+        ("<!DOCTYPE xliff SYSTEM 'x'>\n<xliff>&c;</xliff>", "line 2: the entity c is not"),
         (b"<xliff version='1.2'>\n\xff</xliff>", "line 2 is not utf-8"),
-        ("<xliff version='1.2'>" + "<g>" * 300, "nested too deeply"),
+        ("<xliff version='1.2'>" + "<g>" * 300, "more than 256 levels"),
     ],
 )
 def test_invalid_files_are_reported(data: str | bytes, message: str) -> None:

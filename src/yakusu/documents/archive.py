@@ -21,6 +21,7 @@ MAX_PART = 2**28  # bytes of a member that is read as a whole
 MAX_RATIO = 100  # decompressed to compressed bytes, of all members together
 _FREE_SIZE = 2**26  # bytes; smaller archives may have any ratio
 _CHUNK = 2**16  # bytes
+_MAX_REASON = 80  # characters; zipfile quotes names, which may be large parts of the file
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = 1  # flag of a member
 _ZIP64 = 1  # type of an extra field
@@ -109,7 +110,7 @@ class Archive:
             with zipfile.ZipFile(io.BytesIO(self._data)) as archive:
                 yield archive
         except _UNREADABLE as error:
-            reason = str(error).rstrip(".") or type(error).__name__
+            reason = str(error).rstrip(".")[:_MAX_REASON] or type(error).__name__
             raise DataError(
                 f"the file is not a valid zip archive ({reason}): obtain it again, or save the "
                 "document again"

@@ -13,8 +13,8 @@ from itertools import takewhile
 from yakusu.documents.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.items import Close, Group, Item, Open, Pair, Raw, Run, Text
-from yakusu.documents.parts import OfficeDocument
-from yakusu.documents.xmltree import Element, Xml, escaped, parse
+from yakusu.documents.parts import OfficeDocument, read_part
+from yakusu.documents.xmltree import Element, XmlFile, escaped
 from yakusu.errors import DataError
 
 _WORD = {
@@ -56,14 +56,14 @@ def _part_names(archive: Archive) -> list[str]:
     """The names of the parts with text, in reading order."""
     if _TYPES not in archive.names:
         raise DataError("the file is a zip archive but not a Word document: save it as .docx")
-    types = parse(archive.read(_TYPES), _TYPES, lambda uri, local: local == "Override")
+    types = read_part(archive, _TYPES, lambda _, name: name == "Override")
     found = []
     for element in types.elements:
         name = element.get("PartName").removeprefix("/")
         kind = element.get("ContentType")
         for rank, pattern in enumerate(_PARTS):
             if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind):
-                number = int(re.sub(r"\D", "", name) or 0)
+                number = int(re.sub(r"\D", "", name)[:9] or 0)
                 found += [(rank, number, name)] if name in archive.names else []
     if not any(rank == 0 for rank, _, _ in found):
         raise DataError("the archive has no Word document: save the document as .docx")
@@ -73,9 +73,9 @@ def _part_names(archive: Archive) -> list[str]:
 class WordDialect:
     """WordprocessingML."""
 
-    def is_wanted(self, uri: str, local: str) -> bool:
+    def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element is a paragraph."""
-        return local == "p" and uri in _WORD
+        return name == "p" and namespace in _WORD
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a paragraph."""
@@ -83,15 +83,15 @@ class WordDialect:
 
     def is_copy(self, element: Element) -> bool | None:
         """Whether an element is a fallback for another one (True), or has one (False)."""
-        if element.uri != _COMPATIBILITY or element.local not in ("Choice", "Fallback"):
+        if element.namespace != _COMPATIBILITY or element.name not in ("Choice", "Fallback"):
             return None
-        return element.local == "Fallback"
+        return element.name == "Fallback"
 
     def is_skipped(self, element: Element) -> bool:
         """No paragraph is skipped."""
         return False
 
-    def items(self, paragraph: Element, xml: Xml) -> list[Item]:
+    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
         """The contents of a paragraph."""
         return _cursor_last(_with_fields(list(_content(paragraph, xml))), paragraph)
 
@@ -103,10 +103,10 @@ class WordDialect:
 
 def _word(element: Element) -> str:
     """The name of an element of WordprocessingML, or ""."""
-    return element.local if element.uri in _WORD else ""
+    return element.name if element.namespace in _WORD else ""
 
 
-def _content(parent: Element, xml: Xml, start: int = 0) -> Iterator[Item]:
+def _content(parent: Element, xml: XmlFile, start: int = 0) -> Iterator[Item]:
     """The items of a paragraph, or of a container in it, from an index in the file."""
     for child in parent.elements:
         name = _word(child)
@@ -120,11 +120,11 @@ def _content(parent: Element, xml: Xml, start: int = 0) -> Iterator[Item]:
             yield _piece(child, None)
 
 
-def _container(element: Element, xml: Xml) -> Iterator[Item]:
+def _container(element: Element, xml: XmlFile) -> Iterator[Item]:
     """The items of an element around runs."""
     body = next((child for child in element.elements if _word(child) == "sdtContent"), element)
     inner = body.inner
-    for child in takewhile(lambda child: child.local.endswith("Pr"), body.elements):
+    for child in takewhile(lambda child: child.name.endswith("Pr"), body.elements):
         inner = child.end  # properties stay before the contents
     items = list(_content(body, xml, inner))
     is_computed = _word(element) == "fldSimple" and not _has_prose(element.get("instr"))
@@ -135,13 +135,13 @@ def _container(element: Element, xml: Xml) -> Iterator[Item]:
     yield from [Open(pair), *items, Close(pair)]
 
 
-def _run(element: Element, xml: Xml) -> Iterator[Item]:
+def _run(element: Element, xml: XmlFile) -> Iterator[Item]:
     """The items of a run."""
     properties = next((child for child in element.elements if _word(child) == "rPr"), None)
     run = Run(
         _formatting(properties),
-        before=xml.data[element.start : properties.end if properties else element.inner],
-        after=xml.data[element.inner_end : element.end],
+        before=xml.content[element.start : properties.end if properties else element.inner],
+        after=xml.content[element.inner_end : element.end],
         prefix=element.prefix,
     )
     for child in element.elements:
@@ -183,9 +183,9 @@ def _formatting(element: Element | None) -> Hashable:
             for name, value in child.attributes.items()
             if not name.rpartition(" ")[2].startswith(("rsid", "hint"))
         )
-        is_empty = child.local == "rFonts" and not attributes  # it had a hint only
-        if child.local not in _UNSEEN and not is_empty:
-            shown.add((child.uri, child.local, attributes, _formatting(child)))
+        is_empty = child.name == "rFonts" and not attributes  # it had a hint only
+        if child.name not in _UNSEEN and not is_empty:
+            shown.add((child.namespace, child.name, attributes, _formatting(child)))
     return frozenset(shown)
 
 

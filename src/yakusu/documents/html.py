@@ -14,7 +14,15 @@ from yakusu.documents.html_blocks import Placed, is_block_name, placed
 from yakusu.documents.html_tokens import TEMPLATES, Attribute, Kind, tokens
 from yakusu.documents.inline import Inline, Piece, inline, text_pieces
 from yakusu.documents.inline import Kind as PieceKind
-from yakusu.documents.splice import Copy, Segment, Source, Spliced, decode
+from yakusu.documents.splice import (
+    BYTE_ORDER_MARKS,
+    Copy,
+    Segment,
+    Source,
+    Spliced,
+    decode,
+    extends_ascii,
+)
 from yakusu.errors import DataError
 
 _ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
@@ -59,14 +67,13 @@ def _decode(data: bytes) -> Source:
     encoding = found[1].decode("ascii").lower() if found else "utf-8"
     if not found and data.isascii() and _PAGE.search(data):
         encoding = "ascii"  # a browser would not read other characters as UTF-8
-    try:
-        codec = _CODECS.get(encoding, encoding) if found else encoding
-        return decode(data, codec, errors="xmlcharrefreplace")
-    except (LookupError, UnicodeError) as error:
+    codec = _CODECS.get(encoding, encoding) if found else encoding
+    if not extends_ascii(codec) and not data.startswith(tuple(BYTE_ORDER_MARKS)):
         raise DataError(
             f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (iconv -t UTF-8) and "
             "change the encoding that it names"
-        ) from error
+        )
+    return decode(data, codec, errors="xmlcharrefreplace")
 
 
 def _segments(source: str) -> Iterator[Segment]:

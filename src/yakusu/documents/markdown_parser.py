@@ -25,7 +25,8 @@ _DIRECTIVE = re.compile(
     | \[TOC\] | \[\[_?TOC_?\]\] | -+8<-+.* | \{:?\s*[:\#.][^{}]*\}""",
     re.VERBOSE,
 )
-_TEMPLATE = re.compile(r"\{\{.+?\}\}|\{%.+?%\}|\{\#.+?\#\}|\{:?\s*[:#.][^{}\n]*\}", re.DOTALL)
+_TEMPLATES = {"{{": "}}", "{%": "%}", "{#": "#}"}
+_ATTRIBUTES = re.compile(r"\{:?\s*[:#.][^{}\n]*\}")
 
 
 def parser() -> "MarkdownIt":
@@ -64,12 +65,17 @@ def _directive(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
 
 def _template(state: "StateInline", silent: bool) -> bool:
     """An inline rule: expressions of template languages, and attributes in braces."""
-    found = _TEMPLATE.match(state.src, state.pos, state.posMax)
-    if not found:
+    if state.src[state.pos] != "{":
         return False
+    closing = _TEMPLATES.get(state.src[state.pos : state.pos + 2])
+    place = state.src.find(closing, state.pos + 3, state.posMax) if closing else -1
+    attributes = _ATTRIBUTES.match(state.src, state.pos, state.posMax)
+    if place < 0 and not attributes:
+        return False
+    end = place + 2 if place >= 0 or not attributes else attributes.end()
     if not silent:
-        state.push("template", "", 0).content = found[0]
-    state.pos = found.end()
+        state.push("template", "", 0).content = state.src[state.pos : end]
+    state.pos = end
     return True
 
 

@@ -11,8 +11,9 @@ from collections.abc import Hashable, Iterator
 from yakusu.documents.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
-from yakusu.documents.parts import OfficeDocument
-from yakusu.documents.xmltree import Element, Xml, escaped, parse
+from yakusu.documents.parts import OfficeDocument, read_part
+from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
+from yakusu.documents.xmltree import Text as CharacterData
 from yakusu.errors import DataError
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -42,18 +43,18 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     dialects = {}
     for name in _PARTS:
         if name == "content.xml" or name in archive.names:
-            dialects[name] = TextDialect(_styles(archive.read(name), name))
+            dialects[name] = TextDialect(_styles(archive, name))
     return OfficeDocument(archive, dialects)
 
 
-def _styles(data: bytes, name: str) -> dict[str, Hashable]:
+def _styles(archive: Archive, part: str) -> dict[str, Hashable]:
     """What the automatic styles of text change, by name."""
-    xml = parse(data, name, lambda uri, local: (uri, local) == (_OFFICE, "automatic-styles"))
+    xml = read_part(archive, part, lambda *names: names == (_OFFICE, "automatic-styles"))
     return {
         style.get("name"): (style.get("parent-style-name"), _formatting(style))
         for styles in xml.elements
         for style in styles.elements
-        if style.local == "style" and style.get("family") == "text"
+        if style.name == "style" and style.get("family") == "text"
     }
 
 
@@ -78,13 +79,13 @@ class TextDialect:
     def __init__(self, styles: dict[str, Hashable]) -> None:
         self._styles = styles
 
-    def is_wanted(self, uri: str, local: str) -> bool:
+    def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element is a paragraph, or contains deleted ones."""
-        return uri == _TEXT and local in ("p", "h", "tracked-changes")
+        return namespace == _TEXT and name in ("p", "h", "tracked-changes")
 
     def is_paragraph(self, element: Element) -> bool:
         """Whether an element is a paragraph or heading."""
-        return element.uri == _TEXT and element.local in ("p", "h")
+        return element.namespace == _TEXT and element.name in ("p", "h")
 
     def is_copy(self, element: Element) -> bool | None:
         """No element repeats another one."""
@@ -92,9 +93,9 @@ class TextDialect:
 
     def is_skipped(self, element: Element) -> bool:
         """Whether an element contains deleted text."""
-        return element.uri == _TEXT and element.local == "tracked-changes"
+        return element.namespace == _TEXT and element.name == "tracked-changes"
 
-    def items(self, paragraph: Element, xml: Xml) -> list[Item]:
+    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
         """The contents of a paragraph."""
         items = list(self._content(paragraph, Run((), prefix=paragraph.prefix), xml))
         return _with_spaces(items)
@@ -107,40 +108,40 @@ class TextDialect:
 
         return re.sub("  +", space, escaped(re.sub("[\t\r\n]+", " ", text)))
 
-    def _content(self, parent: Element, run: Run, xml: Xml) -> Iterator[Item]:
+    def _content(self, parent: Element, run: Run, xml: XmlFile) -> Iterator[Item]:
         """The items of a paragraph, or of an element in it, whose text is in a run."""
-        for child in parent.merged_children:
-            if isinstance(child, str):
-                yield Text(_SPACES.sub(" ", child), run)
-            elif child.uri != _TEXT:
+        for child in parent.children:
+            if isinstance(child, CharacterData):
+                yield Text(_SPACES.sub(" ", child.text), run)
+            elif isinstance(child, Other) or child.namespace != _TEXT:
                 yield Raw(child.start, child.end, run)
-            elif child.local == "span":
+            elif child.name == "span":
                 yield from self._content(child, self._inner(run, child, xml), xml)
-            elif child.local in _CONTAINERS:
+            elif child.name in _CONTAINERS:
                 yield from self._container(child, run, xml)
-            elif child.local == "ruby":
+            elif child.name == "ruby":
                 for base in child.elements:
-                    if base.local == "ruby-base":
+                    if base.name == "ruby-base":
                         yield from self._content(base, run, xml)
-            elif child.local != "soft-page-break":
+            elif child.name != "soft-page-break":
                 yield _piece(child, run)
 
-    def _container(self, element: Element, run: Run, xml: Xml) -> Iterator[Item]:
+    def _container(self, element: Element, run: Run, xml: XmlFile) -> Iterator[Item]:
         """The items of an element around text."""
         pair = Pair((Raw(element.start, element.inner),), (Raw(element.inner_end, element.end),))
         yield Open(pair)
         yield from self._content(element, run, xml)
         yield Close(pair)
 
-    def _inner(self, run: Run, span: Element, xml: Xml) -> Run:
+    def _inner(self, run: Run, span: Element, xml: XmlFile) -> Run:
         """The run of text in a span that is in a run."""
         name = span.get("style-name")
         style = self._styles.get(name, name)
         key = run.key if style in ("", ("", frozenset())) else (run.key, style)
         return Run(
             key,
-            before=run.before + xml.data[span.start : span.inner],
-            after=xml.data[span.inner_end : span.end] + run.after,
+            before=run.before + xml.content[span.start : span.inner],
+            after=xml.content[span.inner_end : span.end] + run.after,
             prefix=span.prefix,
         )
 
@@ -149,9 +150,9 @@ def _piece(element: Element, run: Run) -> Raw:
     """An element that stays."""
     place = Raw(element.start, element.end, run)
     count = element.get("c") or "1"
-    if element.local == "s" and count.isdecimal() and int(count) <= _MAX_SPACES:
+    if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
         return Raw(element.start, element.end, run, "spaces", count)
-    match = re.fullmatch("(.+)-(start|end)", element.local)
+    match = re.fullmatch("(.+)-(start|end)", element.name)
     if match is None:
         return place
     name = element.get("name") or element.get("change-id") or element.get("id")

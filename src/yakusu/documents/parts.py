@@ -2,21 +2,21 @@
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from yakusu.documents.archive import Archive
 from yakusu.documents.formatted import Formatted, build
 from yakusu.documents.items import Item, Run, write
-from yakusu.documents.xmltree import Element, Xml, parse
+from yakusu.documents.xmltree import Element, XmlFile
 from yakusu.errors import DataError
 
 
 class Dialect(Protocol):
     """How a format writes paragraphs in XML."""
 
-    def is_wanted(self, uri: str, local: str) -> bool:
+    def is_wanted(self, namespace: str, name: str) -> bool:
         """Whether an element is a paragraph, or contains paragraphs to skip."""
 
     def is_paragraph(self, element: Element) -> bool:
@@ -32,7 +32,7 @@ class Dialect(Protocol):
     def is_skipped(self, element: Element) -> bool:
         """Whether the paragraphs in an element are not translated."""
 
-    def items(self, paragraph: Element, xml: Xml) -> list[Item]:
+    def items(self, paragraph: Element, xml: XmlFile) -> list[Item]:
         """The contents of a paragraph."""
 
     def encode(self, text: str, run: Run) -> str:
@@ -59,7 +59,7 @@ class _Alternative:
 class Part:
     """The paragraphs of a part."""
 
-    def __init__(self, xml: Xml, dialect: Dialect, texts: list[str]) -> None:
+    def __init__(self, xml: XmlFile, dialect: Dialect, texts: list[str]) -> None:
         """Find the paragraphs.
 
         Args:
@@ -67,7 +67,7 @@ class Part:
             dialect: Its format.
             texts: Texts of previous parts, to which those of this part are added.
         """
-        self._data = xml.data
+        self._content = xml.content
         self._encoded = xml.encoded
         self._dialect = dialect
         self._texts = texts
@@ -76,12 +76,15 @@ class Part:
             self._collect(element, (), xml)
         self._starts = [paragraph.start for paragraph in self._paragraphs]
 
-    def render(self, translations: Sequence[str]) -> bytes:
-        """Return the part with these translations of `texts`."""
-        changed = any(translations[one.index] != one.formatted.text for one in self._paragraphs)
-        return self._copied(0, len(self._data), translations) if changed else self._data
+    def render(self, translations: Sequence[str]) -> bytes | None:
+        """Return the part with these translations of `texts`, None if none is different."""
+        if all(translations[one.index] == one.formatted.text for one in self._paragraphs):
+            return None
+        return self._encoded(self._copied(0, len(self._content), translations))
 
-    def _collect(self, element: Element, alternatives: tuple[_Alternative, ...], xml: Xml) -> None:
+    def _collect(
+        self, element: Element, alternatives: tuple[_Alternative, ...], xml: XmlFile
+    ) -> None:
         """Find the paragraphs in an element, which may contain others, in reading order."""
         if self._dialect.is_skipped(element):
             return
@@ -116,11 +119,11 @@ class Part:
         index = bisect_left(self._starts, start)
         while index < len(self._starts) and self._starts[index] < end:
             paragraph = self._paragraphs[index]
-            out += self._data[start : paragraph.inner]
+            out += self._content[start : paragraph.inner]
             out += self._paragraph(paragraph, translations)
             start = paragraph.inner_end
             index = bisect_left(self._starts, start, lo=index + 1)
-        return bytes(out + self._data[start:end])
+        return bytes(out + self._content[start:end])
 
     def _paragraph(self, paragraph: _Paragraph, translations: Sequence[str]) -> bytes:
         translation = translations[paragraph.index]
@@ -129,7 +132,7 @@ class Part:
         return write(
             paragraph.formatted.compose(translation),
             lambda start, end: self._copied(start, end, translations),
-            lambda text, run: self._encoded(self._dialect.encode(text, run)),
+            lambda text, run: self._dialect.encode(text, run).encode(),
         )
 
 
@@ -149,11 +152,10 @@ class OfficeDocument:
         """
         self.texts: list[str] = []
         self._archive = archive
-        self._parts: dict[str, tuple[bytes, Part]] = {}
-        for name, dialect in dialects.items():
-            data = archive.read(name)
-            xml = parse(data, name, dialect.is_wanted)
-            self._parts[name] = data, Part(xml, dialect, self.texts)
+        self._parts = {
+            name: Part(read_part(archive, name, dialect.is_wanted), dialect, self.texts)
+            for name, dialect in dialects.items()
+        }
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
@@ -162,9 +164,20 @@ class OfficeDocument:
                 f"the document has {len(self.texts):,} texts, but there are {len(translations):,} "
                 "translations"
             )
-        changed = {}
-        for name, (data, part) in self._parts.items():
-            new = part.render(translations)
-            if new != data:
-                changed[name] = new
-        return self._archive.rewritten(changed)
+        rendered = {name: part.render(translations) for name, part in self._parts.items()}
+        return self._archive.rewritten(
+            {name: content for name, content in rendered.items() if content is not None}
+        )
+
+
+def read_part(archive: Archive, name: str, wanted: Callable[[str, str], bool]) -> XmlFile:
+    """Read the wanted elements of an XML part.
+
+    Raises:
+        DataError: The part is not valid XML. The message names the part.
+    """
+    data = archive.read(name)
+    try:
+        return XmlFile(data, wanted)
+    except DataError as error:
+        raise DataError(f"{name}, {error}") from error

@@ -9,12 +9,17 @@ import re
 import unicodedata
 from dataclasses import dataclass, field, replace
 
+from yakusu.documents.splice import extends_ascii
 from yakusu.errors import DataError
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')
-_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr|domain)\b\s*(?:\[\s*(\d+)\s*\])?\s*(.*)")
+_KEYWORD = re.compile(
+    r"(msgctxt|msgid_plural|msgid|msgstr|domain)\b\s*(?:\[\s*(\d{1,4})\s*\])?\s*(.*)"
+)
 _CHARSET = re.compile(rb"Content-Type:[^\\]*?charset=([A-Za-z0-9_.:-]+)")
-_NPLURALS = re.compile(r"^Plural-Forms:.*?nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\n]+)", re.M)
+_NPLURALS = re.compile(
+    r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
+)
 _ESCAPE = re.compile(r"((?:\\[0-7]{1,3}|\\x[0-9a-fA-F]{1,2})+)|\\(.)", re.DOTALL)
 _ESCAPES = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 _WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"
@@ -208,12 +213,8 @@ def _encoding(data: bytes) -> str:
     name = found[1].decode("ascii") if found else "CHARSET"
     if name == "CHARSET":  # a template
         return "UTF-8"
-    try:
-        b"text".decode(name)
-    except (LookupError, UnicodeError) as error:
-        raise DataError(
-            f"the charset {name} of the header is not known: convert the file to UTF-8"
-        ) from error
+    if not extends_ascii(name):
+        raise DataError(f"the charset {name} of the header is not known: convert the file to UTF-8")
     return name
 
 

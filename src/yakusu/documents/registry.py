@@ -11,25 +11,51 @@ from yakusu.errors import DataError
 
 SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".arb": "json_strings",
+    ".docm": "docx",
     ".docx": "docx",
+    ".dotm": "docx",
+    ".dotx": "docx",
     ".htm": "html",
     ".html": "html",
     ".json": "json_strings",
     ".markdown": "markdown",
     ".md": "markdown",
+    ".mdown": "markdown",
     ".odt": "odt",
+    ".ott": "odt",
     ".po": "po",
     ".pot": "po",
     ".srt": "subtitles",
     ".text": "text",
     ".txt": "text",
     ".vtt": "subtitles",
+    ".webvtt": "subtitles",
     ".xhtml": "html",
     ".xlf": "xliff",
     ".xliff": "xliff",
 }
 _SNIFFED = {".xml"}  # the content decides
 _ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
+_OTHERS = {  # what files of other formats are, and what to do with them
+    ".ass .ssa .sub": "subtitles of another format: save it as .srt",
+    ".csv .tsv": "a table: copy the column to translate into a .txt file",
+    ".doc .dot": "a Word file of an older version: save it as .docx",
+    ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
+    ".fodt .sxw": "an OpenDocument file of another kind: save it as .odt",
+    ".key .odp .ppt .pptx": "a presentation: copy its texts into a .txt file",
+    ".mo": "a compiled PO file: translate its .po file",
+    ".ods .xls .xlsx": "a spreadsheet: save it as .html",
+    ".pages": "a Pages document: export it as .docx",
+    ".pdf": "a PDF file: translate the document that it was made from",
+    ".properties": "a Java properties file: convert it to .po (prop2po)",
+    ".resx": "a .NET resource file: convert it to .po (resx2po)",
+    ".rst": "a reStructuredText file: extract its texts as .pot (sphinx-build -b gettext)",
+    ".rtf": "an RTF file: save it as .docx",
+    ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
+    ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
+    ".ts": "a Qt Linguist file, or not a document: convert Qt messages to .po (lconvert)",
+    ".yaml .yml": "a YAML file: convert it to .json",
+}
 _MAGIC = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a Word file of an older version or with a password",
     b"%PDF": "a PDF file",
@@ -91,6 +117,9 @@ def _module(path: Path, data: bytes) -> str:
     suffix = path.suffix.lower()
     name = _sniffed(data[:4096]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
     if name is None:
+        advice = next((advice for each, advice in _OTHERS.items() if suffix in each.split()), "")
+        if advice:
+            raise DataError(f"{path} is {advice} (yakusu translates {supported()} files)")
         what = f"has the suffix {path.suffix}" if path.suffix else "has no suffix"
         raise DataError(
             f"{path} {what}, and its format is unknown: yakusu translates {supported()} files"

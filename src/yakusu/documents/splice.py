@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from yakusu.errors import DataError
 
 Copy = Callable[[int, int], str]  # the source between two positions, with its own texts replaced
-_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
     Raises:
         DataError: The data is not valid in this encoding; the message gives the line.
     """
-    for mark, codec in _BYTE_ORDER_MARKS.items():
+    for mark, codec in BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             encoding = codec
     try:
@@ -53,6 +54,17 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
             "UTF-8 (iconv -t UTF-8)"
         )
     return Source(text, encoding, errors)
+
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether an encoding is known and has the codes of ASCII: a file that names it in ASCII must.
+
+    Python also knows EBCDIC, and codecs such as "unicode_escape" that are not encodings of files.
+    """
+    try:
+        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
+    except (LookupError, UnicodeError):
+        return False
 
 
 @dataclass(frozen=True)

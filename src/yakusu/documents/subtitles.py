@@ -5,7 +5,6 @@ lines. Lines that begin with a dash, or with another speaker, are texts of their
 that continues in the next cue is two texts. Tags are marks.
 """
 
-import codecs
 import html
 import re
 from collections import Counter
@@ -17,13 +16,14 @@ from yakusu.documents.balance import balanced
 from yakusu.documents.document import Document, DocumentOptions
 from yakusu.documents.formatted import Formatted, build
 from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.splice import BYTE_ORDER_MARKS
 from yakusu.errors import DataError
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _TIME = r"(?:\d+\s?:\s?)?\d{1,2}\s?:\s?\d{1,2}(?:\s?[.,:]\s?\d{1,3})?"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 _LIKE_TIMING = re.compile(
-    r"[-+]?\d+\s*[:.,]\s*\d.*-->|\d+:\d+[:.,]\d+.*\d+:\d+[:.,]\d+"  # in a stripped line
+    r"[-+]?\d+\s*[:.,]\s*\d.*-->|\d+:\d+[:.,][\d\W]*\d:\d+[:.,]\d"  # in a stripped line
 )
 _VTT_BLOCK = re.compile(r"NOTE(?:\s.*)?|STYLE|REGION")
 _VTT_HEADER = re.compile(r"WEBVTT(?:\s.*)?")
@@ -37,11 +37,6 @@ _NAME = re.compile(r"</?([A-Za-z]+)")
 _DASH = re.compile(rf"(?:\s|<[^<>]*>|{_OVERRIDE})*([-‐‑–—―])(?![-\d])\s*(?=\S)")
 _LEAD = re.compile(rf"(?:\s|{_OVERRIDE})*")
 _SPEAKER = re.compile(r"\s*<v[\s.]")
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _RUN = Run("")
 
 
@@ -51,9 +46,8 @@ def read(data: bytes, options: DocumentOptions) -> Document:
     Raises:
         DataError: The encoding or a timing is invalid.
     """
-    bom, encoding = next(
-        ((bom, name) for bom, name in _BOMS if data.startswith(bom)), (b"", "utf-8")
-    )
+    bom = next(filter(data.startswith, BYTE_ORDER_MARKS), b"")
+    encoding = BYTE_ORDER_MARKS.get(bom, "utf-8")
     lines = _LINE.findall(_decoded(data.removeprefix(bom), encoding))
     return Subtitles(lines, bom, encoding)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.xliff_content import Content
-from yakusu.documents.xml_ranges import (
+from yakusu.documents.xmltree import (
     Element,
     Text,
     XmlFile,
@@ -47,7 +47,7 @@ class _Unit:
     @property
     def target(self) -> Element | None:
         """The target that exists."""
-        return next(iter(self.element.elements("target")), None)
+        return next(iter(self.element.named("target")), None)
 
 
 class XliffDocument:
@@ -60,7 +60,7 @@ class XliffDocument:
 
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = XmlFile(data)
-        self._root = self._file.root
+        (self._root,) = self._file.elements
         self._language = options.languages[1]
         self._is_2 = _version(self._root) == "2"
         units = _segments if self._is_2 else _trans_units
@@ -86,7 +86,7 @@ class XliffDocument:
                 rendered = content.render(translations[at : at + len(content.texts)])
                 at += len(content.texts)
                 if rendered is not None:
-                    new.append((element.inside, element.end, rendered))
+                    new.append((element.inner, element.inner_end, rendered))
             if len(new) < len(unit.kept) + len(unit.contents):
                 skipped.append(self._reason(unit))
             elif change := self._target(unit, new):
@@ -104,31 +104,31 @@ class XliffDocument:
         """The changes that give a unit its target; none if it already has this one."""
         inside = _spliced(self._file, unit.template, new)
         target = unit.target
-        if target and self._file.raw(target.inside, target.end) == inside:
+        if target and self._file.raw(target.inner, target.inner_end) == inside:
             return []
-        source = unit.element.elements("source")[0]
+        source = unit.element.named("source")[0]
         if target:
-            tag = self._file.raw(target.start, target.inside)
+            tag = self._file.raw(target.start, target.inner)
         else:
-            tag = _target_tag(self._file.raw(source.start, source.inside))
+            tag = _target_tag(self._file.raw(source.start, source.inner))
         if not self._is_2:
             tag = with_attribute(tag, "state", "needs-review-translation")
             tag = with_attribute(tag, "state-qualifier", "leveraged-mt")
         written = _element(tag, inside)
         if target:
-            edits = [(target.start, target.stop, written)]
+            edits = [(target.start, target.end, written)]
         else:
-            before = (unit.element.elements("seg-source") or [source])[0]
-            edits = [(before.stop, before.stop, self._indentation(source) + written)]
+            before = (unit.element.named("seg-source") or [source])[0]
+            edits = [(before.end, before.end, self._indentation(source) + written)]
         return [*edits, *self._segment_state(unit.element)]
 
     def _segment_state(self, segment: Element) -> list[_Edit]:
         """The state of a segment of XLIFF 2."""
         if not self._is_2:
             return []
-        tag = self._file.raw(segment.start, segment.inside)
+        tag = self._file.raw(segment.start, segment.inner)
         new = with_attribute(with_attribute(tag, "state", "translated"), "subState", "yakusu:mt")
-        return [(segment.start, segment.inside, new)]
+        return [(segment.start, segment.inner, new)]
 
     def _indentation(self, element: Element) -> str:
         """The white space before an element."""
@@ -136,7 +136,7 @@ class XliffDocument:
         assert parent is not None
         place = next(i for i, child in enumerate(parent.children) if child is element)
         before = parent.children[place - 1] if place else None
-        if not isinstance(before, Text) or before.text.strip():
+        if not isinstance(before, Text) or before.cdata or before.text.strip():
             return ""
         return self._file.raw(before.start, element.start)
 
@@ -151,8 +151,8 @@ class XliffDocument:
         return [
             (
                 owner.start,
-                owner.inside,
-                with_attribute(self._file.raw(owner.start, owner.inside), name, self._language),
+                owner.inner,
+                with_attribute(self._file.raw(owner.start, owner.inner), name, self._language),
             )
             for owner in owners.values()
         ]
@@ -162,18 +162,16 @@ class XliffDocument:
         units = {element.parent.start: element.parent for element in changed if element.parent}
         edits = []
         for unit in units.values() if self._is_2 else ():
-            parts = unit.elements("segment", "ignorable")
-            reordered = any(
-                "order" in item.attributes for p in parts for item in p.elements("target")
-            )
-            for ignorable in unit.elements("ignorable"):
-                sources, targets = ignorable.elements("source"), ignorable.elements("target")
+            parts = unit.named("segment", "ignorable")
+            reordered = any("order" in item.attributes for p in parts for item in p.named("target"))
+            for ignorable in unit.named("ignorable"):
+                sources, targets = ignorable.named("source"), ignorable.named("target")
                 if sources and not targets and not reordered:
                     source = sources[0]
-                    tag = _target_tag(self._file.raw(source.start, source.inside))
-                    written = _element(tag, self._file.raw(source.inside, source.end))
+                    tag = _target_tag(self._file.raw(source.start, source.inner))
+                    written = _element(tag, self._file.raw(source.inner, source.inner_end))
                     new = self._indentation(source) + written
-                    edits.append((source.stop, source.stop, new))
+                    edits.append((source.end, source.end, new))
         return edits
 
 
@@ -204,7 +202,7 @@ def _version(root: Element) -> str:
 def _trans_units(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
     """Units of XLIFF 1.x."""
     for element in _translatable(file, "trans-unit"):
-        sources = element.elements("source")
+        sources = element.named("source")
         if sources and element.attributes.get("approved") != "yes":
             yield from _trans_unit(file, element, sources[0], retranslate=retranslate)
 
@@ -213,18 +211,18 @@ def _trans_unit(
     file: XmlFile, element: Element, source: Element, *, retranslate: bool
 ) -> Iterator[_Unit]:
     """The unit of an element, if there is something to translate."""
-    target = next(iter(element.elements("target")), None)
+    target = next(iter(element.named("target")), None)
     state = target.attributes.get("state", "") if target else ""
-    template = next(iter(element.elements("seg-source")), source)
+    template = next(iter(element.named("seg-source")), source)
     segments = [item for item in template.descendants() if _is_segment(item)]
     if not segments:
         template, segments = source, [source]
     filled: dict[str, str] = {}
     if target and not retranslate and _has_translation(file, source, target, state):
         filled = {
-            item.attributes.get("mid", ""): file.raw(item.inside, item.end)
+            item.attributes.get("mid", ""): file.raw(item.inner, item.inner_end)
             for item in target.descendants()
-            if _is_segment(item) and item.text().strip()
+            if _is_segment(item) and item.text.strip()
         }
         if not filled:
             return
@@ -235,17 +233,21 @@ def _trans_unit(
         element,
         template,
         [(item, Content(file, item)) for item, number in numbered if number not in filled],
-        [(item.inside, item.end, filled[number]) for item, number in numbered if number in filled],
+        [
+            (item.inner, item.inner_end, filled[number])
+            for item, number in numbered
+            if number in filled
+        ],
     )
 
 
 def _segments(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
     """Segments of XLIFF 2.x."""
     for unit in _translatable(file, "unit"):
-        for segment in unit.elements("segment"):
+        for segment in unit.named("segment"):
             state = segment.attributes.get("state", "")
-            target = next(iter(segment.elements("target")), None)
-            for source in segment.elements("source")[: state not in _DONE]:
+            target = next(iter(segment.named("target")), None)
+            for source in segment.named("source")[: state not in _DONE]:
                 done = target and _has_translation(file, source, target, state)
                 if retranslate or not done:
                     yield _Unit(segment, source, [(source, Content(file, source))])
@@ -253,11 +255,12 @@ def _segments(file: XmlFile, retranslate: bool) -> Iterator[_Unit]:
 
 def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
     """Elements with a name that may be translated."""
+    (root,) = file.elements
     return (
         element
-        for element in file.root.descendants()
+        for element in root.descendants()
         if element.name == name
-        and element.namespace == file.root.namespace
+        and element.namespace == root.namespace
         and element.inherited("translate", "yes") != "no"
     )
 
@@ -265,25 +268,25 @@ def _translatable(file: XmlFile, name: str) -> Iterator[Element]:
 def _is_segment(element: Element) -> bool:
     """Whether an element of XLIFF 1.2 is a segment with content."""
     is_seg = element.name == "mrk" and element.attributes.get("mtype") == "seg"
-    return is_seg and element.inside < element.stop
+    return is_seg and element.inner < element.end
 
 
 def _has_translation(file: XmlFile, source: Element, target: Element, state: str) -> bool:
     """Whether a target is neither empty nor a copy of the source that waits for translation."""
-    copies = file.raw(target.inside, target.end) == file.raw(source.inside, source.end)
+    copies = file.raw(target.inner, target.inner_end) == file.raw(source.inner, source.inner_end)
     codes = (item for item in target.descendants() if item.name not in ("target", "mrk"))
-    has_content = bool(target.text().strip()) or next(codes, None) is not None
+    has_content = bool(target.text.strip()) or next(codes, None) is not None
     return has_content and not (copies and state in _NOT_DONE)
 
 
 def _spliced(file: XmlFile, template: Element, new: Sequence[_Edit]) -> str:
     """The content of an element with parts replaced."""
     pieces = []
-    at = template.inside
+    at = template.inner
     for start, stop, content in sorted(new):
         pieces += [file.raw(at, start), content]
         at = stop
-    return "".join([*pieces, file.raw(at, template.end)])
+    return "".join([*pieces, file.raw(at, template.inner_end)])
 
 
 def _target_tag(source: str) -> str:

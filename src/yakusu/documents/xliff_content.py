@@ -1,12 +1,13 @@
 """The content of a <source> of XLIFF as texts: inline elements are marks, their code is kept."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from yakusu.data import markup
 from yakusu.documents.icu import Message
-from yakusu.documents.xml_ranges import Element, Other, Text, XmlFile, escaped, is_writable
+from yakusu.documents.xmltree import XML_SPACE, Element, Other, Text, XmlFile, escaped, is_writable
 
 _ENCLOSING = ("g", "mrk", "pc")  # their content is text
 _ENDS = {"ept": "bpt", "ex": "bx", "ec": "sc", "em": "sm"}  # elements that end, and that begin
@@ -46,7 +47,7 @@ class Content:
 
     def __init__(self, file: XmlFile, element: Element) -> None:
         self._file = file
-        self.raw = file.raw(element.inside, element.end)
+        self.raw = file.raw(element.inner, element.inner_end)
         children = element.children
         self._cdata = len(children) == 1 and isinstance(children[0], Text) and children[0].cdata
         items = list(self._items(element))
@@ -56,7 +57,7 @@ class Content:
         self._codes = dict(zip(_marks(codes), codes, strict=True))
         marks = iter(self._codes)
         string = "".join(item if isinstance(item, str) else next(marks) for item in items)
-        if element.inherited("xml:space", "default") != "preserve":
+        if element.inherited(XML_SPACE, "default") != "preserve":
             string = _INDENTATION.sub(" ", string)
         self._message = Message(string)
         inner = (part for code in codes for part in code.parts if isinstance(part, Content))
@@ -74,13 +75,15 @@ class Content:
             if isinstance(child, Text):
                 yield from _text_items(child.text)
             elif isinstance(child, Other):
-                yield _Code([self._file.raw(child.start, child.stop)])
-            elif child.name in _ENCLOSING and child.end < child.stop and _is_translatable(child):
+                yield _Code([self._file.raw(child.start, child.end)])
+            elif (
+                child.name in _ENCLOSING and child.inner_end < child.end and _is_translatable(child)
+            ):
                 key = ("tag", str(child.start))
-                start_tag = self._file.raw(child.start, child.inside)
+                start_tag = self._file.raw(child.start, child.inner)
                 yield _Code([start_tag], opens=key, is_tag=True)
                 yield from self._items(child)
-                end_tag = self._file.raw(child.end, child.stop)
+                end_tag = self._file.raw(child.inner_end, child.end)
                 yield _Code([end_tag], closes=key, is_tag=True)
             else:
                 stop = _stop(child, element)
@@ -92,12 +95,12 @@ class Content:
         at = element.start
         for inner in element.descendants():
             if inner.name == "sub" and inner.start >= at:
-                parts += [self._file.raw(at, inner.inside), Content(self._file, inner)]
-                at = inner.end
+                parts += [self._file.raw(at, inner.inner), Content(self._file, inner)]
+                at = inner.inner_end
         kind = element.attributes.get("ctype"), element.attributes.get("subType")
         code = _Code([*parts, self._file.raw(at, stop)], breaks="lb" in kind or "xlf:lb" in kind)
         name, key = element.name, _key(element)
-        if name in _ENDS.values() and stop == element.stop:
+        if name in _ENDS.values() and stop == element.end:
             code.opens = (name, key)
         elif name in _ENDS:
             code.closes = (_ENDS[name], key)
@@ -173,10 +176,10 @@ def _key(element: Element) -> str:
 def _stop(element: Element, parent: Element) -> int:
     """Where a code ends: that of <sm translate="no"/> after its <em/>."""
     if element.name == "sm" and not _is_translatable(element):
-        for end in parent.elements("em"):
+        for end in parent.named("em"):
             if end.start > element.start and _key(end) == _key(element):
-                return end.stop
-    return element.stop
+                return end.end
+    return element.end
 
 
 def _marks(codes: Sequence[_Code]) -> list[str]:
@@ -186,14 +189,19 @@ def _marks(codes: Sequence[_Code]) -> list[str]:
         for number, code in enumerate(codes)
     ]
     is_open: list[int] = []
+    keys: Counter[tuple[str, str]] = Counter()  # of `is_open`
     for number, code in enumerate(codes):
         if code.opens:
             is_open.append(number)
-        places = [place for place, start in enumerate(is_open) if codes[start].opens == code.closes]
-        if not code.closes or not places:
+            keys[code.opens] += 1
+        if not code.closes or not keys[code.closes]:
             continue
-        start, between = is_open[places[-1]], is_open[places[-1] + 1 :]
+        place = len(is_open) - 1
+        while codes[is_open[place]].opens != code.closes:
+            place -= 1
+        start, between = is_open[place], is_open[place + 1 :]
         if code.is_tag or not any(codes[inner].is_tag for inner in between):
             marks[start], marks[number] = markup.opening(start), markup.closing(start)
-            del is_open[places[-1] :]
+            keys.subtract(codes[inner].opens or ("", "") for inner in is_open[place:])
+            del is_open[place:]
     return marks

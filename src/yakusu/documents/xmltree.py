@@ -1,44 +1,69 @@
-"""Parts of an XML file as trees that know their place in the bytes, so that the rest is copied.
+"""An XML file as elements that know their place in it, so that parts of it can be replaced.
 
-Document type declarations are refused, and with them entities, references to other files, and
-attacks that use either.
+Other parsers lose what an XML file looks like: quotes, entities, the order of attributes. Here the
+file stays a string of bytes, and the elements only refer to it. Declarations of entities are
+refused, and so are references to entities that XML does not define.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from xml.parsers import expat
 
+from yakusu.documents.splice import BYTE_ORDER_MARKS, extends_ascii
 from yakusu.errors import DataError
 
+_ATTRIBUTE = re.compile(r"""(?<!\s)\s+([^\s=]++)\s*=\s*("[^"]*"|'[^']*')""")
+_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
 _MAX_DEPTH = 256
 
 
 @dataclass(eq=False, slots=True)
+class Text:
+    """Character data, decoded, and where it begins."""
+
+    start: int
+    text: str
+    cdata: bool
+
+
+@dataclass(eq=False, slots=True)
+class Other:
+    """A comment or a processing instruction, with its place."""
+
+    start: int
+    end: int = 0
+
+
+@dataclass(eq=False, slots=True)
 class Element:
-    """An element and its bytes.
+    """An element; its places are offsets into `XmlFile.content`.
 
     Attributes:
-        uri: Its namespace.
-        local: Its name without prefix.
+        namespace: Its namespace, "" without.
+        name: Its name without prefix.
         prefix: Its prefix as written, with a colon, or "".
-        attributes: Values by name; names are "uri local", or "local" without a namespace.
-        start: Index of its first byte.
-        inner: Index of the first byte after the start tag.
-        inner_end: Index of the first byte of the end tag.
-        end: Index of the first byte after the end tag.
-        children: Elements and text, which may be in several pieces.
+        attributes: Values by name; names are "namespace name", or "name" without a namespace.
+        parent: The element around it, None for those in `XmlFile.elements`.
+        start: Where its start tag begins.
+        inner: Where its content begins.
+        inner_end: Where its end tag begins.
+        end: Where its end tag ends.
+        children: Its content; text is not next to text, unless one of them is CDATA.
     """
 
-    uri: str
-    local: str
+    namespace: str
+    name: str
     prefix: str
     attributes: dict[str, str]
+    parent: "Element | None"
     start: int
     inner: int = 0
     inner_end: int = 0
     end: int = 0
-    children: list["Element | str"] = field(default_factory=list)
+    children: "list[Element | Text | Other]" = field(default_factory=list)
 
     @property
     def elements(self) -> Iterator["Element"]:
@@ -46,145 +71,192 @@ class Element:
         return (child for child in self.children if isinstance(child, Element))
 
     @property
-    def merged_children(self) -> Iterator["Element | str"]:
-        """Elements and text, without text next to text."""
-        for is_text, group in groupby(self.children, lambda child: isinstance(child, str)):
-            if is_text:
-                yield "".join(child for child in group if isinstance(child, str))
-            else:
-                yield from group
-
-    @property
     def text(self) -> str:
-        """The text directly in this element."""
-        return "".join(child for child in self.children if isinstance(child, str))
+        """All character data in it."""
+        return "".join(child.text for child in self.children if not isinstance(child, Other))
 
-    def get(self, local: str) -> str:
+    def named(self, *names: str) -> "list[Element]":
+        """Child elements with one of these names, in the namespace of the element."""
+        return [
+            child
+            for child in self.elements
+            if child.name in names and child.namespace == self.namespace
+        ]
+
+    def descendants(self) -> Iterator["Element"]:
+        """The element and all elements in it, in the order of the file."""
+        yield self
+        for child in self.elements:
+            yield from child.descendants()
+
+    def get(self, name: str) -> str:
         """The value of an attribute in any namespace, or ""."""
-        for name, value in self.attributes.items():
-            if name.rpartition(" ")[2] == local:
+        for key, value in self.attributes.items():
+            if key.rpartition(" ")[2] == name:
                 return value
         return ""
 
-
-@dataclass(frozen=True)
-class Xml:
-    """A parsed file.
-
-    Attributes:
-        data: The file.
-        encoding: Python's name of its encoding.
-        elements: The wanted elements that are in no other wanted element, in order.
-    """
-
-    data: bytes
-    encoding: str
-    elements: list[Element]
-
-    def encoded(self, text: str) -> bytes:
-        """Encode markup to be inserted into the file."""
-        return text.encode(self.encoding, "xmlcharrefreplace")
+    def inherited(self, attribute: str, default: str) -> str:
+        """The value of an attribute of the element or of the nearest one around it."""
+        element: Element | None = self
+        while element is not None:
+            if attribute in element.attributes:
+                return element.attributes[attribute]
+            element = element.parent
+        return default
 
 
-def parse(data: bytes, name: str, wanted: Callable[[str, str], bool]) -> Xml:
-    """Parse an XML file.
+class XmlFile:
+    """A well-formed XML file.
 
     Args:
         data: The file.
-        name: Its name in error messages.
-        wanted: Whether to keep the elements with this namespace and name.
+        wanted: Whether to keep the elements with this namespace and name; None: all.
+
+    Attributes:
+        content: The file in UTF-8, without byte order mark.
+        elements: The wanted elements that are in no other wanted element, in order.
 
     Raises:
-        DataError: The file is not well-formed, or has a document type declaration.
+        DataError: The file is not well-formed, or it declares or uses entities.
     """
-    builder = _Builder(name, wanted)
-    try:
-        builder.parser.Parse(data, True)
-    except expat.ExpatError as error:
+
+    def __init__(self, data: bytes, wanted: Callable[[str, str], bool] | None = None) -> None:
+        self._bom, self._encoding = _encoding(data)
+        self.content = _decoded(data[len(self._bom) :], self._encoding).encode()
+        self.elements = _Reader(self.content, wanted or (lambda *_: True)).found
+        self._newline = "\r\n" if b"\r\n" in self.content else "\n"
+
+    def raw(self, start: int, end: int) -> str:
+        """A part of the file as it is written; its line ends are "\\n"."""
+        return self.content[start:end].decode().replace("\r\n", "\n")
+
+    def holds(self, text: str) -> bool:
+        """Whether the encoding of the file has all characters of a text."""
+        try:
+            return bool(text.encode(self._encoding)) or not text
+        except UnicodeEncodeError:
+            return False
+
+    def edited(self, edits: Sequence[tuple[int, int, str]]) -> bytes:
+        """The file with parts replaced.
+
+        Args:
+            edits: Start, end and new content of parts that do not overlap.
+        """
+        pieces = []
+        at = 0
+        for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+            pieces += [self.content[at:start], new.replace("\n", self._newline).encode()]
+            at = end
+        return self.encoded(b"".join([*pieces, self.content[at:]]))
+
+    def encoded(self, content: bytes) -> bytes:
+        """A file with other content, given in UTF-8, in the encoding of this one."""
+        return self._bom + content.decode().encode(self._encoding, "xmlcharrefreplace")
+
+
+def _encoding(data: bytes) -> tuple[bytes, str]:
+    """The byte order mark, and the encoding."""
+    bom = next(filter(data.startswith, BYTE_ORDER_MARKS), b"")
+    if bom:
+        return bom, BYTE_ORDER_MARKS[bom]
+    if data.startswith((b"<\0", b"\0<")):
+        return b"", "utf-16-le" if data[:1] == b"<" else "utf-16-be"
+    declared = _DECLARED.match(data)
+    name = declared[1].decode("ascii") if declared else "utf-8"
+    if not extends_ascii(name):
         raise DataError(
-            f"{name}, line {error.lineno}, column {error.offset + 1}: the XML is invalid "
-            f"({expat.ErrorString(error.code)}): save the document again"
-        ) from error
-    except (ValueError, LookupError) as error:  # pyexpat, about the encoding
-        raise DataError(f"{name}: {error}: save the document again") from error
-    return Xml(data, _encoding(data, builder.declared), builder.found)
+            f"line 1: the encoding {name} is not known, or not that of the file: convert the file "
+            "to UTF-8 and correct its XML declaration"
+        )
+    return b"", name
 
 
-def escaped(text: str) -> str:
-    """Escape text for XML and leave out characters that XML does not allow."""
-    allowed = "".join(filter(_is_allowed, text))
-    return allowed.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _decoded(data: bytes, encoding: str) -> str:
+    advice = "convert the file to UTF-8 or correct its XML declaration"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"line {line} is not {encoding}: {advice}") from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise DataError(f"line {line} contains a NUL character: {advice}")
+    if text.encode(encoding, "replace") != data:
+        raise DataError(f"the file is not plain {encoding}: {advice}")
+    return text
 
 
-def _is_allowed(character: str) -> bool:
-    """Whether XML 1.0 allows a character."""
-    if character < " ":
-        return character in "\t\n\r"
-    return not "\ud800" <= character <= "\udfff" and character not in "\ufffe\uffff"
+class _Reader:
+    """Builds the elements. Tags, comments and instructions end where the next event begins."""
 
-
-def _encoding(data: bytes, declared: str) -> str:
-    if data.startswith((b"\xff\xfe", b"<\0")):
-        return "utf-16-le"
-    if data.startswith((b"\xfe\xff", b"\0<")):
-        return "utf-16-be"
-    return declared
-
-
-class _Builder:
-    """Receives the events of the parser. A tag ends where the next event begins."""
-
-    def __init__(self, name: str, wanted: Callable[[str, str], bool]) -> None:
+    def __init__(self, content: bytes, wanted: Callable[[str, str], bool]) -> None:
         self.found: list[Element] = []
-        self.declared = "utf-8"
-        self._name = name
         self._wanted = wanted
         self._names: dict[str, tuple[str, str, str]] = {}
         self._depth = 0
         self._open: list[Element] = []  # a wanted element and its open descendants
         self._started: Element | None = None  # its start tag ends at the next event
-        self._ended: Element | None = None  # its end tag ends at the next event
-        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        self._ended: Element | Other | None = None  # it ends at the next event
+        self._text = Text(0, "", False)
+        self._pieces: list[str] = []  # of the text
+        self._cdata = False
+        self._parser = parser = expat.ParserCreate("utf-8", " ")
         parser.namespace_prefixes = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
-        parser.DefaultHandlerExpand = self._other
-        parser.XmlDeclHandler = self._declaration
+        parser.StartCdataSectionHandler = lambda: self._mark_cdata(True)
+        parser.EndCdataSectionHandler = lambda: self._mark_cdata(False)
+        parser.CommentHandler = self._other
+        parser.ProcessingInstructionHandler = self._other
+        parser.SkippedEntityHandler = self._entity
         parser.StartDoctypeDeclHandler = self._doctype
+        parser.DefaultHandlerExpand = lambda _: self._event()
+        try:
+            parser.Parse(content, True)
+        except expat.ExpatError as error:
+            raise DataError(
+                f"line {error.lineno}, column {error.offset + 1} is not well-formed XML "
+                f"({expat.ErrorString(error.code)}): correct the file, or save it again"
+            ) from error
+        self._complete(len(content))
 
     def _event(self) -> int:
-        at = self.parser.CurrentByteIndex
-        if self._started is not None:
+        """Return where an event begins, which is where the one before it ends."""
+        self._complete(self._parser.CurrentByteIndex)
+        return self._parser.CurrentByteIndex
+
+    def _complete(self, at: int) -> None:
+        if self._pieces:
+            self._text.text = "".join(self._pieces)
+            self._pieces.clear()
+        if self._started:
             self._started.inner = at
-            self._started = None
-        if self._ended is not None:
+        if self._ended:
             self._ended.end = at
-            self._ended = None
-        return at
+        self._started = self._ended = None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         at = self._event()
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            line = self.parser.CurrentLineNumber
-            raise DataError(
-                f"{self._name}, line {line}: the XML has more than {_MAX_DEPTH} levels of "
-                "elements: it is not a document"
-            )
-        uri, local, prefix = self._split(name)
-        if not self._open and not self._wanted(uri, local):
+            raise self._error(f"the XML has more than {_MAX_DEPTH} levels of elements: flatten it")
+        namespace, local, prefix = self._split(name)
+        if not self._open and not self._wanted(namespace, local):
             return
         named = {" ".join(filter(None, self._split(k)[:2])): v for k, v in attributes.items()}
-        element = Element(uri, local, prefix, named, at)
-        if self._open:
-            self._open[-1].children.append(element)
+        parent = self._open[-1] if self._open else None
+        element = Element(namespace, local, prefix, named, parent, at)
+        if parent:
+            parent.children.append(element)
         else:
             self.found.append(element)
         self._open.append(element)
         self._started = element
 
-    def _end(self, name: str) -> None:
+    def _end(self, _: str) -> None:
         at = self._event()
         self._depth -= 1
         if self._open:
@@ -192,21 +264,33 @@ class _Builder:
             self._ended.inner_end = at
 
     def _characters(self, text: str) -> None:
+        if not self._pieces:
+            self._text = Text(self._event(), "", self._cdata)
+        if not self._open:
+            return
+        if not self._pieces:
+            self._open[-1].children.append(self._text)
+        self._pieces.append(text)
+
+    def _mark_cdata(self, inside: bool) -> None:
         self._event()
+        self._cdata = inside
+
+    def _other(self, *_: str) -> None:
+        self._ended = other = Other(self._event())
         if self._open:
-            self._open[-1].children.append(text)
+            self._open[-1].children.append(other)
 
-    def _other(self, text: str) -> None:
+    def _entity(self, name: str, is_parameter: bool) -> None:
+        raise self._error(f"the entity {name} is not defined: write the character itself")
+
+    def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
         self._event()
+        if internal:
+            raise self._error("the DOCTYPE has declarations, which could be harmful: remove them")
 
-    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
-        self.declared = encoding or "utf-8"
-
-    def _doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
-        raise DataError(
-            f"{self._name}, line {self.parser.CurrentLineNumber}: the XML has a document type "
-            "declaration, which documents do not have: save the document again"
-        )
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"line {self._parser.CurrentLineNumber}: {problem}")
 
     def _split(self, name: str) -> tuple[str, str, str]:
         """The namespace, local name and prefix of a name, as reported by the parser."""
@@ -215,3 +299,30 @@ class _Builder:
             uri, local, prefix = [first, *others, ""][:3] if others else ["", first, ""]
             self._names[name] = (uri, local, prefix and f"{prefix}:")
         return self._names[name]
+
+
+def with_attribute(tag: str, name: str, value: str) -> str:
+    """A start tag in which an attribute has a value."""
+    written = '"' + escaped(value).replace('"', "&quot;") + '"'
+    for found in _ATTRIBUTE.finditer(tag):
+        if found[1] == name:
+            return tag[: found.start(2)] + written + tag[found.end(2) :]
+    start = tag.removesuffix(">").removesuffix("/").rstrip()
+    return f"{start} {name}={written}{tag.removeprefix(start)}"
+
+
+def attributes_of(tag: str) -> Iterator[tuple[str, str]]:
+    """Names and quoted values of the attributes of a start tag."""
+    return ((found[1], found[2]) for found in _ATTRIBUTE.finditer(tag))
+
+
+def escaped(text: str) -> str:
+    """Text as character data, without characters that XML does not allow."""
+    text = _FORBIDDEN.sub("", text)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("\r", "&#13;")
+
+
+def is_writable(text: str) -> bool:
+    """Whether XML can hold all characters of a text."""
+    return not _FORBIDDEN.search(text)

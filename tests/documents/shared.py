@@ -3,8 +3,10 @@
 import io
 import re
 import zipfile
+from collections.abc import Callable
 
 from yakusu.data.markup import MARKS, closing, empty, is_closing, is_opening, number_of, opening
+from yakusu.documents.document import Document
 
 O0, C0, O1, C1 = opening(0), closing(0), opening(1), closing(1)
 E0, E1, E2 = empty(0), empty(1), empty(2)
@@ -32,8 +34,21 @@ def described(data: bytes) -> list[tuple[object, ...]]:
         ]
 
 
-def shouted(text: str) -> str:
-    return "".join(c if re.match(MARKS, c) else c.upper() for c in text)
+def translated(document: Document, translate: Callable[[str], str]) -> bytes:
+    """A document with each text translated."""
+    return document.render([translate(text) for text in document.texts])
+
+
+def readable_texts(document: Document) -> list[str]:
+    return [readable(text) for text in document.texts]
+
+
+def within(content: bytes, around: str) -> str:
+    """What a member has in place of the "|" in what is around it."""
+    before, after = around.split("|")
+    text = content.decode()
+    assert text.startswith(before) and text.endswith(after)
+    return text.removeprefix(before).removesuffix(after)
 
 
 def readable(text: str) -> str:
