@@ -5,7 +5,16 @@ import re
 import zipfile
 from collections.abc import Callable
 
-from yakusu.data.markup import MARKS, closing, empty, is_closing, is_opening, number_of, opening
+from yakusu.data.markup import (
+    MARKS,
+    closing,
+    empty,
+    is_break,
+    is_closing,
+    is_opening,
+    number_of,
+    opening,
+)
 from yakusu.documents.document import Document
 
 O0, C0, O1, C1 = opening(0), closing(0), opening(1), closing(1)
@@ -52,10 +61,12 @@ def within(content: bytes, around: str) -> str:
 
 
 def readable(text: str) -> str:
-    """A text with its marks as <n>, </n> and <n/>."""
+    """A text with its marks as <n>, </n>, <n/> and <n br/>."""
 
     def shown(match: re.Match[str]) -> str:
         mark, n = match[0], number_of(match[0])
+        if is_break(mark):
+            return f"<{n} br/>"
         return f"<{n}>" if is_opening(mark) else f"</{n}>" if is_closing(mark) else f"<{n}/>"
 
     return re.sub(MARKS, shown, text)

@@ -152,7 +152,14 @@ def test_tabs_breaks_pictures_and_notes_are_empty_marks() -> None:
     tab, picture = "<w:r><w:tab/></w:r>", "<w:r><w:drawing/></w:r>"
     note = '<w:r><w:footnoteReference w:id="2"/></w:r>'
     assert texts(run("a"), tab, run("b"), "<w:r><w:br/></w:r>", note, run("c"), picture) == [
-        "a<0/>b<1/>c"
+        "a<0/>b<1 br/>c"
+    ]
+
+
+def test_only_breaks_of_lines_are_line_breaks() -> None:
+    page, line = '<w:r><w:br w:type="page"/></w:r>', '<w:r><w:br w:type="textWrapping"/></w:r>'
+    assert texts(run("a"), page, run("b"), line, run("c"), "<w:r><w:cr/></w:r>", run("d")) == [
+        "a<0/>b<1 br/>c<2 br/>d"
     ]
 
 

@@ -70,7 +70,7 @@ class Structure(HTMLParser):
         ("<p><b>All of it</b></p>", ["All of it"]),
         ("<p><a href=x><img src=y></a> Caption</p>", ["Caption"]),
         ("<label><input type=checkbox> Remember me</label>", ["Remember me"]),
-        ("<p>one<br>two<br><br>three", ["one<0/>two", "three"]),
+        ("<p>one<br>two<br><br>three", ["one<0 br/>two", "three"]),
         ("<p>12 345 &mdash; 6</p>", []),
         ("<P CLASS=x>Upper <B>case</B> tags</P>", ["Upper <0>case</0> tags"]),
         ("<title>A &amp; <b> in a title</title>", ["A & <b> in a title"]),

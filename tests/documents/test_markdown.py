@@ -47,7 +47,7 @@ def tags(source: str) -> list[str]:
     [
         ("# One *two* ##\n", ["One <0>two</0>"]),
         ("One\n***\nTwo\n===\n", ["One", "Two"]),
-        ("one\ntwo  \nthree\\\nfour\n", ["one two<0/>three<1/>four"]),
+        ("one\ntwo  \nthree\\\nfour\n", ["one two<0 br/>three<1 br/>four"]),
         ("- one\n- [ ] two\n  more\n\n  three\n1. four\n", ["one", "two more", "three", "four"]),
         ("> one\n> two\nlazy\n> > three\n", ["one two lazy", "three"]),
         ("> one\n>\n> > two\n> > - three\n", ["one", "two", "three"]),

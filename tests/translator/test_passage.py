@@ -124,6 +124,7 @@ def test_one_sentence_per_line_divides_nothing_and_keeps_no_layout() -> None:
     config = {"one_sentence_per_line": True}
     assert translated_texts("- One. Two.", **config) == ["- One. Two."]
     assert translated_texts("  One {n}.  ", **config) == ["One ‹{n}›."]
+    assert translated_texts("One. Two.\nThree.\n", **config) == ["One. Two.", "Three."]
 
 
 def test_a_whole_line_is_not_divided() -> None:

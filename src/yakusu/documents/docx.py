@@ -1,9 +1,10 @@
 """Word documents (.docx, .docm, .dotx): paragraphs of the text, headers, footers, notes, comments.
 
-A change of formatting within a paragraph is a pair of marks; tabs, breaks, pictures, references to
-notes, fields and deleted text are empty marks. The text of a link, of a content control and of
-inserted text is enclosed in a pair. Information that word processors recalculate (spelling errors,
-rendered page breaks), soft hyphens and phonetic guides are removed from translated paragraphs.
+A change of formatting within a paragraph is a pair of marks; tabs, page breaks, pictures,
+references to notes, fields and deleted text are empty marks. The text of a link, of a content
+control and of inserted text is enclosed in a pair. Information that word processors recalculate
+(spelling errors, rendered page breaks), soft hyphens and phonetic guides are removed from
+translated paragraphs.
 """
 
 import re
@@ -12,7 +13,7 @@ from itertools import takewhile
 
 from yakusu.documents.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.items import Close, Group, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.items import LINE_BREAK, Close, Group, Item, Open, Pair, Raw, Run, Text
 from yakusu.documents.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, XmlFile, escaped
 from yakusu.errors import DataError
@@ -163,6 +164,8 @@ def _piece(element: Element, run: Run | None) -> Raw:
     name = _word(element)
     if name == "fldChar":
         return Raw(element.start, element.end, run, _FIELD + element.get("fldCharType"))
+    if name == "cr" or (name == "br" and element.get("type") in ("", "textWrapping")):
+        return Raw(element.start, element.end, run, LINE_BREAK)
     if name == "instrText":
         return Raw(element.start, element.end, run, _INSTRUCTION, element.text)
     match = re.fullmatch("(.+)(Start|End)", name)

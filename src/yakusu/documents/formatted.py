@@ -22,11 +22,13 @@ from yakusu.data.markup import (
     is_closing,
     is_mark,
     is_opening,
+    line_break,
     number_of,
     opening,
 )
 from yakusu.data.words import has_letter
 from yakusu.documents.items import (
+    LINE_BREAK,
     Group,
     Item,
     Open,
@@ -126,7 +128,9 @@ class _Marker:
         self.text.append(self._spaces)
         self._spaces = ""
         if self._pieces:
-            self.text.append(empty(self._number(_Mark(before=tuple(self._pieces)))))
+            breaks = any(isinstance(i, Raw) and i.role == LINE_BREAK for i in self._pieces)
+            number = self._number(_Mark(before=tuple(self._pieces)))
+            self.text.append(line_break(number) if breaks else empty(number))
             self._pieces = []
         if isinstance(item, Text):
             self._add_text(item)

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from yakusu.data.markup import MARKS, is_mark
 
+LINE_BREAK = "line break"  # role of a piece
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -39,7 +41,8 @@ class Raw:
 
     Attributes:
         run: The run that contains it, None if no run does.
-        role: "start" or "end" of a range such as a bookmark, or a role that its format defines.
+        role: "start" or "end" of a range such as a bookmark, LINE_BREAK, or a role that its format
+            defines.
         value: What belongs together: the identifier of the range.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 
 from yakusu.documents.archive import Archive
 from yakusu.documents.document import Document, DocumentOptions
-from yakusu.documents.items import Close, Item, Open, Pair, Raw, Run, Text
+from yakusu.documents.items import LINE_BREAK, Close, Item, Open, Pair, Raw, Run, Text
 from yakusu.documents.parts import OfficeDocument, read_part
 from yakusu.documents.xmltree import Element, Other, XmlFile, escaped
 from yakusu.documents.xmltree import Text as CharacterData
@@ -152,6 +152,8 @@ def _piece(element: Element, run: Run) -> Raw:
     count = element.get("c") or "1"
     if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
         return Raw(element.start, element.end, run, "spaces", count)
+    if element.name == "line-break":
+        return Raw(element.start, element.end, run, LINE_BREAK)
     match = re.fullmatch("(.+)-(start|end)", element.name)
     if match is None:
         return place

@@ -122,7 +122,7 @@ class _Free:
         return place, place
 
     def _closest(self, middle: float) -> int | None:
-        """The free word whose link is the nearest; the first of several, or of words without links."""
+        """The free word with the nearest link; the first of several, or of words without links."""
         at = bisect_left(self._near, middle)
         while at < len(self._near) and not self._free_of(self._near[at]):
             del self._near[at]

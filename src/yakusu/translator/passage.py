@@ -144,13 +144,15 @@ class PassageReader:
             layout: What has been read of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
         """
-        if not self._divides:
-            return [self._passage("", text.strip(), "", whole=True)]
         layout, passages = layout or Layout(), []
         for line in text.splitlines(keepends=True) or [""]:
             (content,) = line.splitlines() or [""]
-            own, end = layout.read(content), line[len(content) :]
-            passages.append(self._passage(own.before, own.body, own.after + end, whole=whole))
+            end = line[len(content) :]
+            if self._divides:
+                own = layout.read(content)
+                passages.append(self._passage(own.before, own.body, own.after + end, whole=whole))
+            else:
+                passages.append(self._passage("", content.strip(), end, whole=True))
         return passages
 
     def read_pair(self, pair: Pair) -> Pair:
