@@ -81,8 +81,8 @@ def options_of_a_parser(run_yakusu: Yakusu, model: Path, folder: Path) -> None:
         ("--exclude", "boat"): no_phrases,
         ("--glossary", folder / "terms.tsv"): no_text,
         ("--protect", "boat"): no_text,
-        ("--max-repeats", "1"): "a parser has no --max-repeats, because trees repeat brackets: "
-        "remove it",
+        ("--max-repeats", "1"): "--max-repeats does not apply to a parser, because trees "
+        "repeat brackets: remove it",
     }.items():
         assert run_yakusu("translate", model, *options, stdin=line).error == message
     told = run_yakusu("translate", model, folder / "dev.mrg", "--errors", "skip").error

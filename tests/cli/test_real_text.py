@@ -144,7 +144,7 @@ def test_options_of_documents_do_not_apply_to_lines(
 
 def test_standard_input_is_not_a_document(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
     assert run_yakusu("translate", model, "--out", tmp_path / "b.txt").error == (
-        "--out takes a document or a folder: name it as SOURCE"
+        "--out translates documents: specify a file or a folder as SOURCE"
     )
 
 

@@ -75,7 +75,7 @@ def test_a_file_with_both_sides_is_not_read_as_one_side(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         list(read_pairs(Corpus(src=str(path), tgt="a.de")))
     assert str(error.value) == (
-        f"{path} holds both sides (TMX): pass it as --pairs, without src and tgt"
+        f"{path} contains both sides (TMX): pass it as --pairs, without src and tgt"
     )
 
 

@@ -128,7 +128,7 @@ def test_a_name_that_promises_compression_is_checked(suffix: str, tmp_path: Path
     assert message(path) == (
         f"{path} is not a {kind} file, although its name ends in {suffix}: rename or compress it"
     )
-    assert message(written(path, b"")).startswith(f"{path} is empty, which no {kind} file is: ")
+    assert message(written(path, b"")).startswith(f"{path} is empty, so not a valid {kind} file: ")
 
 
 @pytest.mark.parametrize("suffix", PACK)

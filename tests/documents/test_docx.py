@@ -385,7 +385,7 @@ def test_the_encoding_of_a_part_stays(encoding: str) -> None:
         ("<a>" * 300, "more than 256 levels of elements"),
         ('<!DOCTYPE a SYSTEM "b">\n<a>&c;</a>', "line 2: the entity c is not defined"),
         ('<?xml version="1.0" encoding="unicode_escape"?><a/>', "the encoding unicode_escape is"),
-        ('<?xml version="1.0" encoding="none"?><a/>', "the encoding none is not known"),
+        ('<?xml version="1.0" encoding="none"?><a/>', "the encoding none is unknown"),
         ("<\0a\0/\0>\0\0\0", "line 1 contains a NUL character"),
     ],
 )

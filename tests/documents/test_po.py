@@ -197,7 +197,8 @@ def test_blank_translations_are_counted() -> None:
     data = HEADER + 'msgid "One"\nmsgstr ""\n'
     document = opened(data)
     assert document.render([""]).decode() == data
-    assert list(document.skipped) == ["line 8: the translation of 'One' is blank or lost markup"]
+    reason = "the translation of 'One' is blank or has lost markup"
+    assert list(document.skipped) == [f"line 8: {reason}"]
 
 
 def test_icu_messages_have_a_text_for_each_branch() -> None:
@@ -231,8 +232,8 @@ def test_what_gettext_allows_is_read() -> None:
         ('"a"\n', "line 1: a string without msgid"),
         ("hello\n", "line 1 is not valid in a PO file"),
         (f'msgid "a"\nmsgstr[{"9" * 5000}] ""\n', "line 2: the string must be enclosed"),
-        (HEADER.replace("UTF-8", "x-none"), "charset x-none of the header is not known"),
-        (HEADER.replace("UTF-8", "cp037"), "charset cp037 of the header is not known"),
+        (HEADER.replace("UTF-8", "x-none"), "charset x-none of the header is unknown"),
+        (HEADER.replace("UTF-8", "cp037"), "charset cp037 of the header is unknown"),
         (HEADER.encode() + b'msgid "\xff"\nmsgstr ""\n', "line 8 is not UTF-8"),
     ],
 )

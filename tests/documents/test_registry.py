@@ -102,7 +102,7 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.csv", "is a table: copy the column to translate into a .txt file"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
         ("a.yml", "is a YAML file: convert it to .json"),
-        ("a.ts", "is a Qt Linguist file, or not a document: convert Qt messages to .po"),
+        ("a.ts", "is a TypeScript or Qt Linguist file: convert Qt messages to .po"),
         ("a.resx", "is a .NET resource file: convert it to .po"),
         ("a.properties", "is a Java properties file: convert it to .po"),
         ("a.strings", "is a strings file of Xcode: export it as .xliff"),

@@ -178,7 +178,7 @@ def test_repetitions_are_counted_and_the_most_frequent_is_shown(tmp_path: Path) 
     found = by_name(report.repeated)
     assert counts(report.filters) == {"duplicate": 1}
     assert counts(report.repeated) == {
-        "equal pairs but for case and punctuation": 1,
+        "pairs equal except for case and punctuation": 1,
         "one source with several targets": 3,
         "one target with several sources": 2,
     }

@@ -67,9 +67,9 @@ TWELVE = " and ".join(f"{{{letter}}}" for letter in "abcdefghijkl")
     [
         ("- a boat", "* ein", "the prefix begins with '*', but the line with '-', which is kept"),
         ("❤ a boat", "- ein", "the prefix begins with '-', but the line with '❤', which is kept"),
-        ("a <b>red</b> boat", "ein <b>rotes", "contains '<b>', which is put into the translation"),
-        ("a <b>red</b> boat", "<b>rotes</b>", "contains '<b>', which is put into the translation"),
-        ("a boat <br>", "ein Boot <br>", "contains '<br>', which is put into the translation"),
+        ("a <b>red</b> boat", "ein <b>rotes", "contains '<b>', which is inserted into"),
+        ("a <b>red</b> boat", "<b>rotes</b>", "contains '<b>', which is inserted into"),
+        ("a boat <br>", "ein Boot <br>", "contains '<br>', which is inserted into"),
         ("a {x}, {y} boat", "ein {x}", "contains only a part of '{x}, {y}', which is kept as a"),
         ("a {x}, {y} boat", "ein {y} und", "contains only a part of '{x}, {y}', which is kept"),
         ("a Łoś łapa boat", "ein Łoś", "contains only a part of 'Łoś łapa', which is kept"),

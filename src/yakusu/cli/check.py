@@ -1,4 +1,4 @@
-"""The verb `check`: what a corpus contains, before training on it."""
+"""The verb `check`: a report on a corpus before training."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -70,6 +70,6 @@ def check(
         if not (files["pairs"] or files["dev_pairs"]):
             files["columns"] = None
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
-    held_out = yakusu.load_recipe("base", **test)  # the first recipe has no key for a test set
+    held_out = yakusu.load_recipe("base", **test)  # a recipe has no key for a test set
     report = yakusu.check(loaded, test=held_out.data.train, progress=ConsoleProgress())
     print(report.model_dump_json(indent=2) if format is Format.JSON else report)

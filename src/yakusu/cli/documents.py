@@ -56,7 +56,7 @@ class DocumentOutput:
                 f"{name} applies to lines of text, not to documents: remove it, or remove --out"
             )
         if source == "-":
-            raise DataError("--out takes a document or a folder: name it as SOURCE")
+            raise DataError("--out translates documents: specify a file or a folder as SOURCE")
 
     def translate(
         self, translator: "Translator", source: str, *, batch: int, window: int | None

@@ -73,7 +73,7 @@ _OPTIONS: dict[str, Any] = {
             "--errors",
             help="What to do with lines that are not UTF-8: refuse the input (strict, the "
             "default), leave them empty (skip), or read each invalid byte as U+FFFD (replace).",
-            rich_help_panel="Reading of the text",
+            rich_help_panel="Text processing",
             hidden=True,
         ),
     ],
@@ -145,7 +145,7 @@ class Lines:
             details=options.format == "json" or options.alignments is not None,
             layout=Layout() if options.input_format == "text" else None,
         )
-        found = chain(list(islice(found, 1)), found)  # errors come before the file is replaced
+        found = chain(list(islice(found, 1)), found)  # raises errors before the file is replaced
         with _opened(options.alignments) as links:
             show = as_json if options.format == "json" else as_text(translator.search.n_best)
             print_all(found, n_lines, show=show, links=links, start=start)

@@ -86,7 +86,7 @@ def print_all(
 
 
 def report(tally: "Tally") -> None:
-    """Say what was copied or left out."""
+    """Print the counts of what was kept, copied or truncated."""
     parts = [
         (tally.spans, "protected span", "kept"),
         (tally.unseen, "unseen word", "copied (with characters that the training text lacks)"),

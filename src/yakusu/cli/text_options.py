@@ -34,7 +34,7 @@ _ONE_SENTENCE: dict[str, Any] = {
         bool,
         typer.Option(
             "--one-sentence-per-line",
-            help="Treat each line, with any bullet, as one sentence.",
+            help="Treat each line, including any bullet, as one sentence.",
         ),
     ],
 }
@@ -47,7 +47,7 @@ def _no_protect(*, hidden: bool) -> dict[str, Any]:
             typer.Option(
                 "--no-protect",
                 help="Treat placeholders, tags and addresses as ordinary text.",
-                rich_help_panel="Reading of the text" if hidden else None,
+                rich_help_panel="Text processing" if hidden else None,
                 hidden=hidden,
             ),
         ],
@@ -68,7 +68,7 @@ def _text_config(values: dict[str, Any]) -> "TextConfig":
 takes_text_options = grouped(
     "text", {**_GLOSSARY, **_PROTECT, **_no_protect(hidden=True), **_ONE_SENTENCE}, _text_config
 )
-# A glossary restricts the search and changes no probability, so scoring takes none.
+# A glossary restricts the search and changes no probability, so scoring has no such option.
 takes_reading_options = grouped(
     "text", {**_PROTECT, **_no_protect(hidden=False), **_ONE_SENTENCE}, _text_config
 )

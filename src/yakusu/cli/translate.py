@@ -145,7 +145,9 @@ def _open(
         options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""
         raise RecipeError(f"{error}{options_named}") from error
     if translator.task.constrains and "max_repeats" in options.model_fields_set:
-        raise ModelError("a parser has no --max-repeats, because trees repeat brackets: remove it")
+        raise ModelError(
+            "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
+        )
     return translator
 
 

@@ -68,7 +68,7 @@ def open_binary(path: Path) -> io.BufferedReader:
             raise
     file.close()
     if not head:
-        raise DataError(f"{path} is empty, which no {named} file is: copy or compress it again")
+        raise DataError(f"{path} is empty, so not a valid {named} file: copy or compress it again")
     raise DataError(
         f"{path} is not a {named} file, although its name ends in {suffix}: rename or compress it"
     )

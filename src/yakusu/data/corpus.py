@@ -1,4 +1,4 @@
-"""Corpora: the files that hold pairs of a source and a target, and functions that read them."""
+"""Corpora: the files that contain pairs of a source and a target, and functions to read them."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -171,7 +171,8 @@ def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
     for name in names:
         if (kind := format_by_name(name)) in ("tmx", "xliff", "po"):
             raise DataError(
-                f"{name} holds both sides ({kind.upper()}): pass it as --pairs, without src and tgt"
+                f"{name} contains both sides ({kind.upper()}): pass it as --pairs, without src and "
+                "tgt"
             )
     src_errors, tgt_errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
     yield from aligned(

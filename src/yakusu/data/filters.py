@@ -260,7 +260,7 @@ def swapped_message(corpus: Corpus, languages: tuple[str, str]) -> str:
             "exchange the two files, or correct data.source_language and data.target_language"
         )
     return (
-        f"{corpus.files[0]} seems to hold '{target}' in the column of the source "
+        f"{corpus.files[0]} seems to contain '{target}' in the column of the source "
         f"({corpus.src_column}) and '{source}' in that of the target ({corpus.tgt_column}): "
         "exchange the two columns, or correct data.source_language and data.target_language"
     )

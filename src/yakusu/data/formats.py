@@ -1,6 +1,6 @@
-"""Files that hold both sides of a corpus: TMX, XLIFF, PO, TSV and CSV, compressed or not.
+"""Files that contain both sides of a corpus: TMX, XLIFF, PO, TSV and CSV, compressed or not.
 
-The name of a file decides its format, or its first bytes if the name says nothing.
+The suffix of a file determines its format or, if it is unknown, the first bytes do.
 """
 
 import re

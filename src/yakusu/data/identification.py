@@ -1,8 +1,8 @@
 """Languages of sentences, identified by py3langid (extra 'corpora').
 
-Short sentences say little about their language: "Tom est multilingue." is nearly Latin. Therefore a
-sentence counts as foreign only if another language is far more probable than its own, and a file
-only if most of its sentences are.
+Short sentences say little about their language: "Tom est multilingue." is almost Latin. Therefore,
+a sentence counts as foreign only if another language is far more probable than its own, and a file
+only if most of its sentences are foreign.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SAMPLE = 400  # pairs from which the languages of files are identified
-# In nats per square root of a byte: so scaled, differences of py3langid's log-probabilities are
-# comparable for short and long sentences. docs/data.md says what this value drops.
+# In nats per square root of a byte. With this scale, differences of py3langid's log-probabilities
+# are comparable for short and long sentences. docs/data.md states what this value drops.
 _MARGIN = 3.0
-# CLDR's distance of Indonesian and Malay; languages that are as close are not told apart.
+# CLDR's distance of Indonesian and Malay; languages this close or closer are not distinguished.
 _NEAR = 14
-_VARIETIES = {"yue": "zh", "nn": "no"}  # and CLDR calls these distant
+_VARIETIES = {"yue": "zh", "nn": "no"}  # close languages that CLDR calls distant
 _NO_LANGUAGE = "zxx"
-_MIN_SENTENCES = 10  # fewer do not tell whether files are swapped
+_MIN_SENTENCES = 10  # with fewer, swapped files are not detected
 _MOST = 0.8
 
 
@@ -73,7 +73,7 @@ class Languages:
         return any(self.labels)
 
     def foreign(self, pair: Pair) -> tuple[str, str]:
-        """Return the language of each side that is not in its own language, and "" for the rest."""
+        """Return, for each side, the other language that it is in, or "" if there is none."""
         src, tgt = (
             self._foreign(line, own) if own else ""
             for line, own in zip(pair, self.labels, strict=True)
@@ -89,7 +89,7 @@ class Languages:
         return other if scores[other] - mine > _MARGIN * len(line.encode()) ** 0.5 else ""
 
     def _scores(self, line: str) -> dict[str, float]:
-        """Log-probabilities, the highest first; empty if the line says nothing."""
+        """Log-probabilities, the highest first; empty if all are equal."""
         ranked = self._identifier.rank(line)
         return {} if ranked[0][1] == ranked[-1][1] else dict(ranked)
 

@@ -81,7 +81,7 @@ class Layout:
 
     A number and a full stop, such as "2. ", may also be an ordinal ("2. Mai"), and a letter and a
     full stop an initial. They count as the number of an item only if the words after them or the
-    number of the item before them support it. What is doubtful belongs to the body.
+    number of the item before them support it. Otherwise, they belong to the body.
     """
 
     def __init__(self) -> None:

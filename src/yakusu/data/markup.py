@@ -1,7 +1,7 @@
 """Inline markup in text, as private-use characters.
 
-A document format replaces the markup inside a paragraph by characters that no text contains, and
-gets them back from the translation, each exactly once:
+A document format replaces the markup inside a paragraph by characters that do not occur in text,
+and the translation contains each of them exactly once:
 
     Press <b>Start</b> <img>.<br>Wait.   ->   Press OPEN(0) Start CLOSE(0) EMPTY(1) . BREAK(2) Wait.
 

@@ -1,4 +1,4 @@
-"""Noise in parallel text: what is wrong with a line, or with a pair, as far as its characters show.
+"""Noise in parallel text: faults of a line, or of a pair, that its characters show.
 
 The filters use the comparisons of two sides; `yakusu check` also reports the patterns.
 """
@@ -24,9 +24,9 @@ _ENTITY = regex.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1
 _NEXT = "\u0080-\u00bf" + "".join(
     bytes([byte]).decode("cp1252", errors="ignore") for byte in range(0x80, 0xA0)
 )
-# A character of two or three bytes, each read as a character of its own. One is proof enough only
-# if it starts with a character that text rarely puts before such signs: „Spaß“ and "été »" are
-# valid.
+# A character of two or three bytes, each read as a separate character. A single one is sufficient
+# evidence only if it starts with a character that rarely precedes such signs in text: „Spaß“ and
+# "été »" are valid.
 _MOJIBAKE = (
     rf"[ÃÂ][{_NEXT}]|[ÄÅ][{_NEXT}](?=\p{{Ll}})|(?:[Ä-ß][{_NEXT}]){{2,}}"
     rf"|â€[{_NEXT}]|ï»¿|(?:[à-ï][{_NEXT}]{{2}}){{2,}}"

@@ -44,7 +44,7 @@ class Part:
 
 
 class DataFacts(Config):
-    """Content of data.json: what a data folder holds and what it was made from."""
+    """Content of data.json: what a data folder contains and what it was made from."""
 
     model_config = ConfigDict(extra="ignore")  # a later version may add keys
 

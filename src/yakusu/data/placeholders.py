@@ -2,8 +2,8 @@
 
     Call {name} at 9.   ->   Call SLOTS[0] at 9.
 
-The vocabulary has a token for each of SLOTS. The search lets a translation contain each of them
-exactly as often as the source, and the span takes its place afterwards. So that a model learns to
+The vocabulary contains a token for each of SLOTS. The search makes a translation contain each of
+them exactly as often as the source; they are then replaced by the spans. For a model to learn to
 place them, some training pairs contain them: where both sides have the same protected spans, and in
 a share of the other pairs,
 

@@ -65,7 +65,7 @@ def _language(catalogue: "POFile") -> str:
 
 
 def _is_reversed(file: PairFile, language: str) -> bool:
-    """Whether the columns ask for translations as the source; `language` is that of the file."""
+    """Whether the columns make translations the source; `language` is that of the file."""
     src, tgt = file.columns
     if isinstance(src, int) and isinstance(tgt, int):
         if sorted((src, tgt)) != [1, 2]:

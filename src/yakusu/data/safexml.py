@@ -1,4 +1,4 @@
-"""XML read as a stream and without trust: no entities, no network, no external files.
+"""XML from untrusted files, read as a stream: no entities, no network, no external files.
 
 This module needs lxml (extra 'corpora').
 """

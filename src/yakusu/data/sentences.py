@@ -1,6 +1,6 @@
 """Sentences of a text: dividing a line into sentences and parts of sentences, and joining them.
 
-The pieces of a text are together the text: each keeps the white space after it.
+Each piece of a text keeps the white space after it, so the pieces together are the text.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ BREAKS = "\U0010aa00-\U0010feff"
 
 _BREAK = regex.compile(f"[{BREAKS}]")
 _UNBROKEN = regex.compile(rf"[^{BREAKS}]*+[{BREAKS}][{BREAKS}\s]*+|[^{BREAKS}]+")
-_TAIL = 32  # so many characters before the end of a sentence decide
+_TAIL = 32  # number of characters before the end of a sentence that are examined
 
 # sentencex takes quadratic time for text without spaces.
 _SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
@@ -87,7 +87,7 @@ def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
     Every sentence has a letter, and none begins with a lower-case letter, except at characters of
-    BREAKS, which always end a sentence. What is doubtful is not divided.
+    BREAKS, which always end a sentence. In doubtful cases, the line is not divided.
 
     Args:
         text: A line or a paragraph.
@@ -202,7 +202,7 @@ def _size(ranks: Sequence[int], first: int, longest: int) -> int:
     n_parts = ceil(left / longest)
     if n_parts == 1:
         return left
-    even, least = left / n_parts, left - (n_parts - 1) * longest  # less costs one more part
+    even, least = left / n_parts, left - (n_parts - 1) * longest  # a shorter part means one more
 
     def quality(size: int) -> tuple[int, bool, float]:
         return ranks[first + size - 1], size < least, abs(size - even)

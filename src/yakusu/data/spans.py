@@ -1,12 +1,12 @@
-r"""Protected spans: the parts of a text that must come out of a translation as they went in.
+r"""Protected spans: the parts of a text that a translation must contain unchanged.
 
     placeholders    {name}  {0:.2f}  {{x}}  ${x}  $VAR  %s  %(n)d  %1$s  :name:
     tags            <b>  </b>  <br/>  <0>  <!-- note -->      entities    &nbsp;  &#233;
     addresses       https://example.org/a?b=c  www.example.org  anna@example.org
     code            `make test`
 
-and whatever the patterns of a user match. A tag that begins or ends a pair, such as <b>Anna</b>, is
-of kind "opening" or "closing"; every other span is "whole".
+and everything that the patterns of a user match. A tag that begins or ends a pair, such as
+<b>Anna</b>, is of kind "opening" or "closing"; every other span is "whole".
 """
 
 import re
@@ -86,7 +86,7 @@ class Span:
         start: Position of its first character.
         end: Position after its last character.
         text: The characters.
-        kind: "opening" and "closing": the begin and the end of a pair; "break": the end of a line
+        kind: "opening" and "closing": the start and the end of a pair; "break": the end of a line
             or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
             its translation.
         partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair.

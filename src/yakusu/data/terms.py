@@ -1,4 +1,4 @@
-"""Glossaries: how the terms of a source language are to be translated.
+"""Glossaries: terms of a source language with their translations.
 
 A glossary is a text file with one term per line: the source term, a tab, and its translation.
 
@@ -194,7 +194,7 @@ class _Match(NamedTuple):
 
 
 def _fits(term: str, text: str, *, is_first: bool) -> bool:
-    """Whether a term may be written like a text, from which it differs at most in case."""
+    """Whether a term matches a text, from which it differs at most in case."""
     if term in (text, term.lower()) or text == term.upper():
         return True
     return is_first and text == term[:1].upper() + term[1:]
@@ -228,7 +228,7 @@ def _term(line: str, place: str) -> Term:
 
 
 def _refuse_protected(term: Term, place: str, protected: SpanFinder) -> None:
-    """Refuse what a translator does not see in a text, and what it uses for that."""
+    """Refuse reserved characters, and source terms with spans, which a translator replaces."""
     if found := _RESERVED.search(term.source + term.target):
         raise DataError(f"{place} has U+{ord(found[0]):04X}, a reserved character: remove it")
     if spans := protected.find(term.source):

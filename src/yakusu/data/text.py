@@ -24,7 +24,7 @@ _HEAD = 1024  # bytes that tell what a file is
 
 
 class InvalidLines:
-    """What happens to lines that are not UTF-8, and which lines these were.
+    """How lines that are not UTF-8 are read, and the numbers of these lines.
 
     Args:
         policy: "strict": raise DataError; "skip": read an empty line instead, so that line N of
@@ -67,7 +67,7 @@ class InvalidLines:
 
 @dataclass(frozen=True)
 class PairFile:
-    """A file that holds both sides of a corpus, and how to read it.
+    """A file that contains both sides of a corpus, and how to read it.
 
     Attributes:
         path: The file.
@@ -126,7 +126,7 @@ def decode_lines(
         for number, line in enumerate(lines, start=1):
             if number == 1:
                 head = line[:_HEAD]
-                if b"\0" in head:  # so that it may be valid UTF-8 and yet not text
+                if b"\0" in head:  # NUL is valid UTF-8, but does not occur in text
                     _refuse_utf16(head, name)
                     refuse_binary(head, name)
             try:

@@ -4,7 +4,7 @@
 
 Both sides share one vocabulary (section 5.1) unless `joint = false`. See docs/decisions/0003. A
 character without a piece is spelled with the pieces of its UTF-8 bytes, and the placeholder tokens
-of `placeholders.SLOTS` are pieces of their own.
+of `placeholders.SLOTS` are separate pieces.
 """
 
 import re

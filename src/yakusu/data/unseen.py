@@ -11,7 +11,7 @@ from yakusu.data.spans import Span
 from yakusu.data.terms import Glossary
 from yakusu.data.words import UNSPACED
 
-LONGEST_WORD = 100  # characters; a longer one is no word, and is copied too
+LONGEST_WORD = 100  # characters; longer words are copied, too
 _LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
@@ -49,7 +49,7 @@ def with_unseen(
     *,
     glossary: Glossary | None = None,
 ) -> list[Span]:
-    """Add to the protected spans of a text what training has not seen, in order.
+    """Add the parts of a text that training has not seen to its protected spans, in order.
 
     Args:
         text: The text.

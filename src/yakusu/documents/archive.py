@@ -1,4 +1,4 @@
-"""Zip archives that hold a document (docx, odt): read within limits, rewritten with other contents.
+"""Zip archives that contain a document (docx, odt): read within limits, written with new contents.
 
 Everything is checked before a member is used: the number of members, their sizes as declared and
 as decompressed, the ratio of compression, their names and their checksums.
@@ -83,7 +83,7 @@ class Archive:
             return b"".join(_chunks(archive, info))
 
     def rewritten(self, contents: Mapping[str, bytes]) -> bytes:
-        """Return the archive with other contents of some members.
+        """Return the archive with new contents of some members.
 
         All members keep their order, time, attributes and method of compression.
 

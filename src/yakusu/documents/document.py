@@ -4,7 +4,7 @@
     document.texts -> translate -> translations
     document.render(translations) -> data
 
-A format knows containers only; it neither splits sentences nor loads a model. A text is what a
+A format handles containers only; it neither splits sentences nor loads a model. A text is what a
 reader sees as one paragraph, cell, title or message: without surrounding white space, with its
 entities and escapes decoded, and with inline markup as in `data.markup`. A line break that a reader
 sees is "\\n" or, where it must keep its place in a sentence, an empty mark. Texts without a letter

@@ -1,4 +1,4 @@
-"""Word documents (.docx, .docm, .dotx): paragraphs of the text, headers, footers, notes, comments.
+"""Word documents (.docx, .docm, .dotx, .dotm): body, headers, footers, notes, comments.
 
 A change of formatting within a paragraph is a pair of marks; tabs, page breaks, pictures,
 references to notes, fields and deleted text are empty marks. The text of a link, of a content
@@ -176,7 +176,7 @@ def _piece(element: Element, run: Run | None) -> Raw:
 
 
 def _formatting(element: Element | None) -> Hashable:
-    """What makes the properties of a run differ from others: what a reader sees."""
+    """The properties of a run that a reader sees, to compare them with those of others."""
     if element is None:
         return frozenset()
     shown = set()
@@ -186,7 +186,7 @@ def _formatting(element: Element | None) -> Hashable:
             for name, value in child.attributes.items()
             if not name.rpartition(" ")[2].startswith(("rsid", "hint"))
         )
-        is_empty = child.name == "rFonts" and not attributes  # it had a hint only
+        is_empty = child.name == "rFonts" and not attributes  # it had only a hint
         if child.name not in _UNSEEN and not is_empty:
             shown.add((child.namespace, child.name, attributes, _formatting(child)))
     return frozenset(shown)

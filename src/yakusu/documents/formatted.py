@@ -6,7 +6,7 @@ that stay, and pairs that enclose items. `build` makes one text of them:
     Press [bold: Start][tab] now   ->   Press OPEN(0) Start CLOSE(0) EMPTY(1) now
 
 The most common formatting between the ends of a pair, or of the paragraph, has no marks. Adjacent
-pieces share one mark. What precedes the first word or follows the last one is no part of the text.
+pieces share one mark. What precedes the first word or follows the last one is not part of the text.
 """
 
 import re

@@ -32,14 +32,14 @@ _METAS = {"description", "og:description", "og:title", "twitter:description", "t
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
 _META_ENCODING = re.compile(rb"""<meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _PAGE = re.compile(rb"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
-_CODECS = {  # what the Encoding standard means by these names, where Python means less
+_CODECS = {  # names that mean a larger encoding in the Encoding standard than in Python
     **dict.fromkeys(("iso-8859-1", "latin1", "l1", "ascii", "us-ascii"), "cp1252"),
     **dict.fromkeys(("iso-8859-9", "latin5", "l5"), "cp1254"),
     **dict.fromkeys(("gb2312", "gbk", "x-gbk", "gb_2312-80"), "gb18030"),
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
     **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "korean"), "cp949"),
     **dict.fromkeys(("tis-620", "iso-8859-11"), "cp874"),
-    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),  # impossible without its mark
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),  # UTF-16 needs a byte order mark
     "iso-8859-8-i": "iso-8859-8",
 }
 
@@ -66,7 +66,7 @@ def _decode(data: bytes) -> Source:
     found = _XML_ENCODING.match(data.lstrip()) or _META_ENCODING.search(data[:4096])
     encoding = found[1].decode("ascii").lower() if found else "utf-8"
     if not found and data.isascii() and _PAGE.search(data):
-        encoding = "ascii"  # a browser would not read other characters as UTF-8
+        encoding = "ascii"  # a browser would not read the page as UTF-8
     codec = _CODECS.get(encoding, encoding) if found else encoding
     if not extends_ascii(codec) and not data.startswith(tuple(BYTE_ORDER_MARKS)):
         raise DataError(

@@ -1,7 +1,7 @@
 """The blocks of an HTML page: which pieces are the inline content of one block, and what is kept.
 
-Open elements are followed as in the HTML standard (13.2.6, Tree construction), as far as the result
-depends on it: end tags that are left out, and end tags without a start.
+Open elements are tracked as in the HTML standard (13.2.6, Tree construction), but only where the
+result depends on it: end tags that are left out, and end tags without a start.
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 The rules are those of the HTML standard (13.2.5, Tokenization), so that a broken page is read as a
 browser reads it; nothing between two tokens is dropped. No library does this: `html.parser` drops
-what it cannot read and changes with the version of Python, lxml and lexbor keep no positions.
+what it cannot read and changes with the version of Python, lxml and lexbor do not keep positions.
 Expressions of template languages are tokens, too; a browser would show them as text.
 """
 

@@ -5,7 +5,7 @@
 
 A string with a plural, selectordinal or select argument of ICU MessageFormat has one text for each
 branch, and one for the text around the argument; the syntax is kept, and so is a choice argument
-with its text. Any other string, also one that is not valid ICU syntax, is one text.
+with its text. Any other string, including one that is not valid ICU syntax, is one text.
 
 Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """

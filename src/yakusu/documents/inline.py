@@ -3,7 +3,7 @@
     Press <b>Start</b>. <br>   ->   text, START b, text, END b, text, EMPTY br
                                ->   Press OPEN(0) Start CLOSE(0) .
 
-White space is collapsed. Markup around the whole text, and markup at its ends that is no part of
+White space is collapsed. Markup around the whole text, and markup at its ends that is not part of
 the sentence, stay outside. A start without an end, or an end without a start, is an empty mark.
 """
 
@@ -85,7 +85,7 @@ class Inline:
 
 
 def text_pieces(start: int, source: str, decoded: str | None = None) -> Iterable[Piece]:
-    """Yield the pieces of text without markup; white space at its ends is a piece of its own.
+    """Yield the pieces of text without markup; white space at its ends is a separate piece.
 
     Args:
         start: Position of the text in the source.
@@ -190,7 +190,7 @@ def _together(pieces: Sequence[Piece]) -> Piece:
 
 
 def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Remove what is at the ends and is no part of the sentence, and pairs around all of it."""
+    """Remove pieces at the ends that are not part of the sentence, and pairs around all of it."""
     first, last = 0, len(pieces) - 1
     while True:
         while _is_silent(pieces[first]):

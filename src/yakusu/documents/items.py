@@ -37,13 +37,13 @@ class Text:
 
 @dataclass(frozen=True)
 class Raw:
-    """A piece of the source, from index `start` to `end`, that stays.
+    """A piece of the source, from index `start` to `end`, that is kept.
 
     Attributes:
         run: The run that contains it, None if no run does.
         role: "start" or "end" of a range such as a bookmark, LINE_BREAK, or a role that its format
             defines.
-        value: What belongs together: the identifier of the range.
+        value: The identifier of the range, equal for its start and its end.
     """
 
     start: int

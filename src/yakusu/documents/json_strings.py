@@ -1,4 +1,4 @@
-"""JSON files of messages: the values that are language are texts, everything else is kept.
+"""JSON files of messages: values in natural language are texts, everything else is kept.
 
 Known layouts: nested or flat keys (i18next, vue-i18n, Rails), Flutter's ARB, messages.json of
 browser extensions, and the messages that FormatJS extracts.
@@ -63,7 +63,7 @@ class JsonDocument:
         self._messages = [Message(string.value, code) for string in self._strings]
         self._style = _Style(self._content)
         self._not_language = tuple(
-            self._reason(string, "looks like an identifier, not like language")
+            self._reason(string, "looks like an identifier, not like text")
             for string in strings
             if has_letter(string.value) and not is_language(string.value, string.path)
         )
@@ -82,7 +82,8 @@ class JsonDocument:
         rendered = render_all(self._messages, translations)
         for string, value in zip(self._strings, rendered, strict=True):
             if value is None:
-                skipped.append(self._reason(string, "is blank or lost markup when translated"))
+                reason = "has a translation that is blank or has lost markup"
+                skipped.append(self._reason(string, reason))
             elif value != string.value:
                 pieces += [self._content[start : string.start], self._style.write(value)]
                 start = string.end

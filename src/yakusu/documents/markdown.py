@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_END = r"(?:\r\n?+|\n)"  # of a line; possessive, since a carriage return must not be an end, too
+_END = r"(?:\r\n?+|\n)"  # of a line; possessive, so that it never matches only half of \r\n
 _FRONT_MATTER = re.compile(
     rf"(---|\+\+\+)[ \t]*{_END}"
     rf"(?:[ \t]*(?:\#[^\r\n]*)?{_END})*+"
     rf"""(?:["'\w\[][^\r\n]*[:=\]][^\r\n]*{_END}(?:[^\r\n]*{_END})*?)?"""
     rf"(?:\1|\.\.\.)[ \t]*(?:{_END}|\Z)"
 )
-_Environment = dict[str, Any]  # what markdown-it finds out about a file
+_Environment = dict[str, Any]  # what markdown-it collects about a file
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 
 

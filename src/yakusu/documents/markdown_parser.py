@@ -1,7 +1,7 @@
 """CommonMark with the usual extensions, and the position of each piece of inline markup.
 
 markdown-it keeps the lines of a block, but no positions within it. Here, each rule for inline
-markup notes what it has read, in the field `meta` of its tokens.
+markup records what it has read in the field `meta` of its tokens.
 """
 
 import re

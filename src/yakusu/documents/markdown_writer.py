@@ -1,8 +1,8 @@
 """Writes a translation as the inline content of a Markdown block.
 
-What is written is read again: it must have the same text and the same markup as the translation.
-Characters are escaped only if it has not, and emphasis is written with other marks only if that
-does not suffice.
+The output is read again: it must have the same text and the same markup as the translation.
+Characters are escaped only if it does not, and emphasis is written with other marks only if
+escaping is not enough.
 """
 
 import re

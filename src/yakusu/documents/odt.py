@@ -1,8 +1,9 @@
 """OpenDocument text (.odt, .ott): paragraphs, headings, notes, comments, headers and footers.
 
-A change of formatting within a paragraph is a pair of marks; tabs, line breaks, pictures, notes,
-comments and fields are empty marks. The text of a link is enclosed in a pair. Deleted text stays.
-Phonetic guides and the ends of pages leave a paragraph that is translated.
+A change of formatting within a paragraph is a pair of marks; tabs, pictures, notes, comments and
+fields are empty marks, and line breaks are marks that end a sentence. The text of a link is
+enclosed in a pair. Deleted text is kept. Phonetic guides and soft page breaks are removed from
+translated paragraphs.
 """
 
 import re
@@ -23,7 +24,7 @@ _STYLE = _NAMES + "style:1.0"
 _PARTS = ("content.xml", "styles.xml")
 _MANIFEST = "META-INF/manifest.xml"
 _CONTAINERS = {"a", "meta"}
-_MAX_SPACES = 1000  # a longer space is no part of a sentence
+_MAX_SPACES = 1000  # longer runs of spaces are not part of a sentence
 _SPACES = re.compile("[ \t\r\n]+")
 _UNSEEN = re.compile("(.*-)?(rsid|language|country|script)(-asian|-complex)?")  # properties
 

@@ -23,7 +23,7 @@ class Dialect(Protocol):
         """Whether an element is a paragraph."""
 
     def is_copy(self, element: Element) -> bool | None:
-        """Whether an element is the alternative of another one, or the other one, or neither.
+        """Whether an element is one of two alternatives.
 
         True: it may repeat the paragraphs of its sibling. False: its sibling may repeat its
         paragraphs. None: neither.
@@ -50,7 +50,7 @@ class _Paragraph:
 
 @dataclass
 class _Alternative:
-    """One of two elements of which programs read one."""
+    """One of two alternative elements, of which a program reads only one."""
 
     is_copy: bool
     texts: defaultdict[str, deque[int]]  # indexes by text, in the first of the two elements

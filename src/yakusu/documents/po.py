@@ -34,8 +34,8 @@ class _Unit:
 
     Attributes:
         entry: Its entry.
-        sources: msgid and msgid_plural, as far as they are needed.
-        n_forms: Number of forms that the entry shall have.
+        sources: msgid and msgid_plural, if they are needed.
+        n_forms: Number of forms that the translated entry has.
         keys: The source of each form to write.
     """
 
@@ -162,7 +162,7 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
     for key, string in strings.items():
         source = unit.entry.strings[key].value
         if string is None:
-            return f"the translation of {source!r} is blank or lost markup"
+            return f"the translation of {source!r} is blank or has lost markup"
         for flags, pattern in () if unit.sources[key].is_icu else _PLACEHOLDERS:
             if any(re.fullmatch(flags, flag) for flag in unit.entry.flags):
                 before, after = (Counter(_found(pattern, text)) for text in (source, string))

@@ -1,6 +1,6 @@
 """Entries of a PO file, with the lines that each part occupies.
 
-The grammar is gettext's. The lines stay bytes, so that what is not replaced is written as it was.
+The grammar is gettext's. Lines are kept as bytes, so that those not replaced are written unchanged.
 """
 
 import codecs
@@ -214,7 +214,7 @@ def _encoding(data: bytes) -> str:
     if name == "CHARSET":  # a template
         return "UTF-8"
     if not extends_ascii(name):
-        raise DataError(f"the charset {name} of the header is not known: convert the file to UTF-8")
+        raise DataError(f"the charset {name} of the header is unknown: convert the file to UTF-8")
     return name
 
 

@@ -37,7 +37,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
 _SNIFFED = {".xml"}  # the content decides
 _ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
 _OTHERS = {  # what files of other formats are, and what to do with them
-    ".ass .ssa .sub": "subtitles of another format: save it as .srt",
+    ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
     ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
@@ -53,7 +53,7 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".rtf": "an RTF file: save it as .docx",
     ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
     ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
-    ".ts": "a Qt Linguist file, or not a document: convert Qt messages to .po (lconvert)",
+    ".ts": "a TypeScript or Qt Linguist file: convert Qt messages to .po (lconvert)",
     ".yaml .yml": "a YAML file: convert it to .json",
 }
 _MAGIC = {

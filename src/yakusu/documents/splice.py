@@ -57,9 +57,9 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
 
 
 def extends_ascii(encoding: str) -> bool:
-    """Whether an encoding is known and has the codes of ASCII: a file that names it in ASCII must.
+    """Whether an encoding is known and extends ASCII, as one that a file names in ASCII must.
 
-    Python also knows EBCDIC, and codecs such as "unicode_escape" that are not encodings of files.
+    Python also supports EBCDIC, and codecs such as "unicode_escape" that are not file encodings.
     """
     try:
         return _ASCII.decode(encoding) == _ASCII.decode("ascii")

@@ -1,8 +1,8 @@
 """Subtitles: SubRip (.srt) and WebVTT (.vtt).
 
 A cue is one text: its lines are joined by spaces, and the translation is divided into as many
-lines. Lines that begin with a dash, or with another speaker, are texts of their own. A sentence
-that continues in the next cue is two texts. Tags are marks.
+lines. Lines that begin with a dash, or with another speaker, are separate texts. A sentence that
+continues in the next cue is two texts. Tags are marks.
 """
 
 import html
@@ -189,7 +189,7 @@ def _blocks(lines: Sequence[str], is_vtt: bool) -> Iterator[tuple[int, int]]:
 
 
 def _is_comment(content: str, may_begin: bool) -> bool:
-    """Whether a block of WebVTT that is no cue begins."""
+    """Whether a WebVTT block other than a cue begins."""
     return may_begin and _VTT_BLOCK.fullmatch(content) is not None
 
 
@@ -197,7 +197,7 @@ def _is_timing(lines: Sequence[str], i: int, is_vtt: bool) -> bool:
     """Whether a line is the timing of a cue.
 
     Raises:
-        DataError: It was meant to be one.
+        DataError: The line resembles a timing but is not valid.
     """
     line = lines[i].strip()
     if _TIMING.fullmatch(line):

@@ -272,7 +272,7 @@ def _is_segment(element: Element) -> bool:
 
 
 def _has_translation(file: XmlFile, source: Element, target: Element, state: str) -> bool:
-    """Whether a target is neither empty nor a copy of the source that waits for translation."""
+    """Whether a target is neither empty nor a copy of the source that is still to be translated."""
     copies = file.raw(target.inner, target.inner_end) == file.raw(source.inner, source.inner_end)
     codes = (item for item in target.descendants() if item.name not in ("target", "mrk"))
     has_content = bool(target.text.strip()) or next(codes, None) is not None

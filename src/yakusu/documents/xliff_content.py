@@ -160,7 +160,7 @@ def _text_items(text: str) -> Iterator[str | _Code]:
 
 
 def _is_translatable(element: Element) -> bool:
-    """Whether an annotation allows to translate its text."""
+    """Whether an annotation allows its text to be translated."""
     attributes = element.attributes
     return attributes.get("translate") != "no" and attributes.get("mtype") != "protected"
 

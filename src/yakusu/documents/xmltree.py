@@ -1,7 +1,7 @@
-"""An XML file as elements that know their place in it, so that parts of it can be replaced.
+"""An XML file as elements with their positions in it, so that parts of it can be replaced.
 
-Other parsers lose what an XML file looks like: quotes, entities, the order of attributes. Here the
-file stays a string of bytes, and the elements only refer to it. Declarations of entities are
+Other parsers lose details of an XML file: quotes, entities, the order of attributes. Here, the file
+is kept as a string of bytes, to which the elements only refer. Declarations of entities are
 refused, and so are references to entities that XML does not define.
 """
 
@@ -167,7 +167,7 @@ def _encoding(data: bytes) -> tuple[bytes, str]:
     name = declared[1].decode("ascii") if declared else "utf-8"
     if not extends_ascii(name):
         raise DataError(
-            f"line 1: the encoding {name} is not known, or not that of the file: convert the file "
+            f"line 1: the encoding {name} is unknown, or not that of the file: convert the file "
             "to UTF-8 and correct its XML declaration"
         )
     return b"", name

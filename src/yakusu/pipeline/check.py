@@ -1,4 +1,4 @@
-"""`check`: what a corpus holds and what training would drop, without training."""
+"""`check`: what a corpus contains and what training would drop, without training."""
 
 import tempfile
 from collections import Counter
@@ -33,7 +33,7 @@ _Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
 def check(
     recipe: Recipe, *, test: Corpus | None = None, progress: Progress | None = None
 ) -> CheckReport:
-    """Report what the training corpus of a recipe holds and what its filters would drop.
+    """Report what the training corpus of a recipe contains and what its filters would drop.
 
     The corpus is read several times, and memory grows by ten bytes per pair only. `data.dev` and
     `test` are compared with it and held in memory.
@@ -171,7 +171,7 @@ class _Reading:
         return 1 + sum(_ORDINAL.search(piece) is None for piece in pieces)
 
     def report(self, overlaps: tuple[Overlap, ...], *, first: int, has_lines: bool) -> CheckReport:
-        """Put all counts together.
+        """Combine all counts into a report.
 
         Args:
             overlaps: Overlaps with the held-out sets.

@@ -33,7 +33,7 @@ _KEYS = {  # name of a filter -> key of `FilterConfig`, in the order in which th
 _HELD = 1_000  # candidates for examples
 _CODES = {name: code for code, name in enumerate(_KEYS, start=1)}  # 0: kept
 _TEXT_PASSED = (0, _CODES["too long"], _CODES["ratio"])
-# What is tried where a filter is off. Languages take long to identify: see `Side.foreign`.
+# Tried for filters that are off. Languages take long to identify: see `Side.foreign`.
 _TRIED = {"identical": True, "nearly identical": True, "few letters": 0.3, "numbers": True}
 _GROUPED = ("pair", "words", "source", "target")  # what is compared to find repetitions
 Mask = npt.NDArray[np.bool_]
@@ -160,8 +160,8 @@ class Decisions:
         return _repeats("equal pairs", self._finders["pair"], compared)
 
     def _near_duplicates(self, compared: Lines, is_duplicate: Mask) -> _Found:
-        """Pairs that equal an earlier one without case and punctuation, but not with them."""
-        name = "equal pairs but for case and punctuation"
+        """Pairs that differ from an earlier one only in case and punctuation."""
+        name = "pairs equal except for case and punctuation"
         return _repeats(name, self._finders["words"], compared, is_duplicate)
 
     def _several(self, side: str, compared: Lines, is_duplicate: Mask) -> _Found:

@@ -1,4 +1,4 @@
-"""The result of `check`: what a corpus holds, as data and as text."""
+"""The result of `check`: what a corpus contains, as data and as text."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ class TokenCounter:
     """Counts the tokens of both sides of a pair.
 
     Args:
-        sample: Pairs to learn the vocabulary from, such as the recipe describes.
+        sample: Pairs of the corpus, to learn the vocabulary from.
         recipe: The recipe.
         units: Units of both sides, "words" or "characters", that are counted instead if the sample
             is too small.

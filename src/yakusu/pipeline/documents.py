@@ -29,8 +29,7 @@ class TranslatedFile:
         texts: Number of texts in it, without those that have no letter.
         unchanged: Number of these texts whose translation is the same text.
         copied: The format is unknown, so the file was copied.
-        skipped: For each message that was left as it was because its translation does not fit: its
-            place and the reason.
+        skipped: A sentence for each message that was left unchanged, with its place and the reason.
     """
 
     source: Path
@@ -202,7 +201,7 @@ def _translate(
 ) -> TranslatedDocuments:
     for job in plan:
         if not job.copied:
-            read_document(job.source, options)  # every error before the first translation
+            read_document(job.source, options)  # raises every error before the first translation
     files = []
     with progress.track("translating", "files", len(plan)) as tracker:
         for job in plan:

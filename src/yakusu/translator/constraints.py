@@ -90,7 +90,7 @@ class Constraints:
         return constraints, self._slots(jobs, n_beams=n_beams, device=device)
 
     def _given(self, job: Job) -> str:
-        """Text that a translation contains whatever the model has learned."""
+        """The prefix and the phrases of a job, whose characters its translation may contain."""
         prefix = self._tokenizer.decode_target([job.prefix])[0] if job.prefix else ""
         phrases = [
             phrase if isinstance(phrase, Phrase) else Phrase(phrase) for phrase in job.include

@@ -1,4 +1,4 @@
-"""Where pairs of tags are put in a translation, in near-linear time.
+"""The positions of pairs of tags in a translation, found in near-linear time.
 
 Each unit j of the translation is linked to a unit link(j) of the source by the attention of the
 model. A pair of tags that encloses the source units E is put around the units a to b of the
@@ -109,7 +109,7 @@ class _Free:
         """Where to put a pair to which no free unit is linked.
 
         It is put around the free word with the nearest link. If it encloses nothing in the source,
-        or no word is free, it is put around nothing, after what is linked to the units before it.
+        or no word is free, it is put, empty, after the units that are linked to those before it.
         """
         nearest = self._closest((pair.first + pair.last - 1) / 2)
         if pair.first < pair.last and nearest is not None:

@@ -32,7 +32,7 @@ _INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
 RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
-# Pictures, line breaks and the like stay at the ends of a sentence; a placeholder is part of it.
+# Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders belong to it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
 _ENDS = regex.compile(
     rf"([\s{chr(_LOOSE)}-{chr(_END)}]*)(.*?)([\s{chr(_LOOSE)}-{chr(_END)}]*)", regex.DOTALL
@@ -83,7 +83,7 @@ class Passage:
         tags: The tags of pairs, with their positions in the plain text.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
-        n_terms: Number of terms that training has not seen; their places have the translations.
+        n_terms: Number of terms that training has not seen; their spans are the translations.
     """
 
     before: str
@@ -141,7 +141,7 @@ class PassageReader:
 
         Args:
             text: One or several lines.
-            layout: What has been read of a longer text; None: the text is complete.
+            layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
         """
         layout, passages = layout or Layout(), []

@@ -27,7 +27,7 @@ _OPENING, _CLOSING = Span(0, 0, "", "opening"), Span(0, 0, "", "closing")
 _BEFORE_SPACE, _AFTER_SPACE = ".,;:!?)]}", "([{"
 _DOUBLE, _SINGLE = '"“”„‟«»「」『』', "'‘’‚‛‹›"
 _ENCLOSING = regex.compile(rf"[\p{{Ps}}\p{{Pe}}{_DOUBLE}{_SINGLE}]")
-_APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not '; {name}'s may become Ps
+_APART = regex.compile(rf"[.,;:!?\p{{Ps}}\p{{Pe}}{_DOUBLE}‹›‚]")  # not ', as {name}'s may become Ps
 _WORD = regex.compile(rf"(?![{UNSPACED}])[\p{{L}}\p{{N}}]")
 
 
@@ -42,11 +42,11 @@ def units(text: str) -> list[tuple[int, int]]:
 def adjust_spaces(text: str, source: str) -> str:
     """Give each place of a translation the spaces that it has in the source.
 
-    A space is added between a place and a word if the source has an end, a space, punctuation, a
-    bracket or a quotation mark there, and between a place and punctuation if the source has a space
-    there. Between a place and a bracket, a quotation mark or another character that both texts have
-    at that side, spaces are as in the source; quotation marks of different languages count as the
-    same character.
+    A space is added between a place and a word if the source ends there, or has a space,
+    punctuation, a bracket or a quotation mark there, and between a place and punctuation if the
+    source has a space there. If both texts have the same character next to a place, such as a
+    bracket or a quotation mark, spaces are as in the source; quotation marks of different languages
+    count as the same character.
 
     Args:
         text: A translation with places.
@@ -68,7 +68,7 @@ def _adjusted(side: str, source: str, marks: str) -> str:
     Args:
         side: The text up to the place.
         source: The same side in the source.
-        marks: Punctuation that a space separates from a place, as it does other places.
+        marks: Punctuation that, like words and other places, a space separates from a place.
     """
     end, in_source = side.rstrip()[-1:], source.rstrip()[-1:]
     both = _ENCLOSING.match(end) and _ENCLOSING.match(in_source)

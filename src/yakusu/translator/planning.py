@@ -16,7 +16,7 @@ from yakusu.translator.request import Job, Request
 from yakusu.translator.requested import KeptText, check_kept
 from yakusu.translator.tally import Tally
 
-_LONGEST_SOURCE = 100  # tokens; of models that do not record what training has seen
+_LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Planner:
         Args:
             item: The text.
             number: Its number in messages.
-            layout: What has been read of a longer text; None: the text is complete.
+            layout: State after the previous lines of a longer text; None: the text is complete.
 
         Raises:
-            DataError: The text or a setting of its own is not valid.
+            DataError: The text or one of its settings is not valid.
         """
         request = item if isinstance(item, Request) else Request(item)
         if not isinstance(request.text, str):
@@ -150,7 +150,7 @@ def _refuse_surrogates(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"character {error.start + 1} is a lone surrogate, which is no text: decode the input "
+            f"character {error.start + 1} is a lone surrogate, not valid text: decode the input "
             'with errors="replace"'
         ) from error
 

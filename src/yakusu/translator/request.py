@@ -52,7 +52,7 @@ class Job:
 
     @property
     def has_goal(self) -> bool:
-        """Whether the search is for required tokens."""
+        """Whether the search must generate certain tokens."""
         return bool(self.include or self.slots)
 
 

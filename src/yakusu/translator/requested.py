@@ -1,7 +1,7 @@
-"""A request's prefix and phrases, where the translation has parts that the model does not write.
+"""A request's prefix and phrases, without the parts of a line that the model does not generate.
 
-The spans, tags and layout of a line are kept. What a prefix or a phrase has of them is removed from
-it or, within a prefix, replaced by the placeholder tokens that the model writes for them.
+The spans, tags and layout of a line are kept. If a prefix or a phrase contains any of them, they
+are removed or, within a prefix, replaced by the placeholder tokens that the model generates.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from yakusu.translator.request import Request
 
 
 def check_kept(request: Request) -> None:
-    """Refuse a prefix, and phrases, that a line without text to translate does not have.
+    """Refuse a prefix and phrases that a line without text to translate does not contain.
 
     Raises:
         DataError: The line, which is its own translation, lacks one of them.
@@ -51,11 +51,11 @@ class KeptText:
     covers: Callable[[str], bool]
 
     def prefix(self, prefix: str) -> str:
-        """The prefix of what the model writes, with slots, from that of a whole translation.
+        """Convert a prefix of the translation to one of the text that the model generates.
 
         Raises:
-            DataError: The prefix has another bullet than the line, or something that is kept
-                elsewhere.
+            DataError: The prefix has a different bullet from the line, or contains text that is
+                kept elsewhere.
         """
         if not prefix.strip():
             return ""
@@ -67,8 +67,8 @@ class KeptText:
         for part, whole in self._parts(prefix):
             if whole not in self._written(segment):
                 raise DataError(
-                    f"the prefix contains '{part}', which is put into the translation "
-                    "afterwards: remove it from the prefix"
+                    f"the prefix contains '{part}', which is inserted into the translation "
+                    "after the search: remove it from the prefix"
                 )
             if part != whole:
                 raise DataError(
@@ -94,7 +94,7 @@ class KeptText:
         if own := Layout().read(prefix).before:
             raise DataError(
                 f"the prefix begins with '{own.strip()}', but the line with '{kept.strip()}', "
-                "which is kept: begin the prefix with the same, or with the text after it"
+                "which is kept: begin the prefix with the latter, or with the text after it"
             )
         return prefix
 
@@ -102,7 +102,7 @@ class KeptText:
         """Whether a phrase is part of what is kept.
 
         Raises:
-            DataError: The phrase consists of something that is kept and of other text.
+            DataError: The phrase contains both text that is kept and other text.
         """
         for part, whole in self._parts(phrase):
             if phrase.strip() not in whole:
@@ -114,7 +114,7 @@ class KeptText:
         return False
 
     def _parts(self, text: str) -> Iterator[tuple[str, str]]:
-        """The spans and unseen words of a text that are kept: each, and what it is a part of."""
+        """The spans and unseen words of a text that are kept, each with the span it is part of."""
         kept = [*self.passage.spans.values(), *(tag.text for _, tag in self.passage.tags)]
         for piece in PLACE.split(text) if kept else ():
             words = (w for w in unseen(piece, self.covers) if any(map(str.isalnum, w.text)))

@@ -1,14 +1,14 @@
 """Details of a text from those of its segments: tokens, and links between its words.
 
 A model links the words of a segment, in which spans are private-use characters and tags are
-missing. The visible characters of the masked line lead from these to the words of the line as given
-and as printed:
+missing. The visible characters of the masked line map these words to those of the line as given and
+as printed:
 
     source   <b>Anna</b>  calls   {name}.        translation   {name}   ruft   <b>Anna</b>  an.
     masked   OAnnaC       calls   P.             masked        P        ruft   OAnnaC       an.
     words    0            1       2              words         0        1      2            3
 
-A word of the translation is linked to the source of the first of these that it has: a span with
+A word of the translation is linked by the first of these parts that it contains: a span with
 letters or digits, text that the model has linked, anything else that is kept, such as a tag.
 """
 
@@ -23,7 +23,7 @@ from yakusu.translator.details import Details
 from yakusu.translator.output import Line, places, slots_of
 
 _Words = dict[Hashable, list[int]]  # the words of each visible character of a line
-_Ranked = tuple[int, Link]  # 0: comes first
+_Ranked = tuple[int, Link]  # priority (0: highest), link
 
 
 def details_of_text(lines: Sequence[Line]) -> Details | None:
@@ -157,7 +157,7 @@ def _made(line: Line, source: _Words, target: _Words) -> Iterator[_Ranked]:
         if output.is_source or links is None:
             links = tuple((i, i) for i in range(len(results)))
         for i, j in links:
-            # A word may become several, as in foo<a href="x">, so that of the first letter counts.
+            # A word may become several, as in foo<a href="x">; its first letter counts.
             place, character = min(origins[i], key=lambda own: not own[1].isalnum())
             first = source[character if character in line.kept else (number, place)][:1]
             for place, character in results[j]:
