@@ -35,7 +35,7 @@ WITH_SPANS = [
     "‹%(count)d files›".replace(" files›", "› files"),
     "‹%(user name)s›".replace("user name", "user_name"),
     "‹%@› has ‹%2$@›",
-    "‹%d›% or ‹%d›%%",
+    "‹%d›% or ‹%d›‹%%›",
     "‹%s›を‹%d›人に送信しました",
     "‹%s›을 ไทย‹%s›ไทย",
     "(‹%s›), \"‹%s›\", '‹%s›', ‹%s›.",
@@ -82,7 +82,7 @@ WITH_SPANS = [
     "Run ‹`make test`›, ‹``a ` b``› or ‹```x```›.",
 ]  # fmt: skip
 WITHOUT_SPANS = [
-    "100% sure, 50 % der Leute, 50%discount, 20%ig, 100%süß, %%",
+    "100% sure, 50 % der Leute, 50%discount, 20%ig, 100%süß",
     "US$ 5, $5, $",
     "{not a field}", "{a b}", '{"a": 1}', "{", "}", "{}}"[2:],
     "at 10:30:15, std::vector, a:b:c, :, ::, :a b:",

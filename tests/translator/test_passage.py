@@ -94,6 +94,8 @@ def test_the_texts_to_translate(text: str, expected: list[str]) -> None:
         ("Say <b>one<br>two</b> now", ["Say one", "two now"]),
         (f"one{line_break(3)}two", ["one", "two"]),
         ("Prof.<br>1.<br>a", ["Prof.", "a"]),
+        ("Name:\tAnna \t\t runs", ["Name:", "Anna", "runs"]),
+        (r"Sit down.\nStand up\tNow", ["Sit down.", "Stand up", "Now"]),
         ("<b>one</b> <i>two</i> <span>three</span> <wbr>four", ["one two three ‹<wbr>›four"]),
         (f"one{empty(3)}two <blink>a <x-p>", [f"one‹{empty(3)}›two ‹<blink>›a"]),
         ("`a<br>b` <!-- <p> --> c", ["‹`a<br>b` <!-- <p> -->› c"]),

@@ -1,9 +1,9 @@
 r"""Protected spans: the parts of a text that a translation must contain unchanged.
 
-    placeholders    {name}  {0:.2f}  {{x}}  ${x}  $VAR  %s  %(n)d  %1$s  :name:
+    placeholders    {name}  {0:.2f}  {{x}}  ${x}  $VAR  %s  %(n)d  %1$s  %%  %VAR%  :name:  @:key
     tags            <b>  </b>  <br/>  <0>  <!-- note -->      entities    &nbsp;  &#233;
     addresses       https://example.org/a?b=c  www.example.org  anna@example.org
-    code            `make test`
+    code            `make test`  and line breaks and tabs written as \n and \t
 
 and everything that the patterns of a user match. A tag that begins or ends a pair, such as
 <b>Anna</b>, is of kind "opening" or "closing"; every other span is "whole".
@@ -42,28 +42,30 @@ _QUOTED = r"=\s*(?:\"[^\"]*+\"|'[^']*+')"  # the value of an attribute
 _PATTERNS = (
     # Numbered tags, such as <0>, and tags with < or > in an attribute; others are below.
     r"</?[0-9]{1,3}\s?/?>",
-    rf"<[A-Za-z](?:{_QUOTED}|[^<>])*+>",
+    rf"<[A-Za-z](?:{_QUOTED}|[^<>]){{0,2000}}+>",
     # Addresses
-    rf"(?:(?:https?|ftps?|file|wss?)://|(?<!{_LETTER})(?:www\.|mailto:)){_PATH}",
+    rf"(?:(?i:https?|ftps?|file|wss?)://|(?<!{_LETTER})(?i:www\.|mailto:)){_PATH}",
     rf"(?<!{_LETTER}|[.+-])(?:{_LETTER}|[.+-])++@(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}[A-Za-z]{{2,}}",
-    rf"(?<!{_LETTER}|[.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}(?:{_DOMAINS})(?:/(?:{_PATH})?)?"
+    rf"(?<!{_LETTER}|[.@-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,99}}(?i:{_DOMAINS})(?:/(?:{_PATH})?)?"
     rf"(?!{_LETTER}|-)",
     # Markup
     r"<!--(?:[^<-]++|-(?!->)|<(?!!--))*+-->|<[A-Za-z/!?][^<>]*>",
     r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);",
     r"(?<!`)(?<ticks>`{1,9}+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
-    # Placeholders of templates, str.format, ICU, shells, printf and emoji
-    r"\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
+    r"\\[nrt](?![a-z])",
+    # Placeholders of templates, str.format, ICU, shells, printf, vue-i18n and emoji
+    r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
     rf"\{{{_FIELD}\s*(?:![rsa])?(?::(?:[^{{}}\n]|\{{{_FIELD}\}})*|,[^{{}}\n]*)?\}}",
     rf"\{{\s*{_NAME}\s*,\s*(?:plural|select|selectordinal)\s*,"
     rf"{_BRANCHES}\}}",
-    r"\$[A-Za-z_][A-Za-z0-9_]*",
+    r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Z][A-Z0-9_]*%",
+    r"(?:@(?:\.[a-z]+)?:)?\{'[^'{}\n]*'\}|@(?:\.[a-z]+)?:(?:\([\w.]+\)|[A-Za-z_]\w*(?:\.\w+)*)",
     rf"%(?:\([^()\s]+\)|[0-9]+\$)[-+\#0 ]*+{_WIDTH}[A-Za-z@]",
     rf"%[-+\#0]*+{_WIDTH}(?:hh|h|ll|l|q|L|z|t|j)?[diouxXeEfFgGcrsaSpn@](?!{_LETTER})",
     rf"(?<!{_LETTER}|:):(?:[A-Za-z][A-Za-z0-9_+-]*|[+-]1):(?!{_LETTER}|:)",
 )
 # Every text with a match of a built-in pattern has a match of this one, which is faster.
-_HINT = re.compile(rf"[<&`{{$%@:{MARKS[1:-1]}]|www\.|\.(?:{_DOMAINS})")
+_HINT = re.compile(rf"[<&`{{$%@:\\{MARKS[1:-1]}]|(?i:www\.|\.(?:{_DOMAINS}))")
 _TAG = regex.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*|[0-9]+)(?:{_QUOTED}|[^<>/]|/(?!>))*+(?P<alone>/?)>"
 )
@@ -73,6 +75,8 @@ _BREAKS = re.compile(
     "fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|"
     "nav|ol|optgroup|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"
 )
+_ESCAPES = frozenset((r"\n", r"\r", r"\t"))
+_TABS = re.compile(r"[^\S\n]*\t\s*")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # tags that are nested more deeply have no partner
 Kind = Literal["whole", "opening", "closing", "break", "term"]
@@ -184,17 +188,31 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
     return sorted((span.text, span.kind != "whole") for span in spans)
 
 
-def with_breaks(spans: Iterable[Span]) -> list[Span]:
-    """Give the tags that end a line or a block, such as <br> and </p>, the kind "break"."""
-    return [
-        replace(span, kind="break", partner=-1) if breaks(span.text) else span for span in spans
-    ]
+def with_breaks(spans: Iterable[Span], text: str) -> list[Span]:
+    """Give what ends a line, a block or a column the kind "break".
+
+    These are tags such as <br> and </p>, the line breaks of documents, the spans \\n, \\r and \\t,
+    and tabs, which are spans only here.
+    """
+    found, end = list[Span](), 0
+    for span in spans:
+        found += _columns(text, end, span.start)
+        found.append(replace(span, kind="break", partner=-1) if breaks(span.text) else span)
+        end = span.end
+    return [*found, *_columns(text, end, len(text))]
+
+
+def _columns(text: str, start: int, end: int) -> list[Span]:
+    """The tabs in a part of a text."""
+    return [Span(m.start(), m.end(), m[0], "break") for m in _TABS.finditer(text, start, end)]
 
 
 def breaks(text: str) -> bool:
-    """Whether a tag or a mark ends a line or a block."""
+    """Whether a span ends a line, a block or a column."""
     if is_mark(text[0]):
         return is_break(text[0])
+    if text in _ESCAPES:
+        return True
     tag = _TAG.fullmatch(text)
     return bool(tag and _BREAKS.fullmatch(tag["name"].lower()))
 

@@ -184,7 +184,7 @@ class PassageReader:
         found = with_unseen(known, protected, self._covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(protected), len(found) - len(protected) - n_terms, n_terms
-        spans_of = merged(found if whole else with_breaks(found), body)
+        spans_of = merged(found if whole else with_breaks(found, body), body)
         if sum(span.kind not in _PAIRED for span in spans_of) > _MAX_PLACES:
             return Passage(before + body, (), after, {}, (), *counts)
         for span in spans_of:

@@ -78,7 +78,8 @@ def _adjusted(side: str, source: str, marks: str) -> str:
     else:
         if same and side.endswith(" "):
             return side.rstrip()
-        touches = _WORD.match(end) and (not in_source or _APART.match(in_source))
+        touches = _WORD.match(end) or PLACE.match(end)
+        touches = touches and (not in_source or _APART.match(in_source))
     return side + " " if touches and not side[-1:].isspace() else side
 
 
