@@ -38,6 +38,9 @@ def test_a_pattern_protects_more_and_no_protect_less(run_yakusu: Yakusu, model: 
 def test_an_invalid_pattern_is_refused(run_yakusu: Yakusu, model: Path) -> None:
     told = run_yakusu("translate", model, "--protect", "(", stdin=b"a\n").error
     assert told.startswith("'(' is not a valid regular expression: ")
+    assert run_yakusu("translate", model, "--protect", "", stdin=b"a\n").error == (
+        "a regular expression to protect is empty: remove --protect ''"
+    )
 
 
 def test_every_term_of_a_glossary_is_in_the_translation(
