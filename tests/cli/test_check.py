@@ -112,6 +112,16 @@ def test_a_recipe_names_the_corpus_and_the_filters(
             ["--pairs", "p.tsv", "--columns", "en,fr"],
             "p.tsv, line 1: there is no column 'en': choose one of One., Eins.",
         ),
+        (
+            ["a.en", "a.de", "--pairs", "p.tsv"],
+            "a corpus is two files or one file of pairs, not both: remove --pairs p.tsv or SRC "
+            "a.en and TGT a.de",
+        ),
+        (
+            ["a.en", "a.de", "--test-src", "a.en", "--test-pairs", "p.tsv"],
+            "a corpus is two files or one file of pairs, not both: remove --test-pairs p.tsv or "
+            "--test-src a.en",
+        ),
         (["a.en", "."], ". is a folder: specify a text file"),
         (
             ["none.en", "none.de"],
