@@ -81,9 +81,7 @@ _TREES = {
 _DEV_TREES = {"dev_trees": _path("--dev-trees", "Trees of the dev set.", _DEV)}
 
 
-def require_one_form(
-    pairs: str | Path | None, texts: Mapping[str, str | None], name: str
-) -> None:
+def require_one_form(pairs: str | Path | None, texts: Mapping[str, str | None], name: str) -> None:
     """Refuse a corpus that is given as two files and as one file of pairs.
 
     Args:
