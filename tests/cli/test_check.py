@@ -175,7 +175,9 @@ def test_unusable_input_exits_with_2_and_one_sentence(
 ) -> None:
     write(tmp_path, "b.de", ["Eins."])
     write(tmp_path, "p.tsv", ["One.\tEins."])
-    write(tmp_path, "ids.tsv", [f"{i}\t{src} {src}\t{tgt}" for i, (src, tgt) in enumerate(SENTENCES)])
+    write(
+        tmp_path, "ids.tsv", [f"{i}\t{src} {src}\t{tgt}" for i, (src, tgt) in enumerate(SENTENCES)]
+    )
     for code in ("en", "de"):
         write(tmp_path, f"none.{code}", [])
         write(tmp_path, f"blank.{code}", ["", " "])
