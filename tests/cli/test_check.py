@@ -112,6 +112,22 @@ def test_a_recipe_names_the_corpus_and_the_filters(
             ["--pairs", "p.tsv", "--columns", "en,fr"],
             "p.tsv, line 1: there is no column 'en': choose one of One., Eins.",
         ),
+        (
+            ["a.en", "a.de", "--pairs", "p.tsv"],
+            "a corpus is two files or one file of pairs, not both: remove --pairs p.tsv or SRC "
+            "a.en and TGT a.de",
+        ),
+        (
+            ["a.en", "a.de", "--test-src", "a.en", "--test-pairs", "p.tsv"],
+            "a corpus is two files or one file of pairs, not both: remove --test-pairs p.tsv or "
+            "--test-src a.en",
+        ),
+        (
+            ["--pairs", "ids.tsv"],
+            "ids.tsv: none of 3 sentence pairs is left for training: provide more text, choose "
+            "other columns than 1,2 with --columns SRC,TGT or relax the filters, which drop 3 "
+            "ratio",
+        ),
         (["a.en", "."], ". is a folder: specify a text file"),
         (
             ["none.en", "none.de"],
@@ -159,6 +175,9 @@ def test_unusable_input_exits_with_2_and_one_sentence(
 ) -> None:
     write(tmp_path, "b.de", ["Eins."])
     write(tmp_path, "p.tsv", ["One.\tEins."])
+    write(
+        tmp_path, "ids.tsv", [f"{i}\t{src} {src}\t{tgt}" for i, (src, tgt) in enumerate(SENTENCES)]
+    )
     for code in ("en", "de"):
         write(tmp_path, f"none.{code}", [])
         write(tmp_path, f"blank.{code}", ["", " "])

@@ -38,6 +38,9 @@ def test_a_pattern_protects_more_and_no_protect_less(run_yakusu: Yakusu, model: 
 def test_an_invalid_pattern_is_refused(run_yakusu: Yakusu, model: Path) -> None:
     told = run_yakusu("translate", model, "--protect", "(", stdin=b"a\n").error
     assert told.startswith("'(' is not a valid regular expression: ")
+    assert run_yakusu("translate", model, "--protect", "", stdin=b"a\n").error == (
+        "a regular expression to protect is empty: remove --protect ''"
+    )
 
 
 def test_every_term_of_a_glossary_is_in_the_translation(
@@ -63,7 +66,7 @@ def test_a_glossary_with_one_column_is_refused(
 
 
 @pytest.mark.parametrize("from_file", [False, True])
-def test_lines_that_are_not_utf8_are_left_out_on_request(
+def test_lines_that_are_not_utf8_are_left_empty_on_request(
     run_yakusu: Yakusu,
     model: Path,
     tmp_path: Path,
@@ -75,7 +78,7 @@ def test_lines_that_are_not_utf8_are_left_out_on_request(
     source = [tmp_path / "in"] if from_file else []
     said = run_yakusu("translate", model, *source, "--errors", "skip", stdin=data)
     assert said.code == 0 and said.out.split("\n")[1] == "" and said.out.count("\n") == 3
-    assert "1 line is not UTF-8 and was left out: line 2" in caplog.text
+    assert "1 line is not UTF-8 and was left empty: line 2" in caplog.text
 
 
 def test_a_document_needs_an_output(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:

@@ -224,6 +224,86 @@ def test_whole_pairs_in_common_cause_a_warning(tmp_path: Path) -> None:
     )
 
 
+def test_a_test_set_with_exchanged_sides_overlaps_even_if_no_language_is_known(
+    tmp_path: Path,
+) -> None:
+    train = write(tmp_path, PLAIN)
+    exchanged = [(tgt.upper(), f"{src}.") for src, tgt in PLAIN[:2]]
+    test = write(tmp_path, [*exchanged, ("Tom", "Tom."), ("neu", "new")], "test")
+    report = check(load_recipe("tiny", src=train.src, tgt=train.tgt), test=test)
+    (overlap,) = report.overlaps
+    assert (overlap.sources.n, overlap.targets.n, overlap.pairs.n) == (0, 0, 0)
+    assert overlap.exchanged.n == 2
+    assert overlap.exchanged.examples[0].note == "line 1 of test"
+    assert report.warnings == (
+        "2 pairs of test occur in train with source and target exchanged: exchange the two sides "
+        "of test or train, or remove them from one of the two",
+    )
+    assert "none: sources, targets, pairs\n" in str(report)
+
+
+def test_equal_sides_are_a_pair_in_common_but_not_an_exchanged_one(tmp_path: Path) -> None:
+    train = write(tmp_path, [*PLAIN, ("Tom", "Tom")])
+    test = write(tmp_path, [("Tom", "Tom.")], "test")
+    report = check(load_recipe("tiny", src=train.src, tgt=train.tgt), test=test)
+    assert (report.overlaps[0].pairs.n, report.overlaps[0].exchanged.n) == (1, 0)
+
+
+# ---- languages
+
+
+def test_a_file_in_another_language_than_stated_is_not_to_be_filtered(tmp_path: Path) -> None:
+    report = checked(tmp_path, PLAIN, "data.source_language=ja")
+    (warning,) = (each for each in report.warnings if "'ja'" in each)
+    assert warning.endswith(": correct data.source_language, or choose another file or column")
+
+
+def test_a_name_of_a_language_is_refused_with_its_code(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError) as error:
+        checked(tmp_path, PLAIN, "data.target_language=German")
+    assert str(error.value) == (
+        "data.target_language = 'German' is not a language code: did you mean 'de'?"
+    )
+
+
+@pytest.mark.parametrize("code", ["xx", "ain", "deutsch", "??"])
+def test_a_language_that_cannot_be_identified_is_named(code: str, tmp_path: Path) -> None:
+    report = checked(tmp_path, PLAIN, f"data.target_language={code}")
+    assert report.warnings == (
+        f"the language '{code}' of the target cannot be identified, so lines in other languages "
+        "and swapped files are not found: correct data.target_language if the code is wrong",
+    )
+    assert report.sides[1].foreign is None
+
+
+@pytest.mark.parametrize("code", ["EN", "eng", "en-US", "en_US"])
+def test_any_spelling_of_a_code_is_accepted(code: str, tmp_path: Path) -> None:
+    report = checked(tmp_path, PLAIN, f"data.source_language={code}")
+    assert (report.warnings, report.sides[0].language) == ((), code)
+
+
+def test_unknown_languages_cause_a_warning_that_says_how_to_state_them(tmp_path: Path) -> None:
+    corpus = write(tmp_path, PLAIN)
+    src, target, table = tmp_path / "source", tmp_path / "target", tmp_path / "a.tsv"
+    src.write_bytes(Path(corpus.src).read_bytes())
+    target.write_bytes(Path(corpus.tgt).read_bytes())
+    table.write_text("".join(f"{one}\t{other}\n" for one, other in PLAIN), encoding="utf-8")
+    so = "so lines in other languages and swapped files are not found"
+    src_option, tgt_option = (f"--set data.{side}_language=CODE" for side in ("source", "target"))
+    assert check(load_recipe("tiny", src=src, tgt=target)).warnings == (
+        f"the language of the source and the target is not known, {so}: add {src_option} "
+        f"{tgt_option}, or name the files like train.en",
+    )
+    assert check(load_recipe("tiny", src=corpus.src, tgt=target)).warnings == (
+        f"the language of the target is not known, {so}: add {tgt_option}, or name the files like "
+        "train.en",
+    )
+    assert check(load_recipe("tiny", pairs=table)).warnings == (
+        f"the language of the source and the target is not known, {so}: add {src_option} "
+        f"{tgt_option}, or use --columns en,de",
+    )
+
+
 # ---- statistics
 
 
@@ -322,6 +402,13 @@ def test_swapped_files_are_refused(tmp_path: Path) -> None:
         f"{corpus.src} seems to be in language 'de' and {corpus.tgt} in 'en': exchange the two "
         "files, or correct data.source_language and data.target_language"
     )
+    train = write(tmp_path, PLAIN, "train")
+    recipe = load_recipe("tiny", src=train.src, tgt=train.tgt)
+    dev = recipe.data.model_copy(update={"dev": corpus})
+    for recipe_, test in ((recipe.model_copy(update={"data": dev}), None), (recipe, corpus)):
+        with pytest.raises(DataError) as in_held_out:
+            check(recipe_, test=test)
+        assert str(in_held_out.value) == str(error.value)
 
 
 @pytest.mark.parametrize(

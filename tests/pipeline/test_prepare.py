@@ -213,6 +213,64 @@ def test_the_folder_contains_the_documented_files(files: list[str], tmp_path: Pa
     assert len(lengths) == made.n_train and np.all(lengths >= 2)
 
 
+# ---- languages and columns
+
+
+def test_a_dev_set_whose_files_are_swapped_causes_a_warning(
+    files: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    english = "The baker opens her shop before the sun rises, as every day."
+    german = "Die Bäckerin öffnet ihren Laden am frühen Morgen, wie jeden Tag."
+    dev = write(tmp_path, [(f"{german} {i}", f"{english} {i}") for i in range(20)], "dev")
+    dev_corpus = f'data.dev={{src = "{dev[0]}", tgt = "{dev[1]}"}}'
+    yakusu.prepare(recipe_for(files, tmp_path / "run", dev_corpus))
+    assert caplog.messages[0] == (
+        f"{dev[0]} seems to be in language 'de' and {dev[1]} in 'en': exchange the two files, or "
+        "correct data.source_language and data.target_language"
+    )
+
+
+def test_a_language_that_cannot_be_identified_causes_a_warning(
+    files: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    yakusu.prepare(recipe_for(files, tmp_path / "run", "data.source_language=xx"))
+    assert [each for each in caplog.messages if "'xx'" in each] == [
+        "the language 'xx' of the source cannot be identified, so lines in other languages and "
+        "swapped files are not found: correct data.source_language if the code is wrong"
+    ]
+
+
+def test_a_name_of_a_language_is_refused_before_data_is_written(
+    files: list[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(RecipeError, match="'english' is not a language code: did you mean 'en'"):
+        yakusu.prepare(recipe_for(files, run, "data.source_language=english"))
+    assert not (run / "data").exists()
+    assert yakusu.prepare(recipe_for(files, run, "data.source_language=en")).n_train == 380
+
+
+@pytest.mark.parametrize(
+    ("suffix", "fix"),
+    [
+        ("tsv", "provide more text, choose other columns than 1,2 with --columns SRC,TGT or relax"),
+        ("tmx", "provide more text or relax"),
+    ],
+)
+def test_a_table_without_usable_pairs_may_have_other_columns(
+    suffix: str, fix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "tsv":
+        path.write_text("x\tx\tein Satz\n" * 3)
+    else:
+        segments = "".join(f'<tuv xml:lang="{code}"><seg>x</seg></tuv>' for code in ("en", "de"))
+        path.write_text(f"<tmx><header srclang='en'/><body><tu>{segments}</tu></body></tmx>")
+    with pytest.raises(DataError) as error:
+        yakusu.prepare(load_recipe("tiny", pairs=path, run=tmp_path / "run"))
+    assert fix in str(error.value)
+
+
 # ---- vocabularies that are too large
 
 

@@ -144,6 +144,17 @@ def test_further_patterns_are_copied() -> None:
         reader(protect=("(",))
 
 
+def test_a_string_is_one_pattern() -> None:
+    assert TextConfig.model_validate({"protect": "[A-Z]+"}).protect == ("[A-Z]+",)
+    assert translated_texts("see ABC and {n}", protect="[A-Z]+") == ["see ‹ABC› and ‹{n}›"]
+
+
+@pytest.mark.parametrize("protect", ["", ("a", "")])
+def test_an_empty_pattern_is_refused(protect: object) -> None:
+    with pytest.raises(DataError, match="a regular expression to protect is empty: remove"):
+        reader(protect=protect)
+
+
 def test_a_layout_continues_from_text_to_text() -> None:
     layout, one = Layout(), reader()
     found = [one.read(line, layout=layout)[0].texts for line in ("```", "code", "```", "text")]

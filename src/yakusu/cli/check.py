@@ -7,7 +7,7 @@ import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
-from yakusu.cli.corpus_options import takes_pairs, takes_test_files
+from yakusu.cli.corpus_options import require_one_form, takes_pairs, takes_test_files
 
 
 class Format(StrEnum):
@@ -64,6 +64,7 @@ def check(
 
     Example: `yakusu check --pairs memory.tmx --columns en,de`
     """
+    require_one_form(files["pairs"], {"SRC": src, "TGT": tgt}, "--pairs")
     files["src"], files["tgt"], test["errors"] = src, tgt, files["errors"]
     if test["pairs"]:
         test["columns"] = files["columns"]

@@ -1,10 +1,13 @@
 """The options that name corpora, from which a verb gets one `RecipeFiles`."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from yakusu.cli.option_groups import grouped
+from yakusu.errors import RecipeError
 
 if TYPE_CHECKING:
     from yakusu.recipe import RecipeFiles
@@ -78,12 +81,41 @@ _TREES = {
 _DEV_TREES = {"dev_trees": _path("--dev-trees", "Trees of the dev set.", _DEV)}
 
 
+def require_one_form(pairs: str | Path | None, texts: Mapping[str, str | None], name: str) -> None:
+    """Refuse a corpus that is given as two files and as one file of pairs.
+
+    Args:
+        pairs: Value of the option that names a file of pairs.
+        texts: Values of the options or arguments that name the two files, by their names.
+        name: Name of the option for pairs.
+
+    Raises:
+        RecipeError: Both are given.
+    """
+    given = " and ".join(f"{option} {path}" for option, path in texts.items() if path)
+    if pairs and given:
+        raise RecipeError(
+            "a corpus is two files or one file of pairs, not both: remove "
+            f"{name} {pairs} or {given}"
+        )
+
+
 def _files(values: dict[str, Any]) -> "RecipeFiles":
+    for prefix in ("", "dev_", "test_"):
+        src, tgt, pairs = (f"{prefix}{each}" for each in ("src", "tgt", "pairs"))
+        texts = {_option(key): values.get(key) for key in (src, tgt)}
+        require_one_form(values.get(pairs), texts, _option(pairs))
     return cast("RecipeFiles", values)
 
 
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
 def _test_files(values: dict[str, Any]) -> "RecipeFiles":
-    return _files({name.removeprefix("test_"): value for name, value in values.items()})
+    files = _files(values)
+    renamed = {name.removeprefix("test_"): value for name, value in files.items()}
+    return cast("RecipeFiles", renamed)
 
 
 takes_files = grouped(

@@ -150,7 +150,7 @@ class Lines:
             show = as_json if options.format == "json" else as_text(translator.search.n_best)
             print_all(found, n_lines, show=show, links=links, start=start)
         report(translator.tally)
-        if warning := invalid.warning(self._name):
+        if warning := invalid.warning(self._name, skipped="left empty"):
             _log.warning(warning)
 
     @property

@@ -6,10 +6,11 @@ only if most of its sentences are foreign.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from yakusu.data.languages import language_code
 from yakusu.data.text import Pair
 from yakusu.errors import RecipeError
 
@@ -34,6 +35,29 @@ def can_identify() -> bool:
     return find_spec("py3langid") is not None
 
 
+def require_codes(languages: tuple[str, str]) -> None:
+    """Check that the languages of a recipe are not names, such as "english".
+
+    Args:
+        languages: Codes of the source and target languages; "" if unknown.
+
+    Raises:
+        RecipeError: One of them is a name.
+    """
+    for side, given in zip(("source", "target"), languages, strict=True):
+        if (code := language_code(given)) not in ("", given.strip()):
+            raise RecipeError(
+                f"data.{side}_language = '{given}' is not a language code: did you mean '{code}'?"
+            )
+
+
+@cache
+def _identifier() -> "LanguageIdentifier":
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads in a second
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
+
+
 class Languages:
     """The languages of both sides of a corpus.
 
@@ -54,15 +78,9 @@ class Languages:
         self.codes = (source, target)
 
     @cached_property
-    def _identifier(self) -> "LanguageIdentifier":
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads in a second
-
-        return LanguageIdentifier.from_model_file(MODEL_FILE)
-
-    @cached_property
     def labels(self) -> tuple[frozenset[str], frozenset[str]]:
         """py3langid's names of each language and of those close to it; empty: it knows none."""
-        known = self._identifier.labels
+        known = _identifier().labels
         source, target = (
             frozenset(label for label in known if _is_near(code, label)) for code in self.codes
         )
@@ -71,6 +89,16 @@ class Languages:
     def known(self) -> bool:
         """Whether the language of at least one side can be identified."""
         return any(self.labels)
+
+    def unknown(self) -> Iterator[str]:
+        """Yield a sentence for each language that is given, but cannot be identified."""
+        for side, code, labels in zip(("source", "target"), self.codes, self.labels, strict=True):
+            if code and not labels:
+                yield (
+                    f"the language '{code}' of the {side} cannot be identified, so lines in other "
+                    f"languages and swapped files are not found: correct data.{side}_language if "
+                    "the code is wrong"
+                )
 
     def foreign(self, pair: Pair) -> tuple[str, str]:
         """Return, for each side, the other language that it is in, or "" if there is none."""
@@ -90,7 +118,7 @@ class Languages:
 
     def _scores(self, line: str) -> dict[str, float]:
         """Log-probabilities, the highest first; empty if all are equal."""
-        ranked = self._identifier.rank(line)
+        ranked = _identifier().rank(line)
         return {} if ranked[0][1] == ranked[-1][1] else dict(ranked)
 
     def swapped(self, pairs: Iterable[Pair]) -> bool:

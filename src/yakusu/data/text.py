@@ -52,11 +52,16 @@ class InvalidLines:
             return line.decode("utf-8", "replace")
         return line.decode("utf-8", "surrogateescape") if self._whole_lines else ""
 
-    def warning(self, name: str) -> str:
-        """Return a sentence with the number of lines that were not UTF-8; "" if there were none."""
+    def warning(self, name: str, *, skipped: str = "left out") -> str:
+        """Return a sentence with the number of lines that were not UTF-8; "" if there were none.
+
+        Args:
+            name: Name of the file.
+            skipped: What was done with these lines under "skip".
+        """
         if not self.count:
             return ""
-        done = "read with U+FFFD for each invalid byte" if self.policy == "replace" else "left out"
+        done = "read with U+FFFD for each invalid byte" if self.policy == "replace" else skipped
         one = self.count == 1
         numbers = ", ".join(map(str, self.first)) + (", ..." if self.count > _LISTED else "")
         return (
@@ -146,7 +151,7 @@ def _not_utf8(
     error: UnicodeDecodeError, name: str, number: int, head: bytes, *, option: bool
 ) -> DataError:
     _refuse_other_files(head, name, number)
-    fix = "convert the file (iconv -t UTF-8)"
+    fix = "convert the file (for example with iconv -f LATIN1 -t UTF-8)"
     fix += ", correct the line, or add --errors skip" if option else " or correct the line"
     return DataError(
         f"{name}, line {number}, byte {error.start + 1}: 0x{error.object[error.start]:02x} is not "

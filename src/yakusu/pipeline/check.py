@@ -1,25 +1,25 @@
 """`check`: what a corpus contains and what training would drop, without training."""
 
 import tempfile
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import regex
 
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
-from yakusu.data.filters import identifiable, swapped_message
 from yakusu.data.identification import EvenSample
 from yakusu.data.noise import PATTERNS, patterns_in
 from yakusu.data.text import Pair
 from yakusu.errors import DataError, RecipeError
-from yakusu.pipeline.check_counts import EXAMPLES, RatioCounts, SideCounts, Tally, unit_of
+from yakusu.pipeline.check_counts import RatioCounts, SideCounts, Tally, unit_of
 from yakusu.pipeline.check_filters import Decided, Decisions
-from yakusu.pipeline.check_report import CheckReport, Example, Overlap, Side, shorten
+from yakusu.pipeline.check_languages import CheckedLanguages
+from yakusu.pipeline.check_report import CheckReport, Overlap, Side
 from yakusu.pipeline.check_tokens import TokenCounter
 from yakusu.pipeline.check_warnings import warnings_of
 from yakusu.pipeline.overlap import HeldOut, Search, keys_of
+from yakusu.pipeline.selection import other_columns
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 
@@ -27,7 +27,6 @@ _SENTENCES, _DIFFERENT_SENTENCES = "several sentences", "different numbers of se
 _BOUNDARY = regex.compile(r"[.!?…。！？।][^\p{L}\p{N}]*[\p{Lu}\p{Lo}]")
 _ORDINAL = regex.compile(r"\d\.\s*$")  # sentencex splits after the German "2. Stock"
 _SAMPLE = 10_000  # pairs, or up to twice as many, for languages and the vocabulary
-_Foreign = tuple[dict[str, float] | None, tuple[Example, ...]]
 
 
 def check(
@@ -44,9 +43,10 @@ def check(
         progress: Progress reporter.
 
     Raises:
-        DataError: A file is missing or malformed, the two sides are swapped, or no pair is left.
-        RecipeError: The recipe names no corpus, or `filters.check_language` cannot identify the
-            languages.
+        DataError: A file is missing or malformed, the two sides of a corpus are swapped, or no pair
+            is left.
+        RecipeError: The recipe names no corpus, a language is not given as a code, or
+            `filters.check_language` cannot identify the languages.
 
     Example:
         `print(check(load_recipe("base", src="train.en", tgt="train.de")))`
@@ -56,7 +56,9 @@ def check(
         raise RecipeError(
             "there is no corpus to check: specify SRC and TGT, or a recipe with data.train"
         )
-    _require_files([corpus, recipe.data.dev, test or Corpus()])
+    held_out = {"dev": recipe.data.dev, "test": test or Corpus()}
+    _require_files([corpus, *held_out.values()])
+    languages = CheckedLanguages(recipe)
     progress = progress or Silent()
     sample: EvenSample[tuple[int, Pair]] = EvenSample(_SAMPLE)
     n_pairs, total = 0, count_pairs(corpus)
@@ -65,10 +67,11 @@ def check(
             sample.add((n_pairs, pair))
             tracker.advance()
     n_header = total - n_pairs if total else 0  # lines before the first pair
-    overlaps = _Overlaps(recipe.data.dev, test or Corpus())
+    languages.require_order(corpus, (pair for _, pair in sample))
+    overlaps = _Overlaps(held_out, languages)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         numbered = [(n_header + line, pair) for line, pair in sample]
-        reading = _Reading(recipe, numbered, Path(folder), stack)
+        reading = _Reading(recipe, languages, numbered, Path(folder), stack)
         with progress.track("reading", "pairs", n_pairs) as tracker:
             for line, pair in enumerate(read_pairs(corpus), start=n_header + 1):
                 reading.add(line, pair)
@@ -86,20 +89,29 @@ def _require_files(corpora: Iterable[Corpus]) -> None:
 
 
 class _Overlaps:
-    """Compares the dev and test sets with the training corpus and with each other."""
+    """Compares the dev and test sets with the training corpus and with each other.
 
-    def __init__(self, dev: Corpus, test: Corpus) -> None:
+    Args:
+        corpora: The dev and test sets by their names; one that is not given is an empty corpus.
+        languages: The languages of both sides.
+
+    Raises:
+        DataError: A set is empty, or its two sides are swapped.
+    """
+
+    def __init__(self, corpora: Mapping[str, Corpus], languages: CheckedLanguages) -> None:
         self._searches: list[Search] = []
-        for name, corpus in (("dev", dev), ("test", test)):
+        for name, corpus in corpora.items():
             if corpus:
+                languages.require_order(corpus)
                 held_out = HeldOut(name, read_pairs(corpus))
                 if not held_out.n_texts:
                     raise _no_pairs(corpus)
                 self._searches.append(held_out.search("train"))
         self._in_train = tuple(self._searches)
-        if dev and test:
+        if len(self._in_train) > 1:
             search = self._in_train[1].held_out.search("dev")
-            for line, pair in enumerate(read_pairs(dev), start=1):
+            for line, pair in enumerate(read_pairs(corpora["dev"]), start=1):
                 search.add(line, pair, keys_of(pair))
             self._searches.append(search)
 
@@ -120,32 +132,29 @@ class _Reading:
 
     Args:
         recipe: Names the corpus, its languages and the filters.
+        languages: The languages of both sides.
         sample: Evenly spaced pairs with their lines.
         folder: An empty folder for temporary files.
         stack: Closes these files.
-
-    Raises:
-        DataError: The two sides are swapped.
     """
 
     def __init__(
         self,
         recipe: Recipe,
+        languages: CheckedLanguages,
         sample: list[tuple[int, Pair]],
         folder: Path,
         stack: ExitStack,
     ) -> None:
         self._corpus, self._codes, self._sample = recipe.data.train, recipe.languages, sample
         pairs = [pair for _, pair in sample]
-        self._languages = identifiable(self._corpus, recipe.filters, self._codes)
-        if self._languages and self._languages.swapped(pairs):
-            raise DataError(swapped_message(self._corpus, self._codes))
+        self._languages = languages
         self._units = [unit_of(pair[side] for pair in pairs) for side in range(2)]
         self._count_tokens = TokenCounter(pairs, recipe, self._units)
         self._sides = [SideCounts(unit) for unit in self._units]
         self._ratios = RatioCounts()
         self._suspicious = Tally([*PATTERNS, _SENTENCES, _DIFFERENT_SENTENCES])
-        self._decisions = Decisions(recipe.filters, self._languages, folder, stack)
+        self._decisions = Decisions(recipe.filters, languages.identified, folder, stack)
 
     def add(self, line: int, pair: Pair) -> None:
         """Count the next pair."""
@@ -196,7 +205,8 @@ class _Reading:
             overlaps=overlaps,
             notes=self._notes(decided.n_pairs, has_lines),
         )
-        return report.model_copy(update={"warnings": warnings_of(report)})
+        warnings = (*self._languages.warnings(), *warnings_of(report))
+        return report.model_copy(update={"warnings": warnings})
 
     def _require_pairs(self, decided: Decided) -> None:
         if not decided.n_pairs:
@@ -212,12 +222,12 @@ class _Reading:
         dropped = ", ".join(f"{each.n:,} {each.name}" for each in dropping)
         raise DataError(
             f"{names}: none of {decided.n_pairs:,} sentence pairs is left for training: provide "
-            f"more text or relax the filters, which drop {dropped}"
+            f"more text{other_columns(self._corpus)} or relax the filters, which drop {dropped}"
         )
 
     def _describe_sides(self) -> tuple[Side, Side]:
         files = self._corpus.files
-        foreign = self._foreign()
+        foreign = self._languages.foreign(self._sample)
         src, tgt = (
             Side(
                 label=("Source", "Target")[i],
@@ -237,30 +247,6 @@ class _Reading:
         )
         return src, tgt
 
-    def _foreign(self) -> tuple[_Foreign, _Foreign]:
-        """For each side, the share of each other language in the sample, and examples."""
-        if not self._languages:
-            return (None, ()), (None, ())
-        counts: list[Counter[str]] = [Counter(), Counter()]
-        examples: list[list[Example]] = [[], []]
-        for line, pair in self._sample:
-            for i, code in enumerate(self._languages.foreign(pair)):
-                if not code:
-                    continue
-                counts[i][code] += 1
-                if len(examples[i]) < EXAMPLES:
-                    src, tgt = map(shorten, pair)
-                    examples[i].append(Example(line=line, src=src, tgt=tgt, note=f"'{code}'"))
-        n = max(len(self._sample), 1)
-        src_foreign, tgt_foreign = (
-            (
-                {code: count / n for code, count in side.most_common(5)} if known else None,
-                tuple(few),
-            )
-            for side, few, known in zip(counts, examples, self._languages.labels, strict=True)
-        )
-        return src_foreign, tgt_foreign
-
     def _notes(self, n_pairs: int, has_lines: bool) -> tuple[str, ...]:
         n, vocab_size = len(self._sample), self._count_tokens.vocab_size
         sample = "all pairs" if n == n_pairs else f"{n:,} evenly spaced pairs"
@@ -271,15 +257,13 @@ class _Reading:
             else f"'too long' and 'ratio' count {' and '.join(dict.fromkeys(self._units))}, not "
             "tokens: there is too little text for a vocabulary"
         )
-        languages = (
-            f"languages are those of {sample}; a line is foreign only if another "
-            "language is far more probable"
-            if self._languages
-            else "languages are not identified: this needs their codes (data.source_language, or "
-            "file names such as train.en) and the extra 'corpora'"
-        )
         numbers = () if has_lines else ("line N is pair N of the file, from 1",)
-        return *numbers, tokens, languages, "everything else is counted in all pairs"
+        return (
+            *numbers,
+            tokens,
+            self._languages.note(sample),
+            "everything else is counted in all pairs",
+        )
 
 
 def _no_pairs(corpus: Corpus) -> DataError:

@@ -85,6 +85,7 @@ class Overlap(Config):
     sources: Finding
     targets: Finding
     pairs: Finding
+    exchanged: Finding  # whole pairs whose source is a target there, and vice versa
 
 
 class CheckReport(Config):
@@ -176,7 +177,7 @@ def _side(side: Side) -> Iterator[str]:
 
 def _overlap(overlap: Overlap) -> Iterator[str]:
     title = f"Pairs of {overlap.held_out} ({overlap.n_pairs:,}) that occur in {overlap.within}"
-    found = (overlap.sources, overlap.targets, overlap.pairs)
+    found = (overlap.sources, overlap.targets, overlap.pairs, overlap.exchanged)
     return _table(title, found, overlap.n_pairs)
 
 

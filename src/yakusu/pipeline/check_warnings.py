@@ -7,6 +7,7 @@ from yakusu.pipeline.check_report import CheckReport, Finding, Overlap
 _MANY_DROPPED = 0.1  # of all pairs
 _MANY_SUSPICIOUS = 0.001
 _MANY_FOREIGN = 0.02
+_MOST_FOREIGN = 0.5  # of the lines: another language than the recipe states
 _UNRELATED = 0.2  # correlation; corpora of short sentences have 0.6, of long ones 0.9
 _THRESHOLDS = {  # share of all pairs, if it is not _MANY_SUSPICIOUS
     "replacement characters (U+FFFD)": 0.0,  # text is lost
@@ -57,9 +58,14 @@ def _foreign(report: CheckReport) -> Iterator[str]:
         share = sum((side.foreign or {}).values())
         if share > _MANY_FOREIGN:
             languages = ", ".join(f"'{code}'" for code in side.foreign or {})
+            fix = (
+                f"correct data.{side.label.lower()}_language, or choose another file or column"
+                if share > _MOST_FOREIGN
+                else "remove them, as filters.check_language = true does"
+            )
             yield (
                 f"{side.file}: {share:.1%} of the lines are not '{side.language}' but {languages}: "
-                "remove them, as filters.check_language = true does"
+                f"{fix}"
             )
 
 
@@ -70,4 +76,10 @@ def _overlap(overlap: Overlap) -> Iterator[str]:
             f"{overlap.sources.n:,} of {overlap.n_pairs:,} sources of {overlap.held_out} and "
             f"{n_pairs:,} whole pair{'s' * (n_pairs != 1)} occur in {overlap.within}: remove them "
             "from one of the two, or scores are too high"
+        )
+    if n := overlap.exchanged.n:
+        yield (
+            f"{n:,} pair{'s' * (n != 1)} of {overlap.held_out} occur{'s' * (n == 1)} in "
+            f"{overlap.within} with source and target exchanged: exchange the two sides of "
+            f"{overlap.held_out} or {overlap.within}, or remove them from one of the two"
         )

@@ -11,7 +11,8 @@ from yakusu.data.noise import words_only
 from yakusu.data.text import Pair
 from yakusu.pipeline.check_report import Example, Finding, Overlap, shorten
 
-_KINDS = ("sources", "targets", "pairs")
+_KINDS = ("sources", "targets", "pairs", "exchanged pairs")
+_PAIRS = _KINDS.index("pairs")
 _EXAMPLES = 3
 
 
@@ -25,12 +26,12 @@ class HeldOut:
 
     def __init__(self, name: str, pairs: Iterator[Pair]) -> None:
         self.name, self.n_pairs = name, 0
-        # For sources, targets and pairs: key -> its first line here, and how often it occurs here.
+        # For each kind: key -> its first line here, and how often it occurs here.
         self._first: list[dict[int, int]] = [{} for _ in _KINDS]
         self._counts: list[Counter[int]] = [Counter() for _ in _KINDS]
         for line, pair in enumerate(pairs, start=1):
             self.n_pairs = line
-            for first, counts, key in zip(self._first, self._counts, keys_of(pair), strict=True):
+            for first, counts, key in zip(self._first, self._counts, _own_keys(pair), strict=True):
                 if key is not None:
                     first.setdefault(key, line)
                     counts[key] += 1
@@ -38,7 +39,7 @@ class HeldOut:
     @property
     def n_texts(self) -> int:
         """Number of pairs with words on both sides."""
-        return self._counts[_KINDS.index("pairs")].total()
+        return self._counts[_PAIRS].total()
 
     def search(self, within: str) -> "Search":
         """Start a search for the sentences of this set."""
@@ -74,7 +75,8 @@ class Search:
             pair: Source and target.
             keys: `keys_of` the pair.
         """
-        for kind, key in enumerate(keys):
+        # The sides of the pair are the exchanged sides of a pair of the set.
+        for kind, key in enumerate((*keys, keys[_PAIRS])):
             if key is None or key not in self.held_out.counts(kind) or key in self._found[kind]:
                 continue
             self._found[kind].add(key)
@@ -101,7 +103,14 @@ class Search:
             sources=findings["sources"],
             targets=findings["targets"],
             pairs=findings["pairs"],
+            exchanged=findings["exchanged pairs"],
         )
+
+
+def _own_keys(pair: Pair) -> tuple[int | None, ...]:
+    """Return a key for each kind; a pair of equal sides is not an exchanged pair."""
+    keys, exchanged = keys_of(pair), keys_of(pair[::-1])[_PAIRS]
+    return *keys, None if exchanged == keys[_PAIRS] else exchanged
 
 
 def keys_of(pair: Pair) -> tuple[int | None, int | None, int | None]:

@@ -1,5 +1,6 @@
 """Selects the pairs of a run: its training pairs, dev set and extra pairs, before tokenization."""
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -13,15 +14,19 @@ from yakusu.data.filters import (
     NumberedPair,
     Selection,
     filter_corpus,
+    identifiable,
     length_filter,
     read_in_order,
     sample_evenly,
 )
+from yakusu.data.formats import format_of
+from yakusu.data.identification import require_codes
 from yakusu.data.text import Pair
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
 
+_log = logging.getLogger(__name__)
 _MORE_TEXT = "provide more text"
 
 
@@ -32,11 +37,15 @@ class PairSelector:
         recipe: Names the corpora and the filters.
         progress: Progress reporter.
 
+    Raises:
+        RecipeError: A language is not given as a code.
+
     Attributes:
         report: Counts of the training pairs and of the extra pairs.
     """
 
     def __init__(self, recipe: Recipe, progress: Progress) -> None:
+        require_codes(recipe.languages)
         self._recipe, self._progress = recipe, progress
         self.report = FilterReport()
         # Pairs held out of the training corpus are counted in its report.
@@ -48,7 +57,11 @@ class PairSelector:
         Raises:
             DataError: No pair is left.
         """
-        selection = self._filter(self._recipe.data.train, self._recipe.filters, self.report)
+        corpus, filters = self._recipe.data.train, self._recipe.filters
+        if languages := identifiable(corpus, filters, self._recipe.languages):
+            for sentence in languages.unknown():
+                _log.warning(sentence)
+        selection = self._filter(corpus, filters, self.report)
         self.require_training_pairs(len(selection))
         return selection
 
@@ -134,6 +147,7 @@ def _require_pairs(
     """Raise DataError if no pair is left."""
     if n:
         return
+    fix += other_columns(corpus)
     names = " and ".join(str(file) for file in corpus.files)
     kind = "trees" if corpus.trees else "sentence pairs"
     if not report.read:
@@ -142,3 +156,11 @@ def _require_pairs(
     raise DataError(
         f"{names}: none of {report.read:,} {kind} is left for {purpose}: {fix} or relax {filters}"
     )
+
+
+def other_columns(corpus: Corpus) -> str:
+    """Return a further fix if a corpus without usable pairs is two columns of a table, or ""."""
+    if not corpus.pairs or format_of(corpus.pairs) not in ("tsv", "csv"):
+        return ""
+    columns = f"{corpus.src_column},{corpus.tgt_column}"
+    return f", choose other columns than {columns} with --columns SRC,TGT"

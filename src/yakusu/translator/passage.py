@@ -10,9 +10,10 @@ where it is.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import regex
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from yakusu.config import Config
 from yakusu.data.layout import Layout
@@ -23,6 +24,7 @@ from yakusu.data.terms import Glossary
 from yakusu.data.text import Pair
 from yakusu.data.unseen import with_unseen
 from yakusu.data.words import has_letter
+from yakusu.errors import DataError
 
 _FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
 _MAX_PLACES = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
@@ -43,7 +45,7 @@ class TextConfig(Config):
     """How text is read.
 
     Attributes:
-        protect: Regular expressions of further text to copy.
+        protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, entities and addresses.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
             layout is not kept.
@@ -54,6 +56,11 @@ class TextConfig(Config):
     builtin_spans: bool = True
     one_sentence_per_line: bool = False
     glossary: str = ""
+
+    @field_validator("protect", mode="before")
+    @classmethod
+    def _accept_string(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class PassageReader:
         glossary: The terms that are translated even if training has not seen them.
 
     Raises:
-        DataError: A regular expression is not valid.
+        DataError: A regular expression is not valid or empty.
     """
 
     def __init__(
@@ -129,6 +136,8 @@ class PassageReader:
         fits: Callable[[str], bool],
         glossary: Glossary | None = None,
     ) -> None:
+        if "" in config.protect:
+            raise DataError("a regular expression to protect is empty: remove --protect ''")
         self._finder = SpanFinder([RESERVED.pattern, *config.protect], builtin=config.builtin_spans)
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits

@@ -222,7 +222,7 @@ def _decoded(word: bytes, row: int, place: Place) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{place(row)}: byte 0x{word[error.start]:02x} of the word {word[:40]!r} is not UTF-8: "
-            "convert the file (iconv -t UTF-8) or correct the word"
+            "convert the file (for example with iconv -f LATIN1 -t UTF-8) or correct the word"
         ) from error
 
 

@@ -28,7 +28,9 @@ def read_task(path: str | Path) -> TestSet:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8: convert it (iconv -t UTF-8)") from error
+        raise DataError(
+            f"{path} is not UTF-8: convert it (for example with iconv -f LATIN1 -t UTF-8)"
+        ) from error
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:
         raise DataError(
