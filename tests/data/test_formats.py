@@ -522,9 +522,11 @@ def test_the_separator_is_the_one_that_gives_all_rows_as_many_cells(tmp_path: Pa
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_the_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None:
-    content = f'\ufeffid{separator}"en"{separator}de\n1{separator}"a{separator}b"{separator}c\n'
+    cells = "1", f'"So{separator} yes"', "Also ja"
+    content = f'\ufeffid{separator}"en"{separator}de\n{separator.join(cells)}\n'
     path = written(tmp_path / "a.csv", content)
-    assert pairs(path, "de", "en") == pairs(path, 3, 2) == [("c", f"a{separator}b")]
+    expected = [("Also ja", f"So{separator} yes")]
+    assert pairs(path, "de", "en") == pairs(path, 3, 2) == expected
 
 
 @pytest.mark.parametrize(
@@ -536,13 +538,78 @@ def test_the_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None
         ),
         ('a,b\n\n"c"d,e\n', "line 3: the row that begins here is malformed ("),
         ("a,b\nc\n", "line 2: column 2 is missing because the line has only 1: check the quotes"),
-        (f"a,{'x' * 200_000}\n", "line 1: the row that begins here is malformed (field larger"),
+        (
+            f"a,{'x' * 200_000}\n",
+            "line 1: a cell of the row that begins here has more than 131,072 characters: close "
+            "its quotes, or split the cell",
+        ),
+        (
+            f'a,b\nc,"d\n{"e,f" * 50_000}\n',
+            "line 2: a cell of the row that begins here has more than 131,072 characters: ",
+        ),
+        (
+            "Hello,Hallo\nI saw,Ich kam, sah und ging\n",
+            "line 2: this row has more cells than the table has columns: check the quotes",
+        ),
+        (
+            "I saw,Ich kam, sah und ging\nHello,Hallo\n",
+            "line 1: this row has more cells than the table has columns: check the quotes",
+        ),
     ],
 )
 def test_a_malformed_csv_row_is_reported_with_its_line(
     content: str, told: str, tmp_path: Path
 ) -> None:
     assert fault(written(tmp_path / "a.csv", content)).startswith(f"a.csv, {told}")
+
+
+def test_the_separator_of_a_csv_without_header_must_be_certain(tmp_path: Path) -> None:
+    rows = "Price 1,5 EUR;Preis 1,5 EUR\n" * 3
+    assert fault(written(tmp_path / "a.csv", rows)) == (
+        "a.csv: the cells may be separated by commas or semicolons: add a header row, such as "
+        "source,target with the separator of the file, or save the file as TSV"
+    )
+    expected = [("Price 1,5 EUR", "Preis 1,5 EUR")] * 3
+    assert pairs(written(tmp_path / "b.csv", f"source;target\n{rows}")) == expected
+    quoted = written(tmp_path / "c.csv", '"Yes, please";"Ja, bitte"\n')
+    assert pairs(quoted) == [("Yes, please", "Ja, bitte")]
+
+
+@pytest.mark.parametrize("columns", [(1, 2), ("en", "de")])
+def test_a_header_shows_the_separator(columns: tuple[int | str, ...], tmp_path: Path) -> None:
+    content = "en;de;note, or not\nRed, green;Rot;1\nGreen, red;Grün;2\n"
+    expected = [("Red, green", "Rot"), ("Green, red", "Grün")]
+    names = content.replace("en;de", "English;German") if columns == (1, 2) else content
+    assert pairs(written(tmp_path / "a.csv", names), *columns) == expected
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_empty_cells_at_the_end_of_a_row_do_not_count(name: str, tmp_path: Path) -> None:
+    content = "dog\tHund\ncat\tKatze\t\t \n"
+    path = written(tmp_path / name, content if name == "a.tsv" else content.replace("\t", ","))
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze")]
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 30])
+def test_a_tsv_row_with_too_many_cells_is_left_out_and_counted(
+    n_before: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = "dog\tHund\n" * n_before + "I saw\tich\tsah\n" + "cat\tKatze\n" * 2
+    path = written(tmp_path / "a.tsv", content)
+    # An empty pair keeps the number of the line for the following pairs.
+    assert pairs(path) == [("dog", "Hund")] * n_before + [("", "")] + [("cat", "Katze")] * 2
+    assert caplog.messages == [
+        f"{path}: 1 row was left out because of more cells than the table has columns (line "
+        f"{n_before + 1}): remove the tabs inside sentences"
+    ]
+
+
+def test_columns_that_are_not_selected_are_not_too_many_cells(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.tsv", "dog\tHund\tCC BY\ncat\tKatze\nhen\tHuhn\tCC BY\n")
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze"), ("hen", "Huhn")]
+    assert caplog.messages == []
 
 
 def test_a_tsv_cell_keeps_its_quotes(tmp_path: Path) -> None:
@@ -579,8 +646,8 @@ def test_a_header_is_left_out_and_announced(
     cells: tuple[str, str], name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     separator = "\t" if name == "a.tsv" else ","
-    content = f"{separator.join(cells)}\nx{separator}y\n"
-    assert pairs(written(tmp_path / name, content)) == [("x", "y")]
+    content = f"{separator.join(cells)}\nA red house.{separator}这是红色的房子。\n"
+    assert pairs(written(tmp_path / name, content)) == [("A red house.", "这是红色的房子。")]
     assert caplog.messages == [
         f"{tmp_path / name}, line 1: '{cells[0]}' and '{cells[1]}' are taken for names of the "
         "columns, not for a pair of sentences"
@@ -594,6 +661,28 @@ def test_a_first_pair_is_not_a_header(
     path = written(tmp_path / "a.tsv", "\t".join(cells) + "\nx\ty\n")
     assert pairs(path) == [cells, ("x", "y")]
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "below"),
+    [
+        (("No", "So"), ("A much longer sentence", "Een veel langere zin")),
+        (("is", "est"), ("dog", "chien")),
+        (("en", "de"), ("dog", "Hund")),
+    ],
+)
+def test_short_words_that_are_also_codes_are_a_pair(
+    cells: tuple[str, str],
+    below: tuple[str, str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = written(tmp_path / "a.tsv", "\t".join(cells) + "\n" + "\t".join(below) + "\n")
+    assert pairs(path) == [cells, below]
+    assert caplog.messages == [
+        f"{path}, line 1: '{cells[0]}' and '{cells[1]}' are taken for a pair of sentences: if they "
+        f"are names of the columns, write --columns {','.join(cells)}"
+    ]
 
 
 def test_columns_are_found_by_language_and_without_case_too(tmp_path: Path) -> None:
