@@ -194,9 +194,9 @@ def test_the_key_tsv_of_earlier_recipes_is_read() -> None:
 
 
 def test_reading_a_corpus_does_not_change_it(tmp_path: Path) -> None:
-    corpus = tsv(tmp_path, "en\tde\ndog\tHund\n")
+    corpus = tsv(tmp_path, "source\ttarget\ndog\tHund\n")
     assert list(read_pairs(corpus)) == [("dog", "Hund")]
-    assert corpus == tsv(tmp_path, "en\tde\ndog\tHund\n")
+    assert corpus == tsv(tmp_path, "source\ttarget\ndog\tHund\n")
 
 
 # ---- languages

@@ -179,6 +179,11 @@ def test_a_tmx_is_not_selected_by_numbers(tmp_path: Path) -> None:
         ("<hi>a<ph>code <sub>title <hi>of</hi></sub></ph></hi> b", "a b"),
         ("a<bpt i='1'>x<sub>y</sub>z</bpt> b<ept i='1'/>", "a b"),
         ("a <!-- note --> b<?pi x?>", "a  b"),
+        ("Hi<ph type='lb'/>there", "Hi there"),
+        ("Hi<ph>&lt;br/></ph>there", "Hi there"),
+        ("Hi<ph>&lt;BR class='x'><sub/></ph>there", "Hi there"),
+        ("Hi<it pos='begin'>&lt;br></it>there<ph>\\n</ph>now", "Hi there now"),
+        ("thumb<ph>&lt;i/></ph>nail", "thumbnail"),
         ("a &lt;b&gt; &amp;amp; &#233;", "a <b> &amp; é"),
         ("<![CDATA[a <b> & c]]>", "a <b> & c"),
         ("two\nlines\r\nand\n  three ", "two lines and   three"),
@@ -374,7 +379,7 @@ def test_xliff_1_2_gives_the_units_with_a_target(
     path = written(tmp_path / "a.xlf", XLIFF_1)
     expected = [("Press Start.", "Start drücken."), ("ab", "a b")]
     assert pairs(path) == expected
-    assert caplog.messages == [f"{path}: 2 units without a target were left out"]
+    assert caplog.messages == [f"{path}: units or segments left out: 2 untranslated"]
     assert pairs(path, "en", "de") == expected
     assert pairs(path, "de", "en") == [(tgt, src) for src, tgt in expected]
     assert languages_in(str(path)) == (["en-US", "de"], "en-US")
@@ -385,6 +390,89 @@ def test_xliff_2_gives_the_segments_with_a_target(tmp_path: Path) -> None:
     path = written(tmp_path / "a.xliff", XLIFF_2)
     assert pairs(path) == [("Press Start.", "開始を押す。")]
     assert pairs(path, "ja", "en") == [("開始を押す。", "Press Start.")]
+
+
+def units_1(units: str) -> str:
+    start = '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    return f"{start}{units}</body></file></xliff>"
+
+
+def units_2(units: str) -> str:
+    return f'<xliff version="2.0" srcLang="en" trgLang="de"><file id="f">{units}</file></xliff>'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ("", ""),
+        ('state="translated"', ""),
+        ('state="final" state-qualifier="exact-match"', ""),
+        ('state="new"', "untranslated"),
+        ('state="needs-translation"', "untranslated"),
+        ('state="needs-adaptation"', "unfinished"),
+        ('state="needs-review-translation"', "unfinished"),
+        ('state="needs-review-translation" state-qualifier="leveraged-mt"', "machine-translated"),
+        ('state-qualifier="mt-suggestion"', "machine-translated"),
+    ],
+)
+def test_xliff_1_2_units_that_are_not_finished_are_left_out_and_counted(
+    attributes: str, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    side = f"<source>dog</source><target {attributes}>Hund</target>"
+    path = written(tmp_path / "a.xlf", units_1(f"<trans-unit>{side}</trans-unit>"))
+    assert pairs(path) == ([] if kind else [("dog", "Hund")])
+    assert caplog.messages == [f"{path}: units or segments left out: 1 {kind}"][: bool(kind)]
+    approved = units_1(f'<trans-unit approved="yes">{side}</trans-unit>')
+    assert pairs(written(tmp_path / "b.xlf", approved)) == [("dog", "Hund")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ("", ""),
+        ('state="translated"', ""),
+        ('state="reviewed" subState="my:checked"', ""),
+        ('state="initial"', "untranslated"),
+        ('state="translated" subState="yakusu:mt"', "machine-translated"),
+    ],
+)
+def test_xliff_2_segments_that_are_not_finished_are_left_out_and_counted(
+    attributes: str, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    segment = f"<segment {attributes}><source>dog</source><target>Hund</target></segment>"
+    path = written(tmp_path / "a.xlf", units_2(f"<unit>{segment}</unit>"))
+    assert pairs(path) == ([] if kind else [("dog", "Hund")])
+    assert caplog.messages == [f"{path}: units or segments left out: 1 {kind}"][: bool(kind)]
+
+
+def test_segments_of_an_xliff_1_2_unit_are_paired_by_their_numbers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark = '<mrk mtype="seg" mid="{}">{}</mrk>'
+    sources = " ".join(map(mark.format, "123", ("One.", "Two.", "Three.")))
+    targets = " ".join(map(mark.format, "321", ("Drei.", " ", "<g id='1'>Eins</g>.")))
+    unit_ = (
+        f"<trans-unit><source>One. Two. Three.</source><seg-source>{sources}</seg-source>"
+        "<target>{}</target></trans-unit>"
+    )
+    path = written(tmp_path / "a.xlf", units_1(unit_.format(targets)))
+    assert pairs(path) == [("One.", "Eins."), ("Three.", "Drei.")]
+    assert caplog.messages == [f"{path}: units or segments left out: 1 untranslated"]
+    path = written(tmp_path / "b.xlf", units_1(unit_.format("Eins zwei drei.")))
+    assert pairs(path) == [("One. Two. Three.", "Eins zwei drei.")]
+
+
+def test_a_line_break_of_xliff_separates_words(tmp_path: Path) -> None:
+    for code in ('<x id="1" ctype="lb"/>', '<ph id="1">&lt;br/></ph>', '<x equiv-text="&lt;br>"/>'):
+        side = f"<source>Hi{code}there</source><target>Hallo</target>"
+        path = written(tmp_path / "a.xlf", units_1(f"<trans-unit>{side}</trans-unit>"))
+        assert pairs(path) == [("Hi there", "Hallo")]
+    for code in ('<ph id="1" dataRef="d"/>', '<ph id="1" type="fmt" subType="xlf:lb"/>'):
+        unit_ = '<unit><originalData><data id="d">&lt;br/></data></originalData>' + (
+            f"<segment><source>Hi{code}there</source><target>Hallo</target></segment>" * 2
+        )
+        path = written(tmp_path / "b.xlf", units_2(f"{unit_}</unit>"))
+        assert pairs(path) == [("Hi there", "Hallo")] * 2
 
 
 def test_xliff_without_a_target_language_takes_the_wanted_one(tmp_path: Path) -> None:
