@@ -82,6 +82,42 @@ def test_a_language_matches_its_regions_and_an_exact_match_wins(tmp_path: Path) 
     assert pairs(path, "EN_us", "de-DE") == [("truck", "Laster"), ("elevator", "Lift")]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ("he", "iw"),
+        ("no", "nb"),
+        ("nb-NO", "no"),
+        ("zh-CN", "zh-Hans"),
+        ("zh-Hant", "zh_TW"),
+        ("zh-SG", "zh-Hans"),
+        ("id", "in"),
+        ("yi", "ji"),
+        ("sr-Latn-RS", "sh"),
+    ],
+)
+def test_a_language_matches_its_other_codes(wanted: str, code: str, tmp_path: Path) -> None:
+    for one, other in ((wanted, code), (code, wanted)):
+        unit_ = unit(**{other.replace("-", "_"): "x"}, fi="y")
+        path = written(tmp_path / "a.tmx", tmx(unit_))
+        assert pairs(path, one, "fi") == [("x", "y")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"), [("zh-TW", "zh-Hans"), ("nb", "nn"), ("sr-RS", "sr-Latn"), ("id", "ms")]
+)
+def test_other_scripts_and_close_languages_do_not_match(
+    wanted: str, code: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(**{code.replace("-", "_"): "x"}, fi="y")))
+    assert fault(path, wanted, "fi").startswith(f"a.tmx has no language {wanted}")
+
+
+def test_two_codes_of_one_language_are_one_language(tmp_path: Path) -> None:
+    units = unit(en="dog", he="כלב") + unit(en="cat", iw="חתול")
+    assert pairs(written(tmp_path / "a.tmx", tmx(units))) == [("dog", "כלב"), ("cat", "חתול")]
+
+
 def test_two_regions_of_one_language_are_two_languages(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(pt_BR="trem", pt_PT="comboio"), 'srclang="pt-BR"'))
     assert pairs(path) == [("trem", "comboio")]
@@ -571,8 +607,19 @@ def test_a_malformed_po_file_is_reported_with_its_line(tmp_path: Path) -> None:
     assert fault(written(tmp_path / "b.po", "plain text\n")).startswith("b.po, line 1: malformed")
     latin = PO.encode().replace(b"Hund", b"sch\xf6n")
     assert fault(written(tmp_path / "c.po", latin)).startswith("c.po, line 9, byte 12: 0xf6 is not")
-    assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "x-none"))).startswith(
-        "d.po is not in x-none, which its header names"
+    assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "EUC-JP") + "# €")).startswith(
+        "d.po is not in EUC-JP, which its header names"
+    )
+
+
+@pytest.mark.parametrize(
+    "charset",
+    ["x-none", "undefined", "punycode", "idna", "utf-7", "unicode_escape", "UTF-16", "base64"],
+)
+def test_a_charset_that_does_not_extend_ascii_is_refused(charset: str, tmp_path: Path) -> None:
+    assert fault(written(tmp_path / "a.po", PO.replace("UTF-8", charset))) == (
+        f"a.po: its header names the charset {charset}, which is unknown or not for PO files: "
+        "convert the file to UTF-8 and correct Content-Type in the header"
     )
 
 

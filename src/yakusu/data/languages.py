@@ -9,6 +9,7 @@ from yakusu.errors import DataError
 
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 _SHOWN = 20  # languages in a message
+_SAME = {"nb": "no"}  # Norwegian, if it does not say Nynorsk, is Bokmål
 
 # Names of languages in English, as they occur in header rows.
 _NAMES = {
@@ -65,8 +66,8 @@ def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
 def closeness(wanted: str, code: str) -> int | None:
     """Return how well a code matches a wanted one; lower is better, None: not at all.
 
-    0: they are equal, apart from case, or state the same language, such as deu for de; 1: the code
-    says more, such as en-US for en; 2: the code says less.
+    0: they are equal, apart from case, or state the same language, such as deu for de and iw for
+    he; 1: the code says more, such as en-US for en and zh-CN for zh-Hans; 2: the code says less.
     """
     one, other = _subtags(wanted), _subtags(code)
     if one == other:
@@ -77,21 +78,25 @@ def closeness(wanted: str, code: str) -> int | None:
 
 
 @lru_cache(maxsize=1024)
-def _subtags(code: str) -> list[str]:
-    first, *rest = code.lower().replace("_", "-").split("-")
-    if len(first) == 3:
-        import langcodes  # 0.04 s
+def _subtags(code: str) -> tuple[str, ...]:
+    """Return the language, its script if this or the region is given, and the other subtags."""
+    import langcodes  # 0.04 s
 
-        if langcodes.tag_is_valid(first):
-            first = langcodes.standardize_tag(first)
-    return [first, *rest]
+    try:
+        language = langcodes.Language.get(code)
+    except ValueError:
+        return tuple(code.lower().replace("_", "-").split("-"))
+    first, *rest = language.to_tag().lower().split("-")
+    if language.territory and not language.script and (script := language.maximize().script):
+        rest = [script.lower(), *rest]
+    return _SAME.get(first, first), *rest
 
 
 def distinct(codes: Iterable[str]) -> list[str]:
     """Return each language once, in its first spelling: EN-us is en-US."""
-    found: dict[str, str] = {}
+    found: dict[tuple[str, ...], str] = {}
     for code in codes:
-        found.setdefault(code.lower().replace("_", "-"), code)
+        found.setdefault(_subtags(code), code)
     return list(found.values())
 
 
