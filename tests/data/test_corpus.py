@@ -70,10 +70,11 @@ def test_two_files_together_with_one_file_of_pairs_are_rejected() -> None:
         Corpus(pairs="a.tsv", src="b.en", tgt="b.de")
 
 
-def test_a_file_with_both_sides_is_not_read_as_one_side(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["a.de", ""])
+def test_a_file_with_both_sides_is_not_read_as_one_side(target: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx.gz", "")
     with pytest.raises(DataError) as error:
-        list(read_pairs(Corpus(src=str(path), tgt="a.de")))
+        list(read_pairs(Corpus(src=str(path), tgt=target)))
     assert str(error.value) == (
         f"{path} contains both sides (TMX): pass it as --pairs, without src and tgt"
     )

@@ -148,7 +148,10 @@ def test_several_languages_without_a_choice_are_reported(tmp_path: Path) -> None
 @pytest.mark.parametrize("header", ['srclang="*all*"', 'srclang="fr"', ""])
 def test_an_unknown_source_language_is_reported(header: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund"), header))
-    assert fault(path).startswith("a.tmx does not state its source language: choose two of en, de")
+    assert fault(path) == (
+        "a.tmx does not state its source language: choose two of en, de, as in --columns en,de "
+        "(languages, not numbers)"
+    )
 
 
 def test_languages_that_never_meet_are_reported(tmp_path: Path) -> None:
@@ -199,8 +202,11 @@ def test_a_tmx_without_units_has_no_pairs(tmp_path: Path) -> None:
 
 def test_a_tmx_is_not_selected_by_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund")))
-    assert fault(path, 2, 1).endswith("write two codes, as in --columns en,de")
-    assert fault(path, 1, "de").startswith("'1' and 'de' do not select")
+    expected = "choose two of en, de, as in --columns en,de"
+    assert fault(path, 2, 1) == f"a.tmx has languages, not columns 2 and 1: {expected}"
+    assert fault(path, 1, "de") == f"a.tmx has languages, not columns 1 and de: {expected}"
+    path = written(tmp_path / "b.xlf", XLIFF_1)
+    assert fault(path, 3, 1).endswith("choose two of en-US, de, as in --columns en-US,de")
 
 
 # ---- TMX: text

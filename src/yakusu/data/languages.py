@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from yakusu.errors import DataError
@@ -45,8 +45,15 @@ def language_code(text: str) -> str:
     return name if len(base) == 2 else ""
 
 
-def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
+def language_pair(
+    path: str, columns: Sequence[int | str], known: Callable[[], Iterable[str]]
+) -> tuple[str, str] | None:
     """Return the two languages that select the sides of a file; None if none are given.
+
+    Args:
+        path: Name of the file in messages.
+        columns: What --columns names.
+        known: Returns the languages of the file.
 
     Raises:
         DataError: The columns are numbers other than 1 and 2, or only one is a language.
@@ -56,11 +63,14 @@ def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
             return src, tgt
         case (1, 2):
             return None
-    src, tgt = map(str, columns)
     raise DataError(
-        f"'{src}' and '{tgt}' do not select the languages of this file: write two codes, as in "
-        "--columns en,de"
+        f"{path} has languages, not columns {columns[0]} and {columns[1]}: {_choices([*known()])}"
     )
+
+
+def _choices(codes: Sequence[str]) -> str:
+    example = ",".join(codes[:2]) if len(codes) > 1 else "en,de"
+    return f"choose two of {shown(codes)}, as in --columns {example}"
 
 
 def closeness(wanted: str, code: str) -> int | None:
@@ -168,15 +178,15 @@ class UnitLanguages:
         if self._given or len(self._seen) < 2:
             return
         if len(self._seen) > 2:
-            raise DataError(f"{self._path} has more than two languages: {self._choices()}")
+            raise DataError(f"{self._path} has more than two languages: {_choices(self._seen)}")
         first, second = self._seen
         if not source or find_pair((source, ""), (first, second))[0] is None:
-            raise DataError(f"{self._path} does not state its source language: {self._choices()}")
+            raise DataError(
+                f"{self._path} does not state its source language: {_choices(self._seen)} "
+                "(languages, not numbers)"
+            )
         reverse = find_pair((source, ""), (first, second))[0] == 1
         self.chosen = (second, first) if reverse else (first, second)
-
-    def _choices(self) -> str:
-        return f"choose two of {shown(self._seen)}, as in --columns {','.join(self._seen[:2])}"
 
     def check(self) -> None:
         """Check at the end of the file that it has the languages.
@@ -197,9 +207,10 @@ class UnitLanguages:
         ]
         if not missing:
             raise DataError(
-                f"{self._path} has no unit with both {' and '.join(self.chosen)}: {self._choices()}"
+                f"{self._path} has no unit with both {' and '.join(self.chosen)}: "
+                f"{_choices(self._seen)}"
             )
-        raise DataError(f"{self._path} has no language {missing[0]}: {self._choices()}")
+        raise DataError(f"{self._path} has no language {missing[0]}: {_choices(self._seen)}")
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what was left out."""

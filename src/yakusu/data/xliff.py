@@ -34,7 +34,8 @@ def read_xliff(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: The file is malformed or lacks a language.
     """
-    languages = UnitLanguages(file.path, language_pair(file.columns))
+    wanted = language_pair(file.path, file.columns, lambda: xliff_languages(file.path)[0])
+    languages = UnitLanguages(file.path, wanted)
     left_out = Counter[str]()
     for unit in read_elements(file.path, "xliff", (*_UNITS, *_PARENTS)):
         for texts, state in _segments(unit, file.path):
