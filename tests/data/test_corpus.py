@@ -70,10 +70,11 @@ def test_two_files_together_with_one_file_of_pairs_are_rejected() -> None:
         Corpus(pairs="a.tsv", src="b.en", tgt="b.de")
 
 
-def test_a_file_with_both_sides_is_not_read_as_one_side(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["a.de", ""])
+def test_a_file_with_both_sides_is_not_read_as_one_side(target: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx.gz", "")
     with pytest.raises(DataError) as error:
-        list(read_pairs(Corpus(src=str(path), tgt="a.de")))
+        list(read_pairs(Corpus(src=str(path), tgt=target)))
     assert str(error.value) == (
         f"{path} contains both sides (TMX): pass it as --pairs, without src and tgt"
     )
@@ -194,9 +195,9 @@ def test_the_key_tsv_of_earlier_recipes_is_read() -> None:
 
 
 def test_reading_a_corpus_does_not_change_it(tmp_path: Path) -> None:
-    corpus = tsv(tmp_path, "en\tde\ndog\tHund\n")
+    corpus = tsv(tmp_path, "source\ttarget\ndog\tHund\n")
     assert list(read_pairs(corpus)) == [("dog", "Hund")]
-    assert corpus == tsv(tmp_path, "en\tde\ndog\tHund\n")
+    assert corpus == tsv(tmp_path, "source\ttarget\ndog\tHund\n")
 
 
 # ---- languages

@@ -82,6 +82,42 @@ def test_a_language_matches_its_regions_and_an_exact_match_wins(tmp_path: Path) 
     assert pairs(path, "EN_us", "de-DE") == [("truck", "Laster"), ("elevator", "Lift")]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ("he", "iw"),
+        ("no", "nb"),
+        ("nb-NO", "no"),
+        ("zh-CN", "zh-Hans"),
+        ("zh-Hant", "zh_TW"),
+        ("zh-SG", "zh-Hans"),
+        ("id", "in"),
+        ("yi", "ji"),
+        ("sr-Latn-RS", "sh"),
+    ],
+)
+def test_a_language_matches_its_other_codes(wanted: str, code: str, tmp_path: Path) -> None:
+    for one, other in ((wanted, code), (code, wanted)):
+        unit_ = unit(**{other.replace("-", "_"): "x"}, fi="y")
+        path = written(tmp_path / "a.tmx", tmx(unit_))
+        assert pairs(path, one, "fi") == [("x", "y")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"), [("zh-TW", "zh-Hans"), ("nb", "nn"), ("sr-RS", "sr-Latn"), ("id", "ms")]
+)
+def test_other_scripts_and_close_languages_do_not_match(
+    wanted: str, code: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.tmx", tmx(unit(**{code.replace("-", "_"): "x"}, fi="y")))
+    assert fault(path, wanted, "fi").startswith(f"a.tmx has no language {wanted}")
+
+
+def test_two_codes_of_one_language_are_one_language(tmp_path: Path) -> None:
+    units = unit(en="dog", he="כלב") + unit(en="cat", iw="חתול")
+    assert pairs(written(tmp_path / "a.tmx", tmx(units))) == [("dog", "כלב"), ("cat", "חתול")]
+
+
 def test_two_regions_of_one_language_are_two_languages(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(pt_BR="trem", pt_PT="comboio"), 'srclang="pt-BR"'))
     assert pairs(path) == [("trem", "comboio")]
@@ -112,7 +148,10 @@ def test_several_languages_without_a_choice_are_reported(tmp_path: Path) -> None
 @pytest.mark.parametrize("header", ['srclang="*all*"', 'srclang="fr"', ""])
 def test_an_unknown_source_language_is_reported(header: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund"), header))
-    assert fault(path).startswith("a.tmx does not state its source language: choose two of en, de")
+    assert fault(path) == (
+        "a.tmx does not state its source language: choose two of en, de, as in --columns en,de "
+        "(languages, not numbers)"
+    )
 
 
 def test_languages_that_never_meet_are_reported(tmp_path: Path) -> None:
@@ -163,8 +202,11 @@ def test_a_tmx_without_units_has_no_pairs(tmp_path: Path) -> None:
 
 def test_a_tmx_is_not_selected_by_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="dog", de="Hund")))
-    assert fault(path, 2, 1).endswith("write two codes, as in --columns en,de")
-    assert fault(path, 1, "de").startswith("'1' and 'de' do not select")
+    expected = "choose two of en, de, as in --columns en,de"
+    assert fault(path, 2, 1) == f"a.tmx has languages, not columns 2 and 1: {expected}"
+    assert fault(path, 1, "de") == f"a.tmx has languages, not columns 1 and de: {expected}"
+    path = written(tmp_path / "b.xlf", XLIFF_1)
+    assert fault(path, 3, 1).endswith("choose two of en-US, de, as in --columns en-US,de")
 
 
 # ---- TMX: text
@@ -179,6 +221,11 @@ def test_a_tmx_is_not_selected_by_numbers(tmp_path: Path) -> None:
         ("<hi>a<ph>code <sub>title <hi>of</hi></sub></ph></hi> b", "a b"),
         ("a<bpt i='1'>x<sub>y</sub>z</bpt> b<ept i='1'/>", "a b"),
         ("a <!-- note --> b<?pi x?>", "a  b"),
+        ("Hi<ph type='lb'/>there", "Hi there"),
+        ("Hi<ph>&lt;br/></ph>there", "Hi there"),
+        ("Hi<ph>&lt;BR class='x'><sub/></ph>there", "Hi there"),
+        ("Hi<it pos='begin'>&lt;br></it>there<ph>\\n</ph>now", "Hi there now"),
+        ("thumb<ph>&lt;i/></ph>nail", "thumbnail"),
         ("a &lt;b&gt; &amp;amp; &#233;", "a <b> &amp; é"),
         ("<![CDATA[a <b> & c]]>", "a <b> & c"),
         ("two\nlines\r\nand\n  three ", "two lines and   three"),
@@ -374,7 +421,7 @@ def test_xliff_1_2_gives_the_units_with_a_target(
     path = written(tmp_path / "a.xlf", XLIFF_1)
     expected = [("Press Start.", "Start drücken."), ("ab", "a b")]
     assert pairs(path) == expected
-    assert caplog.messages == [f"{path}: 2 units without a target were left out"]
+    assert caplog.messages == [f"{path}: units or segments left out: 2 untranslated"]
     assert pairs(path, "en", "de") == expected
     assert pairs(path, "de", "en") == [(tgt, src) for src, tgt in expected]
     assert languages_in(str(path)) == (["en-US", "de"], "en-US")
@@ -385,6 +432,89 @@ def test_xliff_2_gives_the_segments_with_a_target(tmp_path: Path) -> None:
     path = written(tmp_path / "a.xliff", XLIFF_2)
     assert pairs(path) == [("Press Start.", "開始を押す。")]
     assert pairs(path, "ja", "en") == [("開始を押す。", "Press Start.")]
+
+
+def units_1(units: str) -> str:
+    start = '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    return f"{start}{units}</body></file></xliff>"
+
+
+def units_2(units: str) -> str:
+    return f'<xliff version="2.0" srcLang="en" trgLang="de"><file id="f">{units}</file></xliff>'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ("", ""),
+        ('state="translated"', ""),
+        ('state="final" state-qualifier="exact-match"', ""),
+        ('state="new"', "untranslated"),
+        ('state="needs-translation"', "untranslated"),
+        ('state="needs-adaptation"', "unfinished"),
+        ('state="needs-review-translation"', "unfinished"),
+        ('state="needs-review-translation" state-qualifier="leveraged-mt"', "machine-translated"),
+        ('state-qualifier="mt-suggestion"', "machine-translated"),
+    ],
+)
+def test_xliff_1_2_units_that_are_not_finished_are_left_out_and_counted(
+    attributes: str, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    side = f"<source>dog</source><target {attributes}>Hund</target>"
+    path = written(tmp_path / "a.xlf", units_1(f"<trans-unit>{side}</trans-unit>"))
+    assert pairs(path) == ([] if kind else [("dog", "Hund")])
+    assert caplog.messages == [f"{path}: units or segments left out: 1 {kind}"][: bool(kind)]
+    approved = units_1(f'<trans-unit approved="yes">{side}</trans-unit>')
+    assert pairs(written(tmp_path / "b.xlf", approved)) == [("dog", "Hund")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ("", ""),
+        ('state="translated"', ""),
+        ('state="reviewed" subState="my:checked"', ""),
+        ('state="initial"', "untranslated"),
+        ('state="translated" subState="yakusu:mt"', "machine-translated"),
+    ],
+)
+def test_xliff_2_segments_that_are_not_finished_are_left_out_and_counted(
+    attributes: str, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    segment = f"<segment {attributes}><source>dog</source><target>Hund</target></segment>"
+    path = written(tmp_path / "a.xlf", units_2(f"<unit>{segment}</unit>"))
+    assert pairs(path) == ([] if kind else [("dog", "Hund")])
+    assert caplog.messages == [f"{path}: units or segments left out: 1 {kind}"][: bool(kind)]
+
+
+def test_segments_of_an_xliff_1_2_unit_are_paired_by_their_numbers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark = '<mrk mtype="seg" mid="{}">{}</mrk>'
+    sources = " ".join(map(mark.format, "123", ("One.", "Two.", "Three.")))
+    targets = " ".join(map(mark.format, "321", ("Drei.", " ", "<g id='1'>Eins</g>.")))
+    unit_ = (
+        f"<trans-unit><source>One. Two. Three.</source><seg-source>{sources}</seg-source>"
+        "<target>{}</target></trans-unit>"
+    )
+    path = written(tmp_path / "a.xlf", units_1(unit_.format(targets)))
+    assert pairs(path) == [("One.", "Eins."), ("Three.", "Drei.")]
+    assert caplog.messages == [f"{path}: units or segments left out: 1 untranslated"]
+    path = written(tmp_path / "b.xlf", units_1(unit_.format("Eins zwei drei.")))
+    assert pairs(path) == [("One. Two. Three.", "Eins zwei drei.")]
+
+
+def test_a_line_break_of_xliff_separates_words(tmp_path: Path) -> None:
+    for code in ('<x id="1" ctype="lb"/>', '<ph id="1">&lt;br/></ph>', '<x equiv-text="&lt;br>"/>'):
+        side = f"<source>Hi{code}there</source><target>Hallo</target>"
+        path = written(tmp_path / "a.xlf", units_1(f"<trans-unit>{side}</trans-unit>"))
+        assert pairs(path) == [("Hi there", "Hallo")]
+    for code in ('<ph id="1" dataRef="d"/>', '<ph id="1" type="fmt" subType="xlf:lb"/>'):
+        unit_ = '<unit><originalData><data id="d">&lt;br/></data></originalData>' + (
+            f"<segment><source>Hi{code}there</source><target>Hallo</target></segment>" * 2
+        )
+        path = written(tmp_path / "b.xlf", units_2(f"{unit_}</unit>"))
+        assert pairs(path) == [("Hi there", "Hallo")] * 2
 
 
 def test_xliff_without_a_target_language_takes_the_wanted_one(tmp_path: Path) -> None:
@@ -483,8 +613,19 @@ def test_a_malformed_po_file_is_reported_with_its_line(tmp_path: Path) -> None:
     assert fault(written(tmp_path / "b.po", "plain text\n")).startswith("b.po, line 1: malformed")
     latin = PO.encode().replace(b"Hund", b"sch\xf6n")
     assert fault(written(tmp_path / "c.po", latin)).startswith("c.po, line 9, byte 12: 0xf6 is not")
-    assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "x-none"))).startswith(
-        "d.po is not in x-none, which its header names"
+    assert fault(written(tmp_path / "d.po", PO.replace("UTF-8", "EUC-JP") + "# €")).startswith(
+        "d.po is not in EUC-JP, which its header names"
+    )
+
+
+@pytest.mark.parametrize(
+    "charset",
+    ["x-none", "undefined", "punycode", "idna", "utf-7", "unicode_escape", "UTF-16", "base64"],
+)
+def test_a_charset_that_does_not_extend_ascii_is_refused(charset: str, tmp_path: Path) -> None:
+    assert fault(written(tmp_path / "a.po", PO.replace("UTF-8", charset))) == (
+        f"a.po: its header names the charset {charset}, which is unknown or not for PO files: "
+        "convert the file to UTF-8 and correct Content-Type in the header"
     )
 
 
@@ -522,9 +663,11 @@ def test_the_separator_is_the_one_that_gives_all_rows_as_many_cells(tmp_path: Pa
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_the_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None:
-    content = f'\ufeffid{separator}"en"{separator}de\n1{separator}"a{separator}b"{separator}c\n'
+    cells = "1", f'"So{separator} yes"', "Also ja"
+    content = f'\ufeffid{separator}"en"{separator}de\n{separator.join(cells)}\n'
     path = written(tmp_path / "a.csv", content)
-    assert pairs(path, "de", "en") == pairs(path, 3, 2) == [("c", f"a{separator}b")]
+    expected = [("Also ja", f"So{separator} yes")]
+    assert pairs(path, "de", "en") == pairs(path, 3, 2) == expected
 
 
 @pytest.mark.parametrize(
@@ -536,13 +679,78 @@ def test_the_separator_of_a_csv_is_found(separator: str, tmp_path: Path) -> None
         ),
         ('a,b\n\n"c"d,e\n', "line 3: the row that begins here is malformed ("),
         ("a,b\nc\n", "line 2: column 2 is missing because the line has only 1: check the quotes"),
-        (f"a,{'x' * 200_000}\n", "line 1: the row that begins here is malformed (field larger"),
+        (
+            f"a,{'x' * 200_000}\n",
+            "line 1: a cell of the row that begins here has more than 131,072 characters: close "
+            "its quotes, or split the cell",
+        ),
+        (
+            f'a,b\nc,"d\n{"e,f" * 50_000}\n',
+            "line 2: a cell of the row that begins here has more than 131,072 characters: ",
+        ),
+        (
+            "Hello,Hallo\nI saw,Ich kam, sah und ging\n",
+            "line 2: this row has more cells than the table has columns: check the quotes",
+        ),
+        (
+            "I saw,Ich kam, sah und ging\nHello,Hallo\n",
+            "line 1: this row has more cells than the table has columns: check the quotes",
+        ),
     ],
 )
 def test_a_malformed_csv_row_is_reported_with_its_line(
     content: str, told: str, tmp_path: Path
 ) -> None:
     assert fault(written(tmp_path / "a.csv", content)).startswith(f"a.csv, {told}")
+
+
+def test_the_separator_of_a_csv_without_header_must_be_certain(tmp_path: Path) -> None:
+    rows = "Price 1,5 EUR;Preis 1,5 EUR\n" * 3
+    assert fault(written(tmp_path / "a.csv", rows)) == (
+        "a.csv: the cells may be separated by commas or semicolons: add a header row, such as "
+        "source,target with the separator of the file, or save the file as TSV"
+    )
+    expected = [("Price 1,5 EUR", "Preis 1,5 EUR")] * 3
+    assert pairs(written(tmp_path / "b.csv", f"source;target\n{rows}")) == expected
+    quoted = written(tmp_path / "c.csv", '"Yes, please";"Ja, bitte"\n')
+    assert pairs(quoted) == [("Yes, please", "Ja, bitte")]
+
+
+@pytest.mark.parametrize("columns", [(1, 2), ("en", "de")])
+def test_a_header_shows_the_separator(columns: tuple[int | str, ...], tmp_path: Path) -> None:
+    content = "en;de;note, or not\nRed, green;Rot;1\nGreen, red;Grün;2\n"
+    expected = [("Red, green", "Rot"), ("Green, red", "Grün")]
+    names = content.replace("en;de", "English;German") if columns == (1, 2) else content
+    assert pairs(written(tmp_path / "a.csv", names), *columns) == expected
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_empty_cells_at_the_end_of_a_row_do_not_count(name: str, tmp_path: Path) -> None:
+    content = "dog\tHund\ncat\tKatze\t\t \n"
+    path = written(tmp_path / name, content if name == "a.tsv" else content.replace("\t", ","))
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze")]
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 30])
+def test_a_tsv_row_with_too_many_cells_is_left_out_and_counted(
+    n_before: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = "dog\tHund\n" * n_before + "I saw\tich\tsah\n" + "cat\tKatze\n" * 2
+    path = written(tmp_path / "a.tsv", content)
+    # An empty pair keeps the number of the line for the following pairs.
+    assert pairs(path) == [("dog", "Hund")] * n_before + [("", "")] + [("cat", "Katze")] * 2
+    assert caplog.messages == [
+        f"{path}: 1 row was left out because of more cells than the table has columns (line "
+        f"{n_before + 1}): remove the tabs inside sentences"
+    ]
+
+
+def test_columns_that_are_not_selected_are_not_too_many_cells(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.tsv", "dog\tHund\tCC BY\ncat\tKatze\nhen\tHuhn\tCC BY\n")
+    assert pairs(path) == [("dog", "Hund"), ("cat", "Katze"), ("hen", "Huhn")]
+    assert caplog.messages == []
 
 
 def test_a_tsv_cell_keeps_its_quotes(tmp_path: Path) -> None:
@@ -579,8 +787,8 @@ def test_a_header_is_left_out_and_announced(
     cells: tuple[str, str], name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     separator = "\t" if name == "a.tsv" else ","
-    content = f"{separator.join(cells)}\nx{separator}y\n"
-    assert pairs(written(tmp_path / name, content)) == [("x", "y")]
+    content = f"{separator.join(cells)}\nA red house.{separator}这是红色的房子。\n"
+    assert pairs(written(tmp_path / name, content)) == [("A red house.", "这是红色的房子。")]
     assert caplog.messages == [
         f"{tmp_path / name}, line 1: '{cells[0]}' and '{cells[1]}' are taken for names of the "
         "columns, not for a pair of sentences"
@@ -594,6 +802,28 @@ def test_a_first_pair_is_not_a_header(
     path = written(tmp_path / "a.tsv", "\t".join(cells) + "\nx\ty\n")
     assert pairs(path) == [cells, ("x", "y")]
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "below"),
+    [
+        (("No", "So"), ("A much longer sentence", "Een veel langere zin")),
+        (("is", "est"), ("dog", "chien")),
+        (("en", "de"), ("dog", "Hund")),
+    ],
+)
+def test_short_words_that_are_also_codes_are_a_pair(
+    cells: tuple[str, str],
+    below: tuple[str, str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = written(tmp_path / "a.tsv", "\t".join(cells) + "\n" + "\t".join(below) + "\n")
+    assert pairs(path) == [cells, below]
+    assert caplog.messages == [
+        f"{path}, line 1: '{cells[0]}' and '{cells[1]}' are taken for a pair of sentences: if they "
+        f"are names of the columns, write --columns {','.join(cells)}"
+    ]
 
 
 def test_columns_are_found_by_language_and_without_case_too(tmp_path: Path) -> None:

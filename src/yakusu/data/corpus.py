@@ -158,6 +158,12 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
         return _read_trees(corpus)
     if corpus.pairs:
         return _read_one_file(corpus)
+    for name in (corpus.src, corpus.tgt):
+        if (kind := format_by_name(name)) in ("tmx", "xliff", "po"):
+            raise DataError(
+                f"{name} contains both sides ({kind.upper()}): pass it as --pairs, without src and "
+                "tgt"
+            )
     if not (corpus.src and corpus.tgt):
         given, missing = (corpus.src, "tgt") if corpus.src else (corpus.tgt, "src")
         raise DataError(
@@ -168,12 +174,6 @@ def read_pairs(corpus: Corpus) -> Iterator[Pair]:
 
 def _read_two_files(corpus: Corpus) -> Iterator[Pair]:
     names = (corpus.src, corpus.tgt)
-    for name in names:
-        if (kind := format_by_name(name)) in ("tmx", "xliff", "po"):
-            raise DataError(
-                f"{name} contains both sides ({kind.upper()}): pass it as --pairs, without src and "
-                "tgt"
-            )
     src_errors, tgt_errors = InvalidLines(corpus.errors), InvalidLines(corpus.errors)
     yield from aligned(
         read_lines(corpus.src, errors=src_errors),

@@ -37,7 +37,6 @@ _SUFFIXES: dict[str, Format] = {
     ".tab": "tsv",
 }
 _HEAD = 4096
-_INSPECTED_UNITS = 1000  # that tell whether a TMX file has two languages
 
 
 def format_by_name(path: str | Path) -> Format | None:
@@ -85,7 +84,7 @@ def languages_in(path: str) -> tuple[list[str], str]:
     """
     match format_of(path):
         case "tmx":
-            return tmx_languages(path, _INSPECTED_UNITS)
+            return tmx_languages(path)
         case "xliff":
             return xliff_languages(path)
     return [], ""

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from yakusu.errors import DataError
 
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 _SHOWN = 20  # languages in a message
+_SAME = {"nb": "no"}  # Norwegian, if it does not say Nynorsk, is Bokmål
 
 # Names of languages in English, as they occur in header rows.
 _NAMES = {
@@ -44,8 +45,15 @@ def language_code(text: str) -> str:
     return name if len(base) == 2 else ""
 
 
-def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
+def language_pair(
+    path: str, columns: Sequence[int | str], known: Callable[[], Iterable[str]]
+) -> tuple[str, str] | None:
     """Return the two languages that select the sides of a file; None if none are given.
+
+    Args:
+        path: Name of the file in messages.
+        columns: What --columns names.
+        known: Returns the languages of the file.
 
     Raises:
         DataError: The columns are numbers other than 1 and 2, or only one is a language.
@@ -55,18 +63,21 @@ def language_pair(columns: Sequence[int | str]) -> tuple[str, str] | None:
             return src, tgt
         case (1, 2):
             return None
-    src, tgt = map(str, columns)
     raise DataError(
-        f"'{src}' and '{tgt}' do not select the languages of this file: write two codes, as in "
-        "--columns en,de"
+        f"{path} has languages, not columns {columns[0]} and {columns[1]}: {_choices([*known()])}"
     )
+
+
+def _choices(codes: Sequence[str]) -> str:
+    example = ",".join(codes[:2]) if len(codes) > 1 else "en,de"
+    return f"choose two of {shown(codes)}, as in --columns {example}"
 
 
 def closeness(wanted: str, code: str) -> int | None:
     """Return how well a code matches a wanted one; lower is better, None: not at all.
 
-    0: they are equal, apart from case, or state the same language, such as deu for de; 1: the code
-    says more, such as en-US for en; 2: the code says less.
+    0: they are equal, apart from case, or state the same language, such as deu for de and iw for
+    he; 1: the code says more, such as en-US for en and zh-CN for zh-Hans; 2: the code says less.
     """
     one, other = _subtags(wanted), _subtags(code)
     if one == other:
@@ -77,21 +88,25 @@ def closeness(wanted: str, code: str) -> int | None:
 
 
 @lru_cache(maxsize=1024)
-def _subtags(code: str) -> list[str]:
-    first, *rest = code.lower().replace("_", "-").split("-")
-    if len(first) == 3:
-        import langcodes  # 0.04 s
+def _subtags(code: str) -> tuple[str, ...]:
+    """Return the language, its script if this or the region is given, and the other subtags."""
+    import langcodes  # 0.04 s
 
-        if langcodes.tag_is_valid(first):
-            first = langcodes.standardize_tag(first)
-    return [first, *rest]
+    try:
+        language = langcodes.Language.get(code)
+    except ValueError:
+        return tuple(code.lower().replace("_", "-").split("-"))
+    first, *rest = language.to_tag().lower().split("-")
+    if language.territory and not language.script and (script := language.maximize().script):
+        rest = [script.lower(), *rest]
+    return _SAME.get(first, first), *rest
 
 
 def distinct(codes: Iterable[str]) -> list[str]:
     """Return each language once, in its first spelling: EN-us is en-US."""
-    found: dict[str, str] = {}
+    found: dict[tuple[str, ...], str] = {}
     for code in codes:
-        found.setdefault(code.lower().replace("_", "-"), code)
+        found.setdefault(_subtags(code), code)
     return list(found.values())
 
 
@@ -163,15 +178,15 @@ class UnitLanguages:
         if self._given or len(self._seen) < 2:
             return
         if len(self._seen) > 2:
-            raise DataError(f"{self._path} has more than two languages: {self._choices()}")
+            raise DataError(f"{self._path} has more than two languages: {_choices(self._seen)}")
         first, second = self._seen
         if not source or find_pair((source, ""), (first, second))[0] is None:
-            raise DataError(f"{self._path} does not state its source language: {self._choices()}")
+            raise DataError(
+                f"{self._path} does not state its source language: {_choices(self._seen)} "
+                "(languages, not numbers)"
+            )
         reverse = find_pair((source, ""), (first, second))[0] == 1
         self.chosen = (second, first) if reverse else (first, second)
-
-    def _choices(self) -> str:
-        return f"choose two of {shown(self._seen)}, as in --columns {','.join(self._seen[:2])}"
 
     def check(self) -> None:
         """Check at the end of the file that it has the languages.
@@ -192,9 +207,10 @@ class UnitLanguages:
         ]
         if not missing:
             raise DataError(
-                f"{self._path} has no unit with both {' and '.join(self.chosen)}: {self._choices()}"
+                f"{self._path} has no unit with both {' and '.join(self.chosen)}: "
+                f"{_choices(self._seen)}"
             )
-        raise DataError(f"{self._path} has no language {missing[0]}: {self._choices()}")
+        raise DataError(f"{self._path} has no language {missing[0]}: {_choices(self._seen)}")
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about what was left out."""

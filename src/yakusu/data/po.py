@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.compressed import missing_library, open_binary
 from yakusu.data.languages import closeness
-from yakusu.data.text import Pair, PairFile, decode_lines, one_line
+from yakusu.data.text import Pair, PairFile, decode_lines, extends_ascii, one_line
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -113,9 +113,14 @@ def _content(file: PairFile) -> str:
         charset = declared[1].decode() if declared else "UTF-8"
         if charset.upper() in ("UTF-8", "UTF8", "ASCII", "US-ASCII", "CHARSET"):
             return "\n".join(decode_lines(stream, file.path, errors=file.errors))
+        if not extends_ascii(charset):
+            raise DataError(
+                f"{file.path}: its header names the charset {charset}, which is unknown or not for "
+                "PO files: convert the file to UTF-8 and correct Content-Type in the header"
+            )
         try:
             return stream.read().decode(charset)
-        except (LookupError, UnicodeDecodeError) as error:
+        except UnicodeError as error:
             raise DataError(
                 f"{file.path} is not in {charset}, which its header names: correct "
                 "Content-Type in the header"

@@ -16,6 +16,8 @@ from yakusu.errors import DataError
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
+_BREAK_TYPE = re.compile(r"(xlf:|x-(html-)?)?(lb|br)")
+_BREAK_CODE = re.compile(r"\s*(<(\w+:)?br\b[^>]*>|(\\r)?\\n|\n)\s*", re.IGNORECASE)
 _HEAD = 4096  # bytes searched for the encoding and for declarations of entities
 _UTF16_DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"']utf-?16", re.IGNORECASE)
 
@@ -127,6 +129,8 @@ def local_name(element: "Element") -> str:
 def text_of(element: "Element", code: frozenset[str], path: str) -> str:
     """Return the text of a segment without the content of elements that hold native code.
 
+    An element that stands for a line break becomes a space, because words may touch it.
+
     Args:
         element: The segment.
         code: Local names of the elements whose content is code.
@@ -144,7 +148,20 @@ def text_of(element: "Element", code: frozenset[str], path: str) -> str:
                 f"{path}, line {child.sourceline}: the entity {child.text} is not defined: write "
                 "the character itself"
             )
-        if local_name(child) not in code:
+        is_code = local_name(child) in code
+        if _is_line_break(child, is_code=is_code):
+            parts.append(" ")
+        if not is_code:
             parts.append(text_of(child, code, path))
         parts.append(child.tail or "")
     return "".join(parts)
+
+
+def _is_line_break(element: "Element", *, is_code: bool) -> bool:
+    """Whether an inline element says that it is a line break, or holds the code of one."""
+    types = (element.get(name, "") for name in ("type", "ctype", "subType"))
+    codes = (element.get(name, "") for name in ("equiv-text", "equiv", "disp"))
+    content = "".join(map(str, element.itertext())) if is_code else ""
+    return any(map(_BREAK_TYPE.fullmatch, types)) or any(
+        map(_BREAK_CODE.fullmatch, (*codes, content))
+    )

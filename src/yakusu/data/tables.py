@@ -6,79 +6,144 @@ contain the separator and line breaks.
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
 from yakusu.data.languages import closeness, language_code
 from yakusu.data.text import InvalidLines, Pair, PairFile, one_line, raw_lines
 from yakusu.errors import DataError
 
-_SEPARATORS = ",;\t|"
-_INSPECTED_LINES = 20  # from which the separator is found
-_SHOWN = 10  # columns in a message
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_INSPECTED = 20  # rows from which the separator and the number of columns are found
+_SHOWN = 10  # columns, or numbers of lines, in a message
 _SOURCE = ("source", "src", "original", "sentence", "text")
 _TARGET = ("target", "tgt", "trg", "translation", "translated")
+_TSV_FIX = "separate columns with tabs, or name a file with commas .csv"
+_CSV_FIX = "check the quotes and separators of this row"
 Row = tuple[int, list[str]]  # number of its line, cells
 
 
 def read_tsv(file: PairFile) -> Iterator[Pair]:
     """Read the pairs of a TSV file; an empty row is an empty pair.
 
+    So is a row with more cells than the others, because a tab in a sentence shifts its columns;
+    these rows are counted.
+
     Raises:
         DataError: A row lacks a column, or the header lacks a name.
     """
     lines = raw_lines(file.path, errors=file.errors)
     rows = ((number, line.split("\t")) for number, line in enumerate(lines, start=1))
-    return _pairs(file, rows, "separate columns with tabs, or name a file with commas .csv")
+    begin = raw_lines(file.path, errors=InvalidLines("replace"))
+    inspected = [line.split("\t") for line in islice(begin, _INSPECTED)]
+    longer = list[int]()
+    yield from _pairs(file, rows, inspected, _TSV_FIX, longer.append)
+    if longer:
+        numbers = ", ".join(map(str, longer[:_SHOWN])) + (", ..." if len(longer) > _SHOWN else "")
+        rows_are, lines_ = ("row was", "line") if len(longer) == 1 else ("rows were", "lines")
+        file.remark(
+            f"{file.path}: {len(longer):,} {rows_are} left out because of more cells than the "
+            f"table has columns ({lines_} {numbers}): remove the tabs inside sentences"
+        )
 
 
 def read_csv(file: PairFile) -> Iterator[Pair]:
     """Read the pairs of a CSV file; an empty row is an empty pair.
 
     Raises:
-        DataError: As in `read_tsv`, or the quotes of a row are wrong.
+        DataError: As in `read_tsv`, the quotes of a row are wrong, a row has more cells than the
+            others, or several characters may be the separator.
     """
-    return _pairs(file, _csv_rows(file), "check the quotes and separators of this row")
+
+    def refuse(number: int) -> None:
+        raise DataError(
+            f"{file.path}, line {number}: this row has more cells than the table has columns: "
+            f"{_CSV_FIX}"
+        )
+
+    separator, inspected = _separator(file)
+    yield from _pairs(file, _csv_rows(file, separator), inspected, _CSV_FIX, refuse)
 
 
-def _csv_rows(file: PairFile) -> Iterator[Row]:
+def _csv_rows(file: PairFile, separator: str) -> Iterator[Row]:
     lines = (f"{line}\n" for line in raw_lines(file.path, errors=file.errors))
-    reader = csv.reader(lines, delimiter=_separator(file.path), strict=True)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     begin = 1
     try:
         for cells in reader:
             yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:
-        reason = str(error).partition(" - ")[0]  # without a hint for programmers
-        raise DataError(
-            f"{file.path}, line {begin}: the row that begins here is malformed ({reason}): write "
-            'a cell with quotes as "a ""quoted"" word"'
-        ) from error
+        raise _malformed(file.path, begin, error) from error
 
 
-def _separator(path: str) -> str:
-    """Return the character that splits each of the first rows into as many cells; or a comma."""
-    lines = islice(raw_lines(path, errors=InvalidLines("replace")), _INSPECTED_LINES)
-    inspected = [f"{line}\n" for line in lines]
+def _malformed(path: str, line: int, error: csv.Error) -> DataError:
+    if "field limit" in str(error):
+        return DataError(
+            f"{path}, line {line}: a cell of the row that begins here has more than "
+            f"{csv.field_size_limit():,} characters: close its quotes, or split the cell"
+        )
+    reason = str(error).partition(" - ")[0]  # without a hint for programmers
+    return DataError(
+        f"{path}, line {line}: the row that begins here is malformed ({reason}): write "
+        'a cell with quotes as "a ""quoted"" word"'
+    )
+
+
+def _separator(file: PairFile) -> tuple[str, list[list[str]]]:
+    """Return the character that splits each of the first rows into as many cells, and these rows.
+
+    The comma is returned if there is no such character.
+
+    Raises:
+        DataError: There are several, and no header shows which one it is.
+    """
+    candidates: dict[bool, dict[str, list[list[str]]]] = {True: {}, False: {}}
     for separator in _SEPARATORS:
-        try:
-            rows = list(csv.reader(inspected, delimiter=separator))
-        except csv.Error:
-            continue
-        if len(inspected) == _INSPECTED_LINES:
-            rows.pop()  # it may go on
+        rows, valid = _first_rows(file.path, separator)
         widths = {len(cells) for cells in rows if cells}
         if len(widths) == 1 and widths != {1}:
-            return separator
-    return ","
+            candidates[valid][separator] = rows
+    found = candidates[True] or candidates[False]
+    if len(found) > 1:
+        named = {each: rows for each, rows in found.items() if _has_header(file, rows)}
+        found = named or found
+    if len(found) > 1:
+        raise DataError(
+            f"{file.path}: the cells may be separated by "
+            f"{' or '.join(_SEPARATORS[each] for each in found)}: add a header row, such as "
+            "source,target with the separator of the file, or save the file as TSV"
+        )
+    return next(iter(found.items()), (",", _first_rows(file.path, ",")[0]))
 
 
-def _pairs(file: PairFile, rows: Iterator[Row], fix: str) -> Iterator[Pair]:
+def _first_rows(path: str, separator: str) -> tuple[list[list[str]], bool]:
+    """Return the first rows of a CSV file up to a malformed one, and whether there was none."""
+    lines = (f"{line}\n" for line in raw_lines(path, errors=InvalidLines("replace")))
+    rows = list[list[str]]()
+    try:
+        for cells in islice(csv.reader(lines, delimiter=separator, strict=True), _INSPECTED):
+            rows.append(cells)
+    except csv.Error:
+        return rows, False
+    return rows, True
+
+
+def _pairs(
+    file: PairFile,
+    rows: Iterator[Row],
+    inspected: Sequence[list[str]],
+    fix: str,
+    report_longer: Callable[[int], None],
+) -> Iterator[Pair]:
+    """Read the pairs of rows; `report_longer` gets the number of each row that is too long."""
     errors, first = file.errors, next(rows, None)
     if first is None:
         return
-    src, tgt, is_header = _find_columns(file, first[1])
+    src, tgt, is_header = _find_columns(file, first[1], inspected)
+    n_columns = max(len(first[1]) if is_header else _usual_length(inspected), src + 1, tgt + 1)
     n_invalid = errors.count if is_header else 0
     for number, cells in rows if is_header else chain([first], rows):
         invalid, n_invalid = errors.count > n_invalid, errors.count
@@ -90,34 +155,91 @@ def _pairs(file: PairFile, rows: Iterator[Row], fix: str) -> Iterator[Pair]:
                 f"{file.path}, line {number}: column {max(src, tgt) + 1} is missing because the "
                 f"line has only {len(cells)}: {fix}"
             )
+        if any(map(str.strip, cells[n_columns:])):
+            report_longer(number)
+            yield "", ""
+            continue
         yield one_line(cells[src]), one_line(cells[tgt])
 
 
-def _find_columns(file: PairFile, row: Sequence[str]) -> tuple[int, int, bool]:
+def _usual_length(rows: Sequence[list[str]]) -> int:
+    """Return the most frequent number of cells; the smallest one if there are several."""
+    counts = Counter(len(cells) for cells in rows if any(map(str.strip, cells)))
+    return min(counts, key=lambda length: (-counts[length], length), default=0)
+
+
+def _find_columns(
+    file: PairFile, row: Sequence[str], inspected: Sequence[list[str]]
+) -> tuple[int, int, bool]:
     """Return the indices of both columns, from 0, and whether the first row is a header."""
     header = [cell.strip() for cell in row]
     src, tgt = (_index(column, header, file.path) for column in file.columns)
     if any(isinstance(column, str) for column in file.columns):
         return src, tgt, True
-    if max(src, tgt) >= len(header) or not looks_like_header(header[src], header[tgt]):
+    if max(src, tgt) >= len(header):
         return src, tgt, False
-    file.remark(
-        f"{file.path}, line 1: '{header[src]}' and '{header[tgt]}' are taken for names of the "
-        "columns, not for a pair of sentences"
-    )
-    return src, tgt, True
+    names = f"{file.path}, line 1: '{header[src]}' and '{header[tgt]}'"
+    if _has_header(file, [header, *inspected[1:]]):
+        file.remark(f"{names} are taken for names of the columns, not for a pair of sentences")
+        return src, tgt, True
+    if _languages(header[src], header[tgt]):
+        file.remark(
+            f"{names} are taken for a pair of sentences: if they are names of the columns, write "
+            f"--columns {header[src]},{header[tgt]}"
+        )
+    return src, tgt, False
 
 
-def looks_like_header(src: str, tgt: str) -> bool:
-    """Whether two cells look like names of columns: two languages, or "source" and "target"."""
-    one, other = language_code(src), language_code(tgt)
-    if one and other:
-        return closeness(one, other) is None  # "English" and "Englisch" are a pair
-    words = [re.split(r"[\W_]+", cell.lower())[0] for cell in (src, tgt)]
+def _has_header(file: PairFile, rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns of a file."""
+    header = [cell.strip() for cell in rows[0]]
+    if any(isinstance(column, str) for column in file.columns):
+        try:
+            return all(_index(column, header, file.path) < len(header) for column in file.columns)
+        except DataError:
+            return False
+    places = [int(column) - 1 for column in file.columns]
+    if max(places) >= len(header):
+        return False
+    full = (row for row in rows[1:] if len(row) > max(places) and any(map(str.strip, row)))
+    following = next(full, [""] * len(header))
+    src, tgt = ((header[place], following[place].strip()) for place in places)
+    return looks_like_header((src[0], tgt[0]), (src[1], tgt[1]))
+
+
+def looks_like_header(names: Pair, following: Pair) -> bool:
+    """Whether two cells look like names of columns: two languages, or "source" and "target".
+
+    Codes of languages are also words, such as "no" and "is": two of them are names only if the row
+    below them holds much longer text.
+
+    Args:
+        names: The two cells of the first row.
+        following: The cells below them.
+    """
+    if _languages(*names):
+        codes = [name for name in names if re.fullmatch("[A-Za-z]{2,3}", name)]
+        longer = all(
+            _n_places(text) >= 3 * len(name) for name, text in zip(names, following, strict=True)
+        )
+        is_word = any(not (code.islower() or code.isupper()) for code in codes)
+        return not is_word and (longer or len(codes) < 2)
+    words = [re.split(r"[\W_]+", name.lower())[0] for name in names]
     return any(
-        words[i] in _SOURCE and words[1 - i] in _TARGET and max(len(src), len(tgt)) < 40
+        words[i] in _SOURCE and words[1 - i] in _TARGET and max(map(len, names)) < 40
         for i in (0, 1)
     )
+
+
+def _languages(src: str, tgt: str) -> bool:
+    """Whether two cells are names or codes of different languages."""
+    one, other = language_code(src), language_code(tgt)
+    return bool(one and other) and closeness(one, other) is None  # not "English" and "Englisch"
+
+
+def _n_places(text: str) -> int:
+    """Return the width of a text; a Chinese character is as wide as two letters."""
+    return sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
 
 
 def _index(column: int | str, header: Sequence[str], path: str) -> int:

@@ -21,6 +21,7 @@ ErrorPolicy = Literal["strict", "skip", "replace"]
 T = TypeVar("T")
 _LISTED = 10  # line numbers in a warning
 _HEAD = 1024  # bytes that tell what a file is
+_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 
 
 class InvalidLines:
@@ -215,6 +216,17 @@ def _refuse_other_files(head: bytes, name: str, number: int) -> None:
         )
     if b"\0" in head:
         raise DataError(f"{name} is a binary file, not text: specify a text file in UTF-8")
+
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether an encoding is known and extends ASCII, as one that a file names in ASCII must.
+
+    Python also supports EBCDIC, and codecs such as "unicode_escape" that are not file encodings.
+    """
+    try:
+        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
+    except (LookupError, UnicodeError):
+        return False
 
 
 def count_lines(path: str | Path, *, errors: InvalidLines | None = None) -> int:

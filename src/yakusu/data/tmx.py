@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _CODE = frozenset(("bpt", "ept", "it", "ph", "ut"))
+_INSPECTED_UNITS = 1000  # that tell which languages a file has
 _ALL = "*all*"  # srclang of a file in which any language may be the source
 
 
@@ -26,7 +27,8 @@ def read_tmx(file: PairFile) -> Iterator[Pair]:
     Raises:
         DataError: The file is malformed or lacks a language.
     """
-    languages = UnitLanguages(file.path, language_pair(file.columns))
+    wanted = language_pair(file.path, file.columns, lambda: tmx_languages(file.path)[0])
+    languages = UnitLanguages(file.path, wanted)
     srclang = ""
     for element in read_elements(file.path, "tmx", ("header", "tu")):
         if local_name(element) == "header":
@@ -43,7 +45,7 @@ def read_tmx(file: PairFile) -> Iterator[Pair]:
         file.remark(remark)
 
 
-def tmx_languages(path: str, n_units: int) -> tuple[list[str], str]:
+def tmx_languages(path: str) -> tuple[list[str], str]:
     """Return the languages of the first units of a file, and its source language or "".
 
     Raises:
@@ -55,7 +57,7 @@ def tmx_languages(path: str, n_units: int) -> tuple[list[str], str]:
             srclang = element.get("srclang", "")
         else:
             seen.update(dict.fromkeys(_segments(element)[0]))
-        if number >= n_units:
+        if number >= _INSPECTED_UNITS:
             break
     return distinct(seen), "" if srclang == _ALL else srclang
 

@@ -1,11 +1,14 @@
-"""XLIFF 1.2 and 2.x: the units that have a target.
+"""XLIFF 1.2 and 2.x: the units that have a finished target.
 
 1.2   <trans-unit><source>Press <g id="1">Start</g>.</source><target>...</target></trans-unit>
 2.x   <unit><segment><source>Press <pc id="1">Start</pc>.</source><target>...</target></segment>
 
-The content of g, mrk and pc is text; that of bpt, ept, it and ph is native code.
+The content of g, mrk and pc is text; that of bpt, ept, it and ph is native code. A unit of 1.2 may
+be divided into segments, <mrk mtype="seg" mid="1">, of which some may lack a translation.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,37 +20,107 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _CODE = frozenset(("bpt", "ept", "it", "ph"))
-_UNITS = ("trans-unit", "segment")
-_PARENTS = ("group", "unit", "file")  # read only to be removed when they are complete
+_UNITS = ("trans-unit", "unit")
+_PARENTS = ("group", "file")  # read only to be removed when they are complete
+_UNTRANSLATED = ("new", "initial", "needs-translation")
+_MACHINE = re.compile(r".*-mt|mt-.*|.*:mt")  # state-qualifier of 1.2, subState of 2.x
 
 
 def read_xliff(file: PairFile) -> Iterator[Pair]:
-    """Read a pair from each unit with a target.
+    """Read a pair from each unit or segment with a finished target.
+
+    Machine translations that nobody has reviewed are left out; what is left out is counted.
 
     Raises:
         DataError: The file is malformed or lacks a language.
     """
-    languages = UnitLanguages(file.path, language_pair(file.columns))
-    untranslated = 0
+    wanted = language_pair(file.path, file.columns, lambda: xliff_languages(file.path)[0])
+    languages = UnitLanguages(file.path, wanted)
+    left_out = Counter[str]()
     for unit in read_elements(file.path, "xliff", (*_UNITS, *_PARENTS)):
-        if local_name(unit) not in _UNITS:
-            continue
-        sides = {local_name(child): child for child in unit if isinstance(child.tag, str)}
-        if "source" not in sides:
-            continue
-        target = text_of(sides["target"], _CODE, file.path) if "target" in sides else ""
-        if not target.strip():
-            untranslated += 1
-            continue
-        codes = _languages(unit, languages.chosen)
-        if found := languages.pick(codes, codes[0]):
-            texts = text_of(sides["source"], _CODE, file.path), target
-            yield one_line(texts[found[0]]), one_line(texts[found[1]])
+        for texts, state in _segments(unit, file.path):
+            if state or not texts[1].strip():
+                left_out[state or "untranslated"] += 1
+                continue
+            codes = _languages(unit, languages.chosen)
+            if found := languages.pick(codes, codes[0]):
+                yield one_line(texts[found[0]]), one_line(texts[found[1]])
     languages.check()
     for remark in languages.remarks():
         file.remark(remark)
-    if untranslated:
-        file.remark(f"{file.path}: {untranslated:,} units without a target were left out")
+    if left_out:
+        counts = ", ".join(f"{n:,} {state}" for state, n in sorted(left_out.items()))
+        file.remark(f"{file.path}: units or segments left out: {counts}")
+
+
+def _segments(unit: "Element", path: str) -> Iterator[tuple[Pair, str]]:
+    """Yield the source and the target of each segment, and why it is not finished, or ""."""
+    if local_name(unit) == "trans-unit":
+        sides = _sides(unit)
+        if "source" in sides:
+            state = _state_1(unit, sides.get("target"))
+            yield from ((pair, state) for pair in _marked_pairs(sides, path))
+        return
+    _insert_codes(unit)
+    for segment in unit.iterfind("{*}segment"):
+        sides = _sides(segment)
+        if "source" in sides:
+            state = _state(segment.get("state", ""), segment.get("subState", ""))
+            yield _texts(sides, path), state if "target" in sides else ""
+
+
+def _sides(unit: "Element") -> dict[str, "Element"]:
+    return {local_name(child): child for child in unit if isinstance(child.tag, str)}
+
+
+def _texts(sides: dict[str, "Element"], path: str) -> Pair:
+    target = text_of(sides["target"], _CODE, path) if "target" in sides else ""
+    return text_of(sides["source"], _CODE, path), target
+
+
+def _marked_pairs(sides: dict[str, "Element"], path: str) -> Iterator[Pair]:
+    """Yield the pairs of segments with the same number; the whole unit if a side has none."""
+    sources = _marked(sides.get("seg-source", sides["source"]), path)
+    targets = _marked(sides["target"], path) if "target" in sides else {}
+    if not (sources and targets):
+        yield _texts(sides, path)
+        return
+    for number, source in sources.items():
+        target = targets.get(number, "")
+        if source.strip() or target.strip():
+            yield source, target
+
+
+def _marked(side: "Element", path: str) -> dict[str, str]:
+    """Return the text of each segment by its number; its parts may be in several elements."""
+    found: dict[str, str] = {}
+    for mark in side.iter("{*}mrk"):
+        if mark.get("mtype") == "seg":
+            number = mark.get("mid", "")
+            found[number] = found.get(number, "") + text_of(mark, _CODE, path)
+    return found
+
+
+def _state_1(unit: "Element", target: "Element | None") -> str:
+    """Return why a unit of XLIFF 1.2 is not finished, or ""."""
+    if target is None or unit.get("approved") == "yes":
+        return ""
+    return _state(target.get("state", ""), target.get("state-qualifier", ""))
+
+
+def _state(state: str, detail: str) -> str:
+    if _MACHINE.fullmatch(detail):
+        return "machine-translated"
+    if state in _UNTRANSLATED:
+        return "untranslated"
+    return "unfinished" if state.startswith("needs-") else ""
+
+
+def _insert_codes(unit: "Element") -> None:
+    """Put the native code of placeholders, which XLIFF 2 stores apart, into them."""
+    data = {each.get("id"): each.text for each in unit.iterfind("{*}originalData/{*}data")}
+    for code in unit.iter("{*}ph"):
+        code.text = data.get(code.get("dataRef"), code.text)
 
 
 def xliff_languages(path: str) -> tuple[list[str], str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from yakusu.data.markup import is_mark
+from yakusu.data.text import extends_ascii
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.html_blocks import Placed, is_block_name, placed
 from yakusu.documents.html_tokens import TEMPLATES, Attribute, Kind, tokens
@@ -21,7 +22,6 @@ from yakusu.documents.splice import (
     Source,
     Spliced,
     decode,
-    extends_ascii,
 )
 from yakusu.errors import DataError
 

@@ -8,7 +8,6 @@ from yakusu.errors import DataError
 
 Copy = Callable[[int, int], str]  # the source between two positions, with its own texts replaced
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_ASCII = b"<\\u0041+AGE-~{.xn--4ca."  # other characters in encodings that do not extend ASCII
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,6 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
             "UTF-8 (iconv -t UTF-8)"
         )
     return Source(text, encoding, errors)
-
-
-def extends_ascii(encoding: str) -> bool:
-    """Whether an encoding is known and extends ASCII, as one that a file names in ASCII must.
-
-    Python also supports EBCDIC, and codecs such as "unicode_escape" that are not file encodings.
-    """
-    try:
-        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
-    except (LookupError, UnicodeError):
-        return False
 
 
 @dataclass(frozen=True)
