@@ -312,22 +312,10 @@ def test_crossing_pairs_give_valid_xml() -> None:
     assert docx.Document(io.BytesIO(new)).element.xml.count("hyperlink") == 2
 
 
-@pytest.mark.parametrize("translation", ["", "one", f"{O0}one", f"{C0}one{O0}", f"{O0}a{C0}{E0}"])
-def test_a_translation_with_other_marks_is_refused(translation: str) -> None:
-    document = opened(docx_of(p(run("longer "), run("one", BOLD))))
-    with pytest.raises(DataError, match="markup"):
-        document.render([translation])
-
-
 def test_a_paragraph_with_more_marks_than_there_are_numbers_stays() -> None:
     tabs = "<w:r><w:t>a</w:t><w:tab/></w:r>"
     assert len(texts(tabs * (MAX_MARKS - 1), run("b"))) == 1
     assert texts(tabs * MAX_MARKS, run("b")) == []
-
-
-def test_a_wrong_number_of_translations_is_refused() -> None:
-    with pytest.raises(DataError, match="has 1 texts, but there are 2 translations"):
-        opened(docx_of(p(run("one")))).render(["a", "b"])
 
 
 def test_characters_that_xml_does_not_allow_are_left_out() -> None:

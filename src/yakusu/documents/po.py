@@ -53,6 +53,8 @@ class PoDocument:
         skipped: Messages that stay untranslated, each with the reason; complete after `render`.
     """
 
+    reports_blank = True
+
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = PoFile(data)
         units = (_unit(entry, self._file, options.retranslate) for entry in self._file.entries)

@@ -58,6 +58,8 @@ class XliffDocument:
         skipped: Units that stay untranslated, each with the reason; complete after `render`.
     """
 
+    reports_blank = True
+
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = XmlFile(data)
         (self._root,) = self._file.elements
@@ -92,7 +94,6 @@ class XliffDocument:
             elif change := self._target(unit, new):
                 edits += change
                 changed.append(unit.element)
-        assert at == len(translations)
         self.skipped = skipped
         return self._file.edited([*edits, *self._languages(changed), *self._ignorables(changed)])
 
