@@ -347,7 +347,7 @@ def test_a_file_in_another_language_is_refused(language: str, model: str) -> Non
 )
 def test_the_charset_is_found_in_linear_time(part: bytes) -> None:
     data = b"Content-Type:" + part * (2**22 // len(part))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(DataError):
         read(data, DocumentOptions())
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
