@@ -170,8 +170,10 @@ def test_a_path_without_a_folder_is_rejected(tmp_path: Path) -> None:
 def test_a_lock_is_reentrant_and_deletes_leftovers_once(tmp_path: Path) -> None:
     leftover = tmp_path / "checkpoints" / ".saving-step-00000003-0123abcd"
     leftover.mkdir(parents=True)
+    (tmp_path / ".saving-01234567").write_bytes(b"half a file")
     with locked(tmp_path):
         assert not leftover.exists()
+        assert not (tmp_path / ".saving-01234567").exists()
         leftover.mkdir()  # now written by this process
         with locked(tmp_path):
             assert leftover.exists()
@@ -205,6 +207,32 @@ def test_a_failed_write_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
         write_file(path, fail)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_a_file_with_a_similar_name_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / ".a.bin.new").write_bytes(b"mine")
+    write_file(tmp_path / "a.bin", lambda file: file.write(b"new"))
+    assert (tmp_path / ".a.bin.new").read_bytes() == b"mine"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".a.bin.new", "a.bin"]
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt(file: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_file(tmp_path / "a.bin", interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_temporary_name_that_exists_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0")
+    (tmp_path / ".saving-0").write_bytes(b"other")
+    with pytest.raises(OSError, match=r"a\.bin"):
+        write_file(tmp_path / "a.bin", lambda file: file.write(b"new"))
+    assert (tmp_path / ".saving-0").read_bytes() == b"other"
 
 
 def test_an_error_of_the_disk_names_the_final_path(tmp_path: Path) -> None:

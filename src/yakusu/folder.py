@@ -130,13 +130,20 @@ def locked(folder: Path) -> Iterator[None]:
         with lock:
             if lock.lock_counter == 1:
                 for leftover in folder.glob(f"**/{_TEMPORARY}*"):
-                    shutil.rmtree(leftover, ignore_errors=True)
+                    _delete(leftover)
             yield
     except Timeout as error:
         raise RunError(
             f"{folder} is in use by another yakusu process: wait until it ends, or choose another "
             "folder with --run"
         ) from error
+
+
+def _delete(leftover: Path) -> None:
+    """Delete a temporary file or folder, if possible."""
+    shutil.rmtree(leftover, ignore_errors=True)  # does nothing if it is a file
+    with suppress(OSError):
+        leftover.unlink()
 
 
 def sha256(path: Path) -> str:
@@ -151,10 +158,11 @@ def write_file(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     Raises:
         OSError: The disk is full or the path is not writable.
     """
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
     with _named_in_errors(path):
+        file = temporary.open("xb")
         try:
-            with temporary.open("wb") as file:
+            with file:
                 fill(file)
             _sync(temporary)
             temporary.replace(path)

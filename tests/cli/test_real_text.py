@@ -151,6 +151,21 @@ def test_standard_input_is_not_a_document(run_yakusu: Yakusu, model: Path, tmp_p
     )
 
 
+def test_links_to_folders_are_left_out_and_named(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_text("the ferry\n")
+    for i in range(12):
+        (source / f"link{i:02}").symlink_to(tmp_path)
+    assert run_yakusu("translate", model, source, "--out", tmp_path / "out").code == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]
+    for i in range(10):
+        assert f"{source}/link{i:02} was left out: it is a link to a folder" in caplog.text
+    assert f"{source}: 2 paths more were left out" in caplog.text
+
+
 def translated(run_yakusu: Yakusu, model: Path, folder: Path, *options: object) -> str:
     """The translation of a text file of two lines by `translate --out`."""
     source, out = folder / "a.txt", folder / "b.txt"

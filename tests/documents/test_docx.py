@@ -312,22 +312,10 @@ def test_crossing_pairs_give_valid_xml() -> None:
     assert docx.Document(io.BytesIO(new)).element.xml.count("hyperlink") == 2
 
 
-@pytest.mark.parametrize("translation", ["", "one", f"{O0}one", f"{C0}one{O0}", f"{O0}a{C0}{E0}"])
-def test_a_translation_with_other_marks_is_refused(translation: str) -> None:
-    document = opened(docx_of(p(run("longer "), run("one", BOLD))))
-    with pytest.raises(DataError, match="markup"):
-        document.render([translation])
-
-
 def test_a_paragraph_with_more_marks_than_there_are_numbers_stays() -> None:
     tabs = "<w:r><w:t>a</w:t><w:tab/></w:r>"
     assert len(texts(tabs * (MAX_MARKS - 1), run("b"))) == 1
     assert texts(tabs * MAX_MARKS, run("b")) == []
-
-
-def test_a_wrong_number_of_translations_is_refused() -> None:
-    with pytest.raises(DataError, match="has 1 texts, but there are 2 translations"):
-        opened(docx_of(p(run("one")))).render(["a", "b"])
 
 
 def test_characters_that_xml_does_not_allow_are_left_out() -> None:
@@ -406,6 +394,42 @@ def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
     types = members(data)["[Content_Types].xml"].decode().replace(f"{KIND}document.main+xml", kind)
     data = with_members(data, {"[Content_Types].xml": types.encode()})
     assert list(opened(data).texts) == ["one"]
+
+
+def with_types(types: str, **parts: bytes) -> bytes:
+    """A document with one paragraph, other content types and more parts."""
+    xml = f'<Types xmlns="{PACKAGE}content-types">{types}</Types>'.encode()
+    return with_members(docx_of(p(run("one"))), {"[Content_Types].xml": xml, **parts})
+
+
+def test_the_type_of_a_part_may_be_the_default_of_its_extension() -> None:
+    types = (
+        f'<Default Extension="xml" ContentType="{KIND}document.main+xml"/>'
+        '<Override PartName="/custom/item.xml" ContentType="application/xml"/>'
+    )
+    others = {"custom/item.xml": b"<a", "docProps/core.xml": b"not XML"}
+    assert list(opened(with_types(types, **others)).texts) == ["one"]
+    assert "is not well-formed" in message(with_types(types, **{MAIN: b"<a"}))
+    header = f'<Override PartName="/{MAIN}" ContentType="{KIND}header+xml"/>'
+    assert "has no Word document" in message(with_types(types + header))
+
+
+def test_case_has_no_meaning_in_names_of_parts_and_types() -> None:
+    for types in (
+        f'<Override PartName="/WORD/Document.XML" ContentType="{KIND}document.main+xml"/>',
+        f'<Default Extension="XML" ContentType="{KIND.upper()}DOCUMENT.MAIN+XML"/>',
+    ):
+        assert list(opened(with_types(types)).texts) == ["one"]
+    renamed = members(docx_of(p(run("one"))))
+    renamed["[content_types].xml"] = renamed.pop("[Content_Types].xml")
+    assert list(opened(with_members(b"PK\x05\x06" + bytes(18), renamed)).texts) == ["one"]
+
+
+def test_a_document_with_too_many_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yakusu.documents.xmltree._MAX_ELEMENTS", 1000)
+    told = message(docx_of("<w:p/>" * 1000))
+    assert told == f"{MAIN}, line 2: the XML has more than 1,000 elements: split the file"
+    assert list(opened(docx_of("<w:p/>" * 997)).texts) == []
 
 
 def test_the_name_of_a_part_may_have_any_number_of_digits() -> None:

@@ -1,6 +1,7 @@
 """Markdown: which texts a file has, that nothing else of it changes, and no accidental markup."""
 
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -352,3 +353,20 @@ def test_any_translation_is_read_again_as_it_was_written(source: str, words: str
     translations = [tidy(translate(text)) for text in document.texts]
     again = read(document.render(translations), DocumentOptions())
     assert [masked(text) for text in again.texts] == [masked(text) for text in translations]
+
+
+@pytest.mark.parametrize("part", ["one *two* [three](x) `c`. ", "one [two][] ", "<kbd>a "])
+def test_a_long_paragraph_is_written_in_linear_time(part: str) -> None:
+    document = read((part * (100_000 // len(part)) + "\n\n[two]: x\n").encode(), DocumentOptions())
+    start = time.process_time()
+    document.render([text.upper() for text in document.texts])
+    assert time.process_time() - start < 6  # 0.6 s; 8 s where it was quadratic
+
+
+def test_many_definitions_are_not_copied_for_each_paragraph() -> None:
+    n = 3000
+    used = "".join(f"one [two {i}][r{i}]\n\n" for i in range(n))
+    defined = "".join(f"[r{i}]: /{i}\n" for i in range(n))
+    document = read((used + defined).encode(), DocumentOptions())
+    result = document.render([text.upper() for text in document.texts]).decode()
+    assert result == used.replace("one", "ONE").replace("two", "TWO") + defined

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import polib
@@ -313,3 +314,40 @@ def test_gettext_accepts_the_result(tmp_path: Path) -> None:
 def test_a_number_of_plurals_of_any_length_is_read() -> None:
     header = HEADER.replace("nplurals=2", f"nplurals={'9' * 5000}")
     assert list(opened(header + 'msgid "one"\nmsgstr ""\n').texts) == ["one"]
+
+
+def in_language(language: str) -> str:
+    return HEADER.replace('"Project', f'"Language: {language}\\n"\n"Project')
+
+
+@pytest.mark.parametrize(
+    "language", ["", "de", "de_AT", "de-CH", "deu", "German", "de@formal", "x"]
+)
+def test_a_file_in_the_target_language_is_read(language: str) -> None:
+    data = (in_language(language) + 'msgid "One"\nmsgstr ""\n').encode()
+    assert list(read(data, DocumentOptions(("en", "de"))).texts) == ["One"]
+
+
+@pytest.mark.parametrize("model", ["de", "de-DE"])
+@pytest.mark.parametrize("language", ["fr", "pt_BR", "French"])
+def test_a_file_in_another_language_is_refused(language: str, model: str) -> None:
+    data = (in_language(language) + 'msgid "One"\nmsgstr ""\n').encode()
+    with pytest.raises(DataError) as error:
+        read(data, DocumentOptions(("en", model)))
+    assert str(error.value) == (
+        f"line 3: the target language of the file is {language!r}, but the model translates into "
+        f"{model!r}: use another model, or correct the language of the file"
+    )
+    assert list(read(data, DocumentOptions()).texts) == ["One"]
+    assert list(read(in_language(language).encode(), DocumentOptions(("en", model))).texts) == []
+
+
+@pytest.mark.parametrize(
+    "part", [b"Content-Type:", b"Content-Type: charset", b"charset=", b"\nmsgid"]
+)
+def test_the_charset_is_found_in_linear_time(part: bytes) -> None:
+    data = b"Content-Type:" + part * (2**22 // len(part))
+    start = time.process_time()
+    with pytest.raises(DataError):
+        read(data, DocumentOptions())
+    assert time.process_time() - start < 10

@@ -55,6 +55,40 @@ def test_the_suffix_of_a_file_is_its_format(tmp_path: Path, name: str, data: byt
     assert list(read_document(path).texts) == ["Read"]
 
 
+XLIFF = (
+    '<{0}xliff xmlns{1}="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><{0}file><{0}body>'
+    "<{0}trans-unit id='1'><{0}source>Read</{0}source></{0}trans-unit></{0}body></{0}file>"
+    "</{0}xliff>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (XLIFF.format("", ""), "utf-8"),
+        (XLIFF.format("x:", ":x"), "utf-8"),
+        (XLIFF.format("", ""), "utf-16"),
+        (XLIFF.format("x:", ":x"), "utf-16-le"),
+        (XLIFF.format("", ""), "utf-16-be"),
+        (f"<!-- {'long ' * 10_000} -->\n" + XLIFF.format("", ""), "utf-8"),
+        (XHTML.decode(), "utf-16"),
+        (f"<!-- {'long ' * 10_000} -->\n" + XHTML.decode()[21:], "utf-8"),
+    ],
+)
+def test_the_content_of_an_xml_file_is_its_format(tmp_path: Path, text: str, encoding: str) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(text.encode(encoding))
+    assert is_supported(path)
+    assert list(read_document(path).texts) == ["Read"]
+
+
+def test_other_xml_files_are_not_translated(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    for content in ("<xliffs/>", "<htmls xmlns='http://www.w3.org/1999/xhtml'/>", "<html/>"):
+        path.write_text(content)
+        assert not is_supported(path)
+
+
 @pytest.mark.parametrize("name", ["a.jpeg", "a.DOC", "a.sdlxliff", "README", "a.html.bak", "a.xml"])
 def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
     tmp_path: Path, name: str
@@ -71,8 +105,8 @@ def test_an_unknown_format_is_refused_with_the_suffixes_of_the_others(
     ("name", "data", "expected"),
     [
         ("a.docx", OLE, "with a password: remove the password"),
-        ("a.odt", archive(encrypted=True), "is protected by a password: remove the password"),
-        ("a.docx", archive()[:60], "is damaged or incomplete: copy or save it again"),
+        ("a.odt", archive(encrypted=True), "is encrypted: remove the password of the document"),
+        ("a.docx", archive()[:60], "is not a valid zip archive"),
         ("a.docx", b"%PDF-1.7", "is not a .docx file: check its suffix"),
         ("a.docx", b"plain text", "is not a .docx file: check its suffix"),
         ("a.html", b"%PDF-1.7", "is a PDF file, not what its suffix .html says"),

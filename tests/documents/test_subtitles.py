@@ -217,11 +217,6 @@ def test_errors_name_the_line(text: str | bytes, words: str) -> None:
     assert message(text).startswith(words)
 
 
-def test_a_wrong_number_of_translations_is_refused() -> None:
-    with pytest.raises(DataError, match="have 2 texts, but there are 1 translations"):
-        opened(SRT).render(["a"])
-
-
 @pytest.mark.parametrize("text", ["", "\n\n", "WEBVTT", "WEBVTT\n"])
 def test_files_without_cues_stay(text: str) -> None:
     assert list(opened(text).texts) == []

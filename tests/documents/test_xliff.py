@@ -411,3 +411,55 @@ def test_identical_translations_copy_the_source(parts: list[str]) -> None:
     result = document.render(document.texts).decode()
     expected = f"{TARGET}{source}</target>" if document.texts else "</source></trans-unit>"
     assert expected in result
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "side", "language"),
+    [
+        (xliff_1(unit("One"), ' target-language="fr-CA"'), 2, "target", "fr-CA"),
+        (xliff_1(unit("One")).replace('"en"', '"ja"'), 2, "source", "ja"),
+        (xliff_2(segment("One"), ' trgLang="fr"'), 1, "target", "fr"),
+        (xliff_2(segment("One")).replace('"en"', '"nl"'), 1, "source", "nl"),
+    ],
+)
+def test_a_file_in_other_languages_is_refused(
+    data: str, line: int, side: str, language: str
+) -> None:
+    with pytest.raises(DataError) as error:
+        opened(data)
+    assert str(error.value).startswith(
+        f"line {line}: the {side} language of the file is {language!r}, but the model translates "
+    )
+    assert list(read(data.encode(), DocumentOptions()).texts) == ["One"]
+
+
+@pytest.mark.parametrize("target", ["", ' target-language="de-AT"', ' target-language="x-test"'])
+def test_a_file_in_the_languages_of_the_model_is_read(target: str) -> None:
+    assert texts(xliff_1(unit("One"), target).replace('"en"', '"EN_gb"')) == ["One"]
+
+
+def test_only_files_with_something_to_translate_must_have_the_languages() -> None:
+    done = xliff_1(unit("One", "<target>Un</target>"), ' target-language="fr"')
+    assert texts(done) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "stated", "same"),
+    [
+        ("no", "nb", True),
+        ("nb-NO", "no", True),
+        ("zh-CN", "zh-Hans", True),
+        ("zh", "cmn", True),
+        ("zh-Hans", "zh-Hant-TW", False),
+        ("pt-PT", "pt-BR", True),
+        ("sv", "nb", False),
+    ],
+)
+def test_languages_are_the_same_without_their_regions(model: str, stated: str, same: bool) -> None:
+    data = xliff_1(unit("One"), f' target-language="{stated}"').encode()
+    options = DocumentOptions(("en", model))
+    if same:
+        assert list(read(data, options).texts) == ["One"]
+    else:
+        with pytest.raises(DataError, match="the model translates into"):
+            read(data, options)

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import yakusu
+from yakusu.data.markup import closing, empty, is_mark, opening
 from yakusu.documents.document import DocumentOptions
 from yakusu.errors import DataError, ModelError
 from yakusu.pipeline.documents import TranslatedFile, translate_document, translate_files
 
+O0, C0, E0 = opening(0), closing(0), empty(0)
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
 
@@ -144,6 +146,198 @@ def test_an_invalid_file_is_named_before_anything_is_written(site: Path, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("link", ["sub", "sub/a.txt", "sub/b.txt"])
+def test_an_input_is_not_replaced_through_a_link_in_the_output(tmp_path: Path, link: str) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "sub" / "a.txt").write_text("one")
+    (tmp_path / "in" / "sub" / "b.txt").write_text("two")
+    (tmp_path / "out" / link).parent.mkdir(parents=True)
+    (tmp_path / "out" / link).symlink_to(tmp_path / "in" / link)
+    before = tree(tmp_path / "in")
+    with pytest.raises(DataError, match=r"(a|b)\.txt is in the input: choose another output"):
+        translate_files(shout, tmp_path / "in", tmp_path / "out", overwrite=True)
+    assert tree(tmp_path / "in") == before
+
+
+def test_a_link_to_a_new_file_in_the_input_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("one")
+    (tmp_path / "out" / "a.txt").symlink_to(tmp_path / "in" / "new.txt")
+    with pytest.raises(DataError, match=r"out/a\.txt is in the input"):
+        translate_files(shout, tmp_path / "in", tmp_path / "out")
+    assert set(tree(tmp_path / "in")) == {"a.txt"}
+
+
+def test_two_outputs_are_not_one_file(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.txt").write_text(name)
+        (tmp_path / "out" / f"{name}.txt").symlink_to(tmp_path / "c.txt")
+    with pytest.raises(DataError, match=r"b\.txt is a link to another output"):
+        translate_files(shout, tmp_path / "in", tmp_path / "out")
+    assert not (tmp_path / "c.txt").exists()
+
+
+def test_a_link_to_a_file_stays_a_link_and_the_file_is_replaced(tmp_path: Path) -> None:
+    path, real, link = tmp_path / "a.txt", tmp_path / "real.txt", tmp_path / "link.txt"
+    path.write_text("one")
+    real.write_text("old")
+    link.symlink_to(real)
+    with pytest.raises(DataError, match=r"link\.txt exists"):
+        translate_files(shout, path, link)
+    translate_files(shout, path, link, overwrite=True)
+    assert (link.is_symlink(), real.read_text()) == (True, "ONE")
+
+
+def test_a_link_to_itself_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "b.txt").symlink_to("b.txt")
+    translate_files(shout, tmp_path / "a.txt", tmp_path / "b.txt", overwrite=True)
+    assert (tmp_path / "b.txt").read_text() == "ONE"
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_an_output_that_is_a_pipe_or_a_device_is_refused(tmp_path: Path, in_folder: bool) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("one")
+    os.mkfifo(tmp_path / "out" / "a.txt")
+    outs = [tmp_path / "out"] if in_folder else [tmp_path / "out" / "a.txt", Path("/dev/null")]
+    for out in outs:
+        path = tmp_path / "in" if in_folder else tmp_path / "in" / "a.txt"
+        with pytest.raises(DataError, match="is a pipe or a device, not a file"):
+            translate_files(shout, path, out, overwrite=True)
+    assert (tmp_path / "out" / "a.txt").is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("taken", "message"),
+    [
+        ("guide/start.md/", r"start\.md is a folder, but .*start\.md is a file"),
+        ("guide", r"out/guide is a file, but must be a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_written(
+    site: Path, tmp_path: Path, taken: str, message: str
+) -> None:
+    out = tmp_path / "out"
+    if taken.endswith("/"):
+        (out / taken).mkdir(parents=True)
+    else:
+        out.mkdir()
+        (out / taken).write_text("taken")
+    before = tree(out)
+    with pytest.raises(DataError, match=message):
+        translate_files(shout, site, out, overwrite=True)
+    assert tree(out) == before
+
+
+def test_a_new_output_within_a_file_is_refused(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("taken")
+    with pytest.raises(DataError, match="taken is a file, but must be a folder"):
+        translate_files(shout, site, tmp_path / "taken" / "deeper" / "out")
+
+
+def test_a_name_may_have_the_maximum_length(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = ["a" * 251 + ".txt", "b" * 251 + ".xyz"]
+    for name in names:
+        (folder / name).write_text("one")
+    translate_files(shout, folder, tmp_path / "out")
+    assert tree(tmp_path / "out") == {names[0]: b"ONE", names[1]: b"one"}
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("guide"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # the superuser can read all folders
+    with pytest.raises(DataError, match="guide cannot be read: Permission denied"):
+        translate_files(shout, site, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_to_folders_and_what_is_not_a_file_are_named(site: Path, tmp_path: Path) -> None:
+    (site / "guide" / "circle").symlink_to(site)
+    (site / "nowhere.md").symlink_to(site / "missing.md")
+    (site / "linked.md").symlink_to(site / "guide" / "start.md")
+    os.mkfifo(site / "pipe.md")
+    done = translate_files(shout, site, tmp_path / "out")
+    assert sorted(path.relative_to(site).as_posix() for path in done.left_out) == [
+        "guide/circle", "nowhere.md", "pipe.md",
+    ]  # fmt: skip
+    assert tree(tmp_path / "out")["linked.md"] == b"# START\n\nGO *THERE*.\n"
+
+
+def test_lock_files_of_word_are_hidden(site: Path, tmp_path: Path) -> None:
+    (site / "~$report.docx").write_bytes(b"Ada")
+    (site / "~notes.md").write_text("notes")
+    done = translate_files(shout, site, tmp_path / "out")
+    assert not (tmp_path / "out" / "~$report.docx").exists()
+    assert (tmp_path / "out" / "~notes.md").read_text() == "NOTES"
+    assert done.left_out == ()
+
+
+def test_a_copied_file_keeps_its_mode(site: Path, tmp_path: Path) -> None:
+    (site / "build.sh").write_text("#!/bin/sh\n")
+    (site / "build.sh").chmod(0o750)
+    translate_files(shout, site, tmp_path / "out")
+    assert (tmp_path / "out" / "build.sh").stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "one *two*\n"),
+        ("a.md", "one *two*\n"),
+        ("a.html", "<p>one <b>two</b></p>"),
+        ("a.srt", "1\n00:01 --> 00:02\none <i>two</i>\n"),
+        ("a.json", '{"a": "one <b>two</b> of {them}"}'),
+        ("a.po", 'msgid "one %s"\nmsgstr ""\n'),
+        (
+            "a.xlf",
+            '<xliff version="1.2"><file><body><trans-unit id="1"><source>one <x id="1"/></source>'
+            "</trans-unit></body></file></xliff>",
+        ),
+    ],
+)
+def test_a_blank_translation_leaves_the_text_and_is_reported(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    path, out = tmp_path / name, tmp_path / "out"
+    path.write_text(content)
+
+    def blank(texts: Sequence[str]) -> list[str]:
+        return ["".join(filter(is_mark, text)) + " " for text in texts]
+
+    done = translate_files(blank, path, out)
+    assert out.read_text() == content
+    assert len(done.files[0].skipped) == 1
+    assert "blank" in done.files[0].skipped[0]
+
+
+def test_a_single_document_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from yakusu.documents import text
+
+    seen: list[bytes] = []
+    read = text.read
+    monkeypatch.setattr(
+        text, "read", lambda data, options: seen.append(data) or read(data, options)
+    )
+    (tmp_path / "a.txt").write_text("one")
+    translate_files(shout, tmp_path / "a.txt", tmp_path / "b.txt")
+    assert seen == [b"one"]
+
+
 def test_an_error_while_translating_leaves_no_half_written_file(site: Path, tmp_path: Path) -> None:
     def fail(texts: Sequence[str]) -> list[str]:
         if "Start" in texts:
@@ -155,13 +349,30 @@ def test_an_error_while_translating_leaves_no_half_written_file(site: Path, tmp_
     assert set(tree(tmp_path / "out")) == {"index.html", "guide/logo.png"}
 
 
-@pytest.mark.parametrize("wrong", [lambda texts: [], lambda texts: ["lost" for _ in texts]])
-def test_a_translator_that_loses_texts_or_marks_is_an_error(tmp_path: Path, wrong: object) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("one *two*\n")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        ["one two", "one two"],
+        [""],
+        ["one two"],
+        [f"one {O0}two"],
+        [f"one {C0}two{O0}"],
+        [f"one {O0}two{C0}{E0}"],
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.md", "one *two*\n"), ("a.srt", "1\n00:01 --> 00:02\none <i>two</i>\n")],
+)
+def test_a_translator_that_loses_texts_or_marks_is_an_error(
+    tmp_path: Path, name: str, content: str, wrong: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
     with pytest.raises(ValueError, match="translation"):
-        translate_files(wrong, path, tmp_path / "b.md")  # type: ignore[arg-type]
-    assert not (tmp_path / "b.md").exists()
+        translate_files(lambda _: wrong, path, tmp_path / "out")
+    assert tree(tmp_path) == {name: content.encode()}
 
 
 def test_a_model_translates_a_document(tmp_path: Path) -> None:
@@ -209,5 +420,5 @@ def test_a_parser_is_refused(tmp_path: Path) -> None:
         pytest.skip("no parser among the fixtures")
     path = tmp_path / "a.txt"
     path.write_text("the dog\n")
-    with pytest.raises(ModelError, match="is a parser and cannot translate documents"):
+    with pytest.raises(ModelError, match="a parser cannot translate documents"):
         translate_document(parsers[0], path, tmp_path / "b.txt")

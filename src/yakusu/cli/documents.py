@@ -1,21 +1,21 @@
 """Documents of the verb `translate`."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.show import counted, report
-from yakusu.errors import DataError, ModelError
+from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.pipeline.documents import TranslatedFile
     from yakusu.translator import Translator
 
 _log = logging.getLogger(__name__)
-_LISTED = 10  # messages of a document that were left as they were
+_LISTED = 10  # texts of a document that were left as they were; paths that were left out
 
 
 def refuse_document(source: str, *, is_text: bool) -> None:
@@ -62,26 +62,23 @@ class DocumentOutput:
         self, translator: "Translator", source: str, *, batch: int, window: int | None
     ) -> None:
         """Translate documents and print what was done with each; see `Translator.stream`."""
-        from yakusu.documents.document import DocumentOptions
-        from yakusu.pipeline.documents import translate_files
+        from yakusu.pipeline.document_plan import plan
+        from yakusu.pipeline.documents import translate_with
 
-        if translator.task.constrains:
-            raise ModelError("a parser cannot translate documents: use a translator")
-
-        def translations(texts: Sequence[str]) -> list[str]:
-            found = translator.stream(texts, batch=batch, window=window)
-            return [best[0].text for best in found]
-
-        done = translate_files(
-            translations,
-            source,
-            self.out,
-            DocumentOptions(translator.languages, self.retranslate),
-            overwrite=self.overwrite,
+        done = translate_with(
+            translator,
+            plan(Path(source), Path(self.out), overwrite=self.overwrite),
+            retranslate=self.retranslate,
+            batch=batch,
+            window=window,
             progress=ConsoleProgress(),
         )
         for file in done.files:
             _show(file)
+        for path in done.left_out[:_LISTED]:
+            _log.warning("%s was left out: it is a link to a folder, or not a file", path)
+        if more := done.left_out[_LISTED:]:
+            _log.warning("%s: %s more were left out", source, counted(len(more), "path"))
         report(translator.tally)
 
 
@@ -90,4 +87,4 @@ def _show(file: "TranslatedFile") -> None:
     for reason in file.skipped[:_LISTED]:
         _log.warning("%s: %s", file.source, reason)
     if more := file.skipped[_LISTED:]:
-        _log.warning("%s: %s more are unchanged", file.source, counted(len(more), "message"))
+        _log.warning("%s: %s more are unchanged", file.source, counted(len(more), "text"))

@@ -22,7 +22,6 @@ MAX_RATIO = 100  # decompressed to compressed bytes, of all members together
 _FREE_SIZE = 2**26  # bytes; smaller archives may have any ratio
 _CHUNK = 2**16  # bytes
 _MAX_REASON = 80  # characters; zipfile quotes names, which may be large parts of the file
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = 1  # flag of a member
 _ZIP64 = 1  # type of an extra field
 _UNREADABLE = (  # what zipfile and its decompressors raise
@@ -52,11 +51,6 @@ class Archive:
     """
 
     def __init__(self, data: bytes) -> None:
-        if data.startswith(_OLE):
-            raise DataError(
-                "the file is protected by a password, or is a document of Word 97 to 2003 (.doc): "
-                "remove the password, or save it as .docx"
-            )
         self._data = data
         with self._open() as archive:
             _check_directory(archive.infolist(), len(data))

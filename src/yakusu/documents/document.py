@@ -8,14 +8,19 @@ A format handles containers only; it neither splits sentences nor loads a model.
 reader sees as one paragraph, cell, title or message: without surrounding white space, with its
 entities and escapes decoded, and with inline markup as in `data.markup`. A line break that a reader
 sees is "\\n" or, where it must keep its place in a sentence, an empty mark. Texts without a letter
-are left out.
+are left out. Plain text is the exception: the whole file is one text, with its white space, because
+the translator keeps its layout.
 
-`render` writes the translations in place of the texts, and every other byte as it was.
+`render` writes the translations in place of the texts, and every other byte as it was. The caller
+makes sure that each text has a translation with the marks of the text (`check_translations`).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from yakusu.data.markup import MARKS, is_closing, number_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,17 @@ class Document(Protocol):
     def texts(self) -> Sequence[str]:
         """The texts to translate, in reading order."""
 
+    @property
+    def skipped(self) -> Sequence[str]:
+        """A sentence for each message that stays as it was; complete after `render`."""
+
+    @property
+    def reports_blank(self) -> bool:
+        """Whether `render` leaves messages with blank translations untranslated, and reports them.
+
+        In other documents, the caller replaces blank translations by their texts.
+        """
+
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
 
@@ -52,3 +68,28 @@ class Format(Protocol):
             DataError: The data is not a valid document of this format. The message does not name
                 the file; it gives the line and column if they are known.
         """
+
+
+def check_translations(texts: Sequence[str], translations: Sequence[str]) -> None:
+    """Check that each text has a translation with the marks of the text.
+
+    Raises:
+        ValueError: Their numbers differ; or a mark is missing, occurs twice, or ends before it
+            begins.
+    """
+    if len(texts) != len(translations):
+        raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
+    for text, translation in zip(texts, translations, strict=True):
+        marks = re.findall(MARKS, translation)
+        if sorted(marks) != sorted(re.findall(MARKS, text)):
+            raise ValueError(f"the translation {translation!r} of {text!r} has other marks")
+        seen: set[int] = set()
+        for mark in marks:
+            if is_closing(mark) and number_of(mark) not in seen:
+                raise ValueError(f"the translation {translation!r} closes a mark before it opens")
+            seen.add(number_of(mark))
+
+
+def plain_text(text: str) -> str:
+    """A text without its markup and the white space around it."""
+    return re.sub(MARKS, "", text).strip()

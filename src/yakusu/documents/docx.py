@@ -8,7 +8,7 @@ translated paragraphs.
 """
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import takewhile
 
 from yakusu.documents.archive import Archive
@@ -23,7 +23,7 @@ _WORD = {
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 }
 _COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
-_TYPES = "[Content_Types].xml"
+_TYPES, _RELATIONSHIPS = "[content_types].xml", "_rels/.rels"  # in lower case
 _PARTS = (  # ends of the content types of parts, in reading order
     r"(document|template)\.(main|macroEnabled(Template)?\.main)\+xml",
     r"header\+xml",
@@ -55,20 +55,49 @@ def read(data: bytes, options: DocumentOptions) -> Document:
 
 def _part_names(archive: Archive) -> list[str]:
     """The names of the parts with text, in reading order."""
-    if _TYPES not in archive.names:
-        raise DataError("the file is a zip archive but not a Word document: save it as .docx")
-    types = read_part(archive, _TYPES, lambda _, name: name == "Override")
     found = []
-    for element in types.elements:
-        name = element.get("PartName").removeprefix("/")
-        kind = element.get("ContentType")
+    for name, kind in _content_types(archive):
         for rank, pattern in enumerate(_PARTS):
-            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind):
+            if re.search(rf"(wordprocessingml|ms-word)\.{pattern}$", kind, re.IGNORECASE):
                 number = int(re.sub(r"\D", "", name)[:9] or 0)
-                found += [(rank, number, name)] if name in archive.names else []
+                found.append((rank, number, name))
     if not any(rank == 0 for rank, _, _ in found):
         raise DataError("the archive has no Word document: save the document as .docx")
     return [name for _, _, name in sorted(found)]
+
+
+def _content_types(archive: Archive) -> Iterator[tuple[str, str]]:
+    """The names of the parts that have a content type, with it; case has no meaning in names."""
+    names = {name.lower(): name for name in archive.names}
+    if _TYPES not in names:
+        raise DataError("the file is a zip archive but not a Word document: save it as .docx")
+    types = read_part(archive, names[_TYPES], lambda _, name: name in ("Default", "Override"))
+    defaults, own = {}, {}
+    for element in types.elements:
+        kind = element.get("ContentType")
+        if element.name == "Default":
+            defaults[element.get("Extension").lower()] = kind
+        else:
+            own[element.get("PartName").removeprefix("/").lower()] = kind
+    main = _main_parts(archive, names)
+    for lowered, name in names.items():
+        default = defaults.get(lowered.rpartition(".")[2], "")
+        if lowered in own:
+            yield name, own[lowered]
+        elif lowered in main or not re.search(_PARTS[0], default, re.IGNORECASE):
+            yield name, default  # other parts with the type of the document are not in it
+
+
+def _main_parts(archive: Archive, names: Mapping[str, str]) -> set[str]:
+    """The names in lower case of the parts that the package declares as the document."""
+    if _RELATIONSHIPS not in names:
+        return set()
+    xml = read_part(archive, names[_RELATIONSHIPS], lambda _, name: name == "Relationship")
+    return {
+        element.get("Target").removeprefix("/").lower()
+        for element in xml.elements
+        if element.get("Type").endswith("/officeDocument")
+    }
 
 
 class WordDialect:

@@ -44,7 +44,6 @@ from yakusu.documents.items import (
     without_empty_pairs,
     without_marks,
 )
-from yakusu.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,7 @@ class Formatted:
         self.text = "".join(marker.text)
 
     def compose(self, translation: str) -> list[Written]:
-        """Return the items of the paragraph with another text.
-
-        Raises:
-            DataError: The translation does not have the marks of the text.
-        """
-        check_marks(self.text, translation)
+        """Return the items of the paragraph with another text, which has the marks of its text."""
         written: list[Item] = [*self._lead]
         inside = [(_Mark(run=self._base), -1)]  # open pairs with their numbers
         closed = set()
@@ -185,21 +179,3 @@ def build(items: Sequence[Item]) -> Formatted | None:
     if not any(has_letter(item.text) for item in texts):
         return None
     return Formatted(without_empty_pairs(with_ranges(list(without_marks(items)))), texts[0].run)
-
-
-def check_marks(text: str, translation: str) -> None:
-    """Check that a translation has the marks of a text.
-
-    Raises:
-        DataError: A mark is missing, occurs twice or ends before it begins.
-    """
-    marks = re.findall(MARKS, translation)
-    seen: set[int] = set()
-    for mark in marks:
-        if is_closing(mark) and number_of(mark) not in seen:
-            raise DataError(f"a translation closes markup before it opens it: {translation!r}")
-        seen.add(number_of(mark))
-    if sorted(marks) != sorted(re.findall(MARKS, text)):
-        raise DataError(
-            f"a translation has other markup than its text: {translation!r} for {text!r}"
-        )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from yakusu.data import markup
 from yakusu.data.spans import breaks
 from yakusu.data.words import has_letter
+from yakusu.documents.document import plain_text
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
@@ -305,7 +306,7 @@ class Message:
         None: a translation is blank, or its marks or the syntax would not be those of the text.
         """
         for text, translation in zip(self.texts, translations, strict=True):
-            if not translation.strip() or _marks(text) != _marks(translation):
+            if not plain_text(translation) or _marks(text) != _marks(translation):
                 return None
         string = self._level.render(iter(translations))
         if not self.is_icu:

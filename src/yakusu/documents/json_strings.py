@@ -52,6 +52,8 @@ class JsonDocument:
             `render`.
     """
 
+    reports_blank = True
+
     def __init__(self, data: bytes) -> None:
         self._bom, self._encoding, self._content = _decode(data)
         root = _parse(self._content)

@@ -6,6 +6,7 @@ kept.
 """
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -70,11 +71,9 @@ class _Reader:
 
     def __call__(self, content: str) -> list[Piece] | None:
         """The pieces of a content; None if it is not the content of one block of this kind."""
-        known = {
-            "references": dict(self.known.get("references", {})),
-            "footnotes": {
-                "refs": dict.fromkeys(self.known.get("footnotes", {}).get("refs", ()), -1)
-            },
+        known = {  # without copies: a file may define as much as it has blocks
+            "references": ChainMap({}, self.known["references"]),
+            "footnotes": {"refs": ChainMap({}, self.known["footnotes"]["refs"])},
         }
         if not self.kind:
             token = self.md.parseInline(content, known)[0]
@@ -98,7 +97,11 @@ class _Segments:
 
     def of(self, body: str) -> Iterator[Segment]:
         """Yield the texts of all blocks."""
-        tokens = self._md.parse(body, self._known)
+        found: _Environment = {}
+        tokens = self._md.parse(body, found)
+        footnotes = found.get("footnotes", {}).get("refs", ())
+        self._known["references"] = found.get("references", {})
+        self._known["footnotes"] = {"refs": dict.fromkeys(footnotes, -1)}
         for i, token in enumerate(tokens):
             if token.type == "tr_open":
                 row = list(_row(tokens, i + 2))

@@ -88,12 +88,13 @@ def _tag(source: str, start: int, end: int) -> Piece:
 def _keeping(found: Sequence[Piece], content: str) -> Iterator[Piece]:
     """Yield pieces; an element that is not translated becomes one empty piece."""
     i = 0
+    ends = {piece.name: j for j, piece in enumerate(found) if piece.kind is Kind.END}  # the last
     while i < len(found):
         piece = found[i]
         source = content[piece.start : piece.end]
         kept = piece.name[1:] in _KEPT or _NOT_TRANSLATED.search(source)
         if piece.kind is Kind.START and piece.name.startswith("<") and kept:
-            others = range(i + 1, len(found))
+            others = range(i + 1, ends.get(piece.name, i) + 1)
             last = next(
                 (j for j in others if (found[j].kind, found[j].name) == (Kind.END, piece.name)), i
             )

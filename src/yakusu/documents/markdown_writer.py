@@ -103,15 +103,19 @@ class Writer:
     def _explicit(self, translation: str) -> dict[str, str]:
         """The ends of links that name their definition, because their text, its name, changes."""
         links = {}
-        for mark in filter(is_mark, translation):
+        texts = (translation, self._inline.text)
+        places = [{c: i for i, c in enumerate(text) if is_mark(c)} for text in texts]
+        for mark in filter(is_opening, places[0]):
+            first = self._inline.marks[mark]
+            if not first.name.startswith("link "):
+                continue
             end = closing(number_of(mark))
-            if is_opening(mark) and self._inline.marks[mark].name.startswith("link "):
-                first, last = self._inline.marks[mark], self._inline.marks[end]
-                texts = {
-                    re.findall(f"{mark}(.*){end}", text)[0]
-                    for text in (translation, self._inline.text)
-                }
-                if len(texts) > 1 and self._block.content[last.start : last.end] in ("]", "][]"):
+            last = self._inline.marks[end]
+            if self._block.content[last.start : last.end] in ("]", "][]"):
+                new, old = (
+                    text[at[mark] : at[end]] for text, at in zip(texts, places, strict=True)
+                )
+                if new != old:
                     links[end] = f"][{self._on_one_line(first.end, last.start)}]"
         return links
 

@@ -143,6 +143,9 @@ class OfficeDocument:
         texts: The texts of all parts.
     """
 
+    skipped: Sequence[str] = ()
+    reports_blank = False
+
     def __init__(self, archive: Archive, dialects: Mapping[str, Dialect]) -> None:
         """Read the parts of an archive.
 
@@ -159,11 +162,6 @@ class OfficeDocument:
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        if len(translations) != len(self.texts):
-            raise DataError(
-                f"the document has {len(self.texts):,} texts, but there are {len(translations):,} "
-                "translations"
-            )
         rendered = {name: part.render(translations) for name, part in self._parts.items()}
         return self._archive.rewritten(
             {name: content for name, content in rendered.items() if content is not None}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.icu import Message, render_all
+from yakusu.documents.languages import check_language
 from yakusu.documents.po_entries import Entry, PoFile
 
 _PERCENT = re.compile(
@@ -53,11 +54,16 @@ class PoDocument:
         skipped: Messages that stay untranslated, each with the reason; complete after `render`.
     """
 
+    reports_blank = True
+
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = PoFile(data)
         units = (_unit(entry, self._file, options.retranslate) for entry in self._file.entries)
         self._units = [unit for unit in units if unit]
         self._messages = [message for unit in self._units for message in unit.sources.values()]
+        if self._units:
+            file = self._file
+            check_language("target", file.language, options.languages[1], file.header_line)
         self.skipped: Sequence[str] = ()
         self.texts: Sequence[str] = [text for message in self._messages for text in message.texts]
 
@@ -129,10 +135,12 @@ def read(data: bytes, options: DocumentOptions) -> PoDocument:
 
     Args:
         data: The file, in the charset that its header states.
-        options: `retranslate`: messages with a translation are texts, too.
+        options: `retranslate`: messages with a translation are texts, too. `languages`: a file in
+            another language is refused.
 
     Raises:
-        DataError: The data is not a PO file, or not in the charset of its header.
+        DataError: The data is not a PO file, not in the charset of its header, or its header states
+            another language.
     """
     return PoDocument(data, options)
 

@@ -16,7 +16,8 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')
 _KEYWORD = re.compile(
     r"(msgctxt|msgid_plural|msgid|msgstr|domain)\b\s*(?:\[\s*(\d{1,4})\s*\])?\s*(.*)"
 )
-_CHARSET = re.compile(rb"Content-Type:[^\\]*?charset=([A-Za-z0-9_.:-]+)")
+_CHARSET = re.compile(rb"Content-Type:[^\\]{0,200}?charset=([A-Za-z0-9_.:-]{1,100})")
+_LANGUAGE = re.compile(r"^Language:[ \t]*(.*?)[ \t]*$", re.M)
 _NPLURALS = re.compile(
     r"^Plural-Forms:.*?nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;\n]+)", re.M
 )
@@ -65,6 +66,8 @@ class PoFile:
         entries: The entries, without obsolete ones.
         n_forms: Number of plural forms that the header states, or None.
         singular: The form of the number 1.
+        language: The target language that the header states, or "".
+        header_line: The line of the header.
         wraps: Whether long strings are wrapped.
 
     Raises:
@@ -82,7 +85,11 @@ class PoFile:
             self._read_line(number, self._decode(number, line).strip())
         self._finish(len(self.lines))
         self.wraps = self._wrapped or not self._long
-        self.n_forms, self.singular = self._plural_forms()
+        header = self._header()
+        self.n_forms, self.singular = _plural_forms(header.value if header else "")
+        found = _LANGUAGE.search(header.value) if header else None
+        self.language = found[1] if found else ""
+        self.header_line = header.start + 1 if header else 1
 
     def _decode(self, number: int, line: bytes) -> str:
         if number == 0:
@@ -184,17 +191,12 @@ class PoFile:
 
         return replace(item, value=_ESCAPE.sub(character, item.value))
 
-    def _plural_forms(self) -> tuple[int | None, int]:
-        """The number of forms, and the form of the number 1."""
+    def _header(self) -> Field | None:
+        """The translation of the empty message."""
         for entry in self.entries:
-            header = entry.forms.get(0)
-            if entry.strings["msgid"].value == "" and "msgctxt" not in entry.strings and header:
-                found = _NPLURALS.search(header.value)
-                n_forms = int(found[1]) if found else 0
-                if found and 0 < n_forms <= _MAX_FORMS:
-                    return n_forms, _form_of_one(found[2], n_forms)
-                return None, 0
-        return None, 0
+            if entry.strings["msgid"].value == "" and "msgctxt" not in entry.strings:
+                return entry.forms.get(0)
+        return None
 
     def write(self, keyword: str, value: str) -> list[str]:
         """A keyword and its string, as lines without their ends."""
@@ -216,6 +218,15 @@ def _encoding(data: bytes) -> str:
     if not extends_ascii(name):
         raise DataError(f"the charset {name} of the header is unknown: convert the file to UTF-8")
     return name
+
+
+def _plural_forms(header: str) -> tuple[int | None, int]:
+    """The number of forms that a header states, and the form of the number 1."""
+    found = _NPLURALS.search(header)
+    n_forms = int(found[1]) if found else 0
+    if found and 0 < n_forms <= _MAX_FORMS:
+        return n_forms, _form_of_one(found[2], n_forms)
+    return None, 0
 
 
 def _form_of_one(expression: str, n_forms: int) -> int:

@@ -1,8 +1,7 @@
 """The document formats, by the suffix of a file."""
 
-import zipfile
+import re
 from importlib import import_module
-from io import BytesIO
 from pathlib import Path
 from typing import cast
 
@@ -35,6 +34,7 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xliff": "xliff",
 }
 _SNIFFED = {".xml"}  # the content decides
+_HEAD = 2**16  # bytes of it, which may begin with long comments
 _ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
@@ -67,6 +67,7 @@ _MAGIC = {
     b"GIF8": "a picture",
 }
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, whose text contains NUL
+_UTF_16 = (_BYTE_ORDER_MARKS, (*_BYTE_ORDER_MARKS, b"<\0", b"\0<"))  # in other files, in XLIFF
 
 
 def supported() -> str:
@@ -76,11 +77,18 @@ def supported() -> str:
 
 
 def is_supported(path: Path) -> bool:
-    """Whether a file has a format that can be translated, judging by its suffix or content."""
+    """Whether a file has a format that can be translated, judging by its suffix or content.
+
+    Raises:
+        DataError: The content decides, and the file cannot be read.
+    """
     suffix = path.suffix.lower()
     if suffix in _SNIFFED:
-        with path.open("rb") as file:
-            return _sniffed(file.read(4096)) is not None
+        try:
+            with path.open("rb") as file:
+                return _sniffed(file.read(_HEAD)) is not None
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror}") from error
     return suffix in SUFFIXES
 
 
@@ -115,7 +123,7 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
 def _module(path: Path, data: bytes) -> str:
     """The name of the module of a file's format."""
     suffix = path.suffix.lower()
-    name = _sniffed(data[:4096]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
+    name = _sniffed(data[:_HEAD]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
     if name is None:
         advice = next((advice for each, advice in _OTHERS.items() if suffix in each.split()), "")
         if advice:
@@ -128,10 +136,11 @@ def _module(path: Path, data: bytes) -> str:
 
 
 def _sniffed(beginning: bytes) -> str | None:
-    """The module for an XML file that begins with this."""
-    if b"<xliff" in beginning:
+    """The module for an XML file that begins with this, in any encoding; as in `data.formats`."""
+    head = beginning.replace(b"\0", b"")
+    if re.search(rb"<(\w+:)?xliff[\s>]", head):
         return "xliff"
-    return "html" if b"<html" in beginning and b"1999/xhtml" in beginning else None
+    return "html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 
 def _check(path: Path, data: bytes, name: str) -> None:
@@ -143,27 +152,11 @@ def _check(path: Path, data: bytes, name: str) -> None:
     found = next((what for magic, what in _MAGIC.items() if data.startswith(magic)), None)
     fix = f"convert it to a format that yakusu translates, which are {supported()}"
     if name in _ZIP:
-        if data.startswith(b"PK"):
-            _check_archive(path, data)
-        elif found and "password" in found:
+        if found and "password" in found:
             raise DataError(f"{path} is {found}: remove the password, or {fix}")
-        else:
+        if not data.startswith(b"PK"):
             raise DataError(f"{path} is not a {path.suffix} file: check its suffix, or {fix}")
     elif found:
         raise DataError(f"{path} is {found}, not what its suffix {path.suffix} says: {fix}")
-    elif b"\0" in data and not data.startswith(_BYTE_ORDER_MARKS):
+    elif b"\0" in data and not data.startswith(_UTF_16[name == "xliff"]):
         raise DataError(f"{path} is a binary file, not what its suffix {path.suffix} says: {fix}")
-
-
-def _check_archive(path: Path, data: bytes) -> None:
-    """Refuse a ZIP archive that is damaged or encrypted."""
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            encrypted = any(entry.flag_bits & 1 for entry in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise DataError(f"{path} is damaged or incomplete: copy or save it again") from error
-    if encrypted:
-        raise DataError(
-            f"{path} is protected by a password: remove the password and save it again (yakusu "
-            f"translates {supported()} files)"
-        )

@@ -80,6 +80,9 @@ class Spliced:
         segments: Its texts in any order; two segments are disjoint, or one contains the other.
     """
 
+    skipped: Sequence[str] = ()
+    reports_blank = False
+
     def __init__(self, source: Source, segments: Sequence[Segment]) -> None:
         self._source = source
         self._segments = sorted(segments, key=lambda each: (each.start, -each.end))
@@ -92,11 +95,6 @@ class Spliced:
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        if len(translations) != len(self._segments):
-            raise ValueError(
-                f"expected {len(self._segments)} translations, one for each text, not "
-                f"{len(translations)}"
-            )
         text = self._copy(0, len(self._source.text), 0, translations)
         return text.encode(self._source.encoding, self._source.errors)
 

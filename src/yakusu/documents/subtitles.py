@@ -80,6 +80,9 @@ class Subtitles:
         texts: The texts of the cues.
     """
 
+    skipped: Sequence[str] = ()
+    reports_blank = False
+
     def __init__(self, lines: Sequence[str], bom: bytes, encoding: str) -> None:
         self._lines = lines
         self._bom = bom
@@ -94,11 +97,6 @@ class Subtitles:
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the file with these translations, one for each text."""
-        if len(translations) != len(self.texts):
-            raise DataError(
-                f"the subtitles have {len(self.texts):,} texts, but there are "
-                f"{len(translations):,} translations"
-            )
         out: list[str] = []
         done = 0
         for unit, translation in zip(self._units, translations, strict=True):

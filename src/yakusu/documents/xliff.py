@@ -9,10 +9,11 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/xliff-core-v2.1.html
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yakusu.documents.document import DocumentOptions
+from yakusu.documents.languages import check_language
 from yakusu.documents.xliff_content import Content
 from yakusu.documents.xmltree import (
     Element,
@@ -25,6 +26,7 @@ from yakusu.errors import DataError
 
 _Edit = tuple[int, int, str]  # start, stop, new content
 _NOT_DONE = ("new", "needs-translation", "initial")  # states of a target that copies the source
+_ATTRIBUTES = ("source-language", "target-language"), ("srcLang", "trgLang")  # XLIFF 1.x, 2.x
 _DONE = ("final", "signed-off")  # states of targets that are never replaced
 
 
@@ -58,17 +60,21 @@ class XliffDocument:
         skipped: Units that stay untranslated, each with the reason; complete after `render`.
     """
 
+    reports_blank = True
+
     def __init__(self, data: bytes, options: DocumentOptions) -> None:
         self._file = XmlFile(data)
         (self._root,) = self._file.elements
         self._language = options.languages[1]
         self._is_2 = _version(self._root) == "2"
+        self._attributes = _ATTRIBUTES[self._is_2]
         units = _segments if self._is_2 else _trans_units
         self._units = [
             unit
             for unit in units(self._file, options.retranslate)
             if any(content.texts for _, content in unit.contents)
         ]
+        self._check_languages(options.languages)
         self.skipped: Sequence[str] = ()
         self.texts: Sequence[str] = [
             text for unit in self._units for _, content in unit.contents for text in content.texts
@@ -92,7 +98,6 @@ class XliffDocument:
             elif change := self._target(unit, new):
                 edits += change
                 changed.append(unit.element)
-        assert at == len(translations)
         self.skipped = skipped
         return self._file.edited([*edits, *self._languages(changed), *self._ignorables(changed)])
 
@@ -140,21 +145,31 @@ class XliffDocument:
             return ""
         return self._file.raw(before.start, element.start)
 
+    def _owners(self, elements: Iterable[Element]) -> list[Element]:
+        """The elements that state the languages of these ones, each once."""
+        found = (self._root if self._is_2 else _ancestor(each, "file") for each in elements)
+        return list({owner.start: owner for owner in found if owner}.values())
+
+    def _check_languages(self, languages: tuple[str, str]) -> None:
+        """Refuse a file of other languages."""
+        for owner in self._owners(unit.element for unit in self._units):
+            line = self._file.content.count(b"\n", 0, owner.start) + 1
+            for side, name, wanted in zip(
+                ("source", "target"), self._attributes, languages, strict=True
+            ):
+                check_language(side, owner.attributes.get(name, ""), wanted, line)
+
     def _languages(self, changed: Sequence[Element]) -> list[_Edit]:
         """The attributes that name the target language where there is none."""
-        name = "trgLang" if self._is_2 else "target-language"
-        owners = {}
-        for element in changed if self._language else ():
-            owner = self._root if self._is_2 else _ancestor(element, "file")
-            if owner and name not in owner.attributes:
-                owners[owner.start] = owner
+        name = self._attributes[1]
         return [
             (
                 owner.start,
                 owner.inner,
                 with_attribute(self._file.raw(owner.start, owner.inner), name, self._language),
             )
-            for owner in owners.values()
+            for owner in self._owners(changed if self._language else ())
+            if name not in owner.attributes
         ]
 
     def _ignorables(self, changed: Sequence[Element]) -> list[_Edit]:
@@ -181,10 +196,12 @@ def read(data: bytes, options: DocumentOptions) -> XliffDocument:
     Args:
         data: The file.
         options: `retranslate`: units with a translation are texts, too, unless they are approved
-            or final. `languages`: the target language is written where the file states none.
+            or final. `languages`: a file in other languages is refused; the target language is
+            written where the file states none.
 
     Raises:
-        DataError: The data is not well-formed XML, declares entities, or is not XLIFF.
+        DataError: The data is not well-formed XML, declares entities, or is not XLIFF; or it states
+            other languages.
     """
     return XliffDocument(data, options)
 

@@ -19,6 +19,7 @@ _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 XML_SPACE = "http://www.w3.org/XML/1998/namespace space"  # name of the attribute xml:space
 _MAX_DEPTH = 256
+_MAX_ELEMENTS = 1_000_000  # which take up to 1 GB of memory
 
 
 @dataclass(eq=False, slots=True)
@@ -196,7 +197,7 @@ class _Reader:
         self.found: list[Element] = []
         self._wanted = wanted
         self._names: dict[str, tuple[str, str, str]] = {}
-        self._depth = 0
+        self._depth = self._n_elements = 0
         self._open: list[Element] = []  # a wanted element and its open descendants
         self._started: Element | None = None  # its start tag ends at the next event
         self._ended: Element | Other | None = None  # it ends at the next event
@@ -242,8 +243,11 @@ class _Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         at = self._event()
         self._depth += 1
+        self._n_elements += 1
         if self._depth > _MAX_DEPTH:
             raise self._error(f"the XML has more than {_MAX_DEPTH} levels of elements: flatten it")
+        if self._n_elements > _MAX_ELEMENTS:
+            raise self._error(f"the XML has more than {_MAX_ELEMENTS:,} elements: split the file")
         namespace, local, prefix = self._split(name)
         if not self._open and not self._wanted(namespace, local):
             return

@@ -1,21 +1,29 @@
 """Translates a document, or all documents of a folder."""
 
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from yakusu.data.markup import is_mark
-from yakusu.documents.document import DocumentOptions
-from yakusu.documents.registry import is_supported, read_document
+from yakusu.data.words import has_letter
+from yakusu.documents.document import (
+    Document,
+    DocumentOptions,
+    check_translations,
+    plain_text,
+)
+from yakusu.documents.registry import read_document
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
+from yakusu.pipeline.document_plan import Job, Plan, plan
 from yakusu.pipeline.translate import open_translator
 from yakusu.progress import Progress, Silent
 from yakusu.search.config import SearchConfig
+from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 
+_SHOWN = 60  # characters of a text in a message
 TranslateTexts = Callable[[Sequence[str]], list[str]]  # one translation for each text
 
 
@@ -29,7 +37,8 @@ class TranslatedFile:
         texts: Number of texts in it, without those that have no letter.
         unchanged: Number of these texts whose translation is the same text.
         copied: The format is unknown, so the file was copied.
-        skipped: A sentence for each message that was left unchanged, with its place and the reason.
+        skipped: A sentence for each text that was left unchanged, with the reason and, for a
+            message, its line.
     """
 
     source: Path
@@ -46,9 +55,12 @@ class TranslatedDocuments:
 
     Attributes:
         files: Each file, sorted by name.
+        left_out: What was neither translated nor copied: links to folders, and what is neither a
+            file nor a folder.
     """
 
     files: tuple[TranslatedFile, ...]
+    left_out: tuple[Path, ...] = ()
 
     @property
     def texts(self) -> int:
@@ -106,12 +118,42 @@ def translate_document(
     Example:
         `yakusu.translate_document("runs/en-de/model", "guide.docx", "guide.de.docx")`
     """
-    plan = _plan(Path(path), Path(out), overwrite=overwrite)
+    planned = plan(Path(path), Path(out), overwrite=overwrite)  # before the model is read
     translator = open_translator(model, options, text=text, device=device)
+    return translate_with(translator, planned, retranslate=retranslate, progress=progress)
+
+
+def translate_with(
+    translator: Translator,
+    planned: Plan,
+    *,
+    retranslate: bool = False,
+    batch: int = 64,
+    window: int | None = None,
+    progress: Progress | None = None,
+) -> TranslatedDocuments:
+    """Translate documents with an open translator.
+
+    Args:
+        translator: The translator.
+        planned: The files, from `document_plan.plan`.
+        retranslate: As in `translate_document`.
+        batch: As in `Translator.stream`.
+        window: As in `Translator.stream`.
+        progress: Progress reporter.
+
+    Raises:
+        DataError: As in `translate_document`.
+        ModelError: The model is a parser.
+    """
     if translator.task.constrains:
-        raise ModelError(f"{model} is a parser and cannot translate documents: use a translator")
-    document_options = DocumentOptions(translator.languages, retranslate)
-    return _translate(plan, translator.translate, document_options, progress or Silent())
+        raise ModelError("a parser cannot translate documents: use a translator")
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        return [best[0].text for best in translator.stream(texts, batch=batch, window=window)]
+
+    options = DocumentOptions(translator.languages, retranslate)
+    return _translate(planned, translate, options, progress or Silent())
 
 
 def translate_files(
@@ -137,111 +179,74 @@ def translate_files(
     Raises:
         DataError: As in `translate_document`.
     """
-    plan = _plan(Path(path), Path(out), overwrite=overwrite)
-    return _translate(plan, translate, options or DocumentOptions(), progress or Silent())
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A file to translate or to copy."""
-
-    source: Path
-    out: Path
-    copied: bool
-
-
-def _plan(path: Path, out: Path, *, overwrite: bool) -> list[_Job]:
-    """The files to translate and to copy.
-
-    Raises:
-        DataError: A path does not exist or must not be written.
-    """
-    if not path.exists():
-        raise DataError(f"{path} does not exist: check the path")
-    here, there = path.resolve(), out.resolve()
-    if path.is_dir():
-        if here == there or here in there.parents or there in here.parents:
-            raise DataError(
-                f"{out} and {path} contain each other: choose an output folder outside the input"
-            )
-        if out.exists() and not out.is_dir():
-            raise DataError(
-                f"{out} is a file, but {path} is a folder: name a folder for the output"
-            )
-        jobs = [
-            _Job(file, out / file.relative_to(path), not is_supported(file))
-            for file in _files(path)
-        ]
-    else:
-        if out.is_dir():
-            raise DataError(f"{out} is a folder: name the file to write, such as {out / path.name}")
-        if here == there or (out.exists() and out.samefile(path)):
-            raise DataError(f"{out} is the input: choose another name for the output")
-        jobs = [_Job(path, out, False)]
-    existing = next((job.out for job in jobs if job.out.exists()), None)
-    if existing and not overwrite:
-        raise DataError(
-            f"{existing} exists: choose another output, or add --overwrite (overwrite=True)"
-        )
-    return jobs
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder and its subfolders that are not hidden, sorted."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(parent) / name
-            if not name.startswith(".") and path.is_file():
-                yield path
+    planned = plan(Path(path), Path(out), overwrite=overwrite)
+    return _translate(planned, translate, options or DocumentOptions(), progress or Silent())
 
 
 def _translate(
-    plan: Sequence[_Job], translate: TranslateTexts, options: DocumentOptions, progress: Progress
+    planned: Plan, translate: TranslateTexts, options: DocumentOptions, progress: Progress
 ) -> TranslatedDocuments:
-    for job in plan:
-        if not job.copied:
-            read_document(job.source, options)  # raises every error before the first translation
     files = []
-    with progress.track("translating", "files", len(plan)) as tracker:
-        for job in plan:
-            files.append(_copy(job) if job.copied else _translate_file(job, translate, options))
+    document = None
+    for job in planned.jobs:
+        document = _read(job, options)  # raises every error before the first translation
+    only = document if len(planned.jobs) == 1 else None  # all documents could fill the memory
+    del document
+    with progress.track("translating", "files", len(planned.jobs)) as tracker:
+        for job in planned.jobs:
+            document = only or _read(job, options)
+            files.append(_translate_file(job, document, translate) if document else _copy(job))
             tracker.advance(note=job.source.name)
-    return TranslatedDocuments(tuple(files))
+    return TranslatedDocuments(tuple(files), planned.left_out)
 
 
-def _copy(job: _Job) -> TranslatedFile:
-    job.out.parent.mkdir(parents=True, exist_ok=True)
+def _read(job: Job, options: DocumentOptions) -> Document | None:
+    """Read a document; None for a file to copy, if it can be read."""
+    if not job.copied:
+        return read_document(job.source, options)
+    try:
+        job.source.open("rb").close()
+    except OSError as error:
+        raise DataError(f"{job.source} cannot be read: {error.strerror}") from error
+    return None
+
+
+def _copy(job: Job) -> TranslatedFile:
+    job.target.parent.mkdir(parents=True, exist_ok=True)
     with job.source.open("rb") as source:
-        write_file(job.out, lambda file: shutil.copyfileobj(source, file))
+        write_file(job.target, lambda file: shutil.copyfileobj(source, file))
+    with suppress(OSError):  # some file systems have no modes
+        shutil.copymode(job.source, job.target)
     return TranslatedFile(job.source, job.out, copied=True)
 
 
-def _translate_file(
-    job: _Job, translate: TranslateTexts, options: DocumentOptions
-) -> TranslatedFile:
-    document = read_document(job.source, options)
+def _translate_file(job: Job, document: Document, translate: TranslateTexts) -> TranslatedFile:
     texts = document.texts
     try:
         translations = translate(texts) if texts else []
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error
-    _check(texts, translations)
+    check_translations(texts, translations)
+    blank: list[str] = []
+    if not document.reports_blank:
+        translations, blank = _without_blank(texts, translations)
     data = document.render(translations)
-    job.out.parent.mkdir(parents=True, exist_ok=True)
-    write_file(job.out, lambda file: file.write(data))
-    pairs = [
-        pair for pair in zip(texts, translations, strict=True) if any(map(str.isalpha, pair[0]))
-    ]
+    job.target.parent.mkdir(parents=True, exist_ok=True)
+    write_file(job.target, lambda file: file.write(data))
+    pairs = [pair for pair in zip(texts, translations, strict=True) if has_letter(pair[0])]
     unchanged = sum(text == translation for text, translation in pairs)
-    skipped = tuple(getattr(document, "skipped", ()))
+    skipped = (*blank, *document.skipped)
     return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped)
 
 
-def _check(texts: Sequence[str], translations: Sequence[str]) -> None:
-    """Make sure that translations have the marks of their texts, so that no markup is lost."""
-    if len(texts) != len(translations):
-        raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
+def _without_blank(
+    texts: Sequence[str], translations: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Replace blank translations by their texts; also return a sentence for each of them."""
+    kept, reasons = [], []
     for text, translation in zip(texts, translations, strict=True):
-        if sorted(filter(is_mark, text)) != sorted(filter(is_mark, translation)):
-            raise ValueError(f"the translation {translation!r} of {text!r} has other marks")
+        is_blank = plain_text(text) and not plain_text(translation)
+        kept.append(text if is_blank else translation)
+        if is_blank:
+            reasons.append(f"the translation of {plain_text(text)[:_SHOWN]!r} is blank")
+    return kept, reasons
