@@ -78,6 +78,13 @@ def test_a_sentence_is_not_divided(language: str, text: str) -> None:
     assert split(text, language) == [text]
 
 
+@pytest.mark.parametrize("space", "\u0085\u00a0\u2009\u2028\u202f\u3000")
+def test_any_space_may_follow_a_capital_letter(space: str) -> None:
+    text = f"Vitamin C{space}. A dog runs.{space}A cat sleeps."
+    assert "".join(split(text, "en")) == text
+    assert split(text, "en")[-1] == "A cat sleeps."
+
+
 def test_regions_scripts_and_three_letters_are_allowed_in_language_codes() -> None:
     for code in ("de-AT", "de_DE", "DE", "deu", "ger", "deu_Latn"):
         assert split("Am 3. Mai regnet es. Wir warten.", code) == [
@@ -109,7 +116,7 @@ def test_a_long_line_is_divided_in_linear_time() -> None:
 
 
 @given(
-    st.text(st.sampled_from(list("aBc12 .!?。」「と\"'()»«…、\n\u3000é雨" + closing(0)))),
+    st.text(st.sampled_from(list("aBc12 .!?。」「と\"'()»«…、\n\u3000\u00a0é雨" + closing(0)))),
     st.sampled_from(["en", "de", "ja", "zh", ""]),
 )
 def test_sentences_are_together_the_line_and_each_has_a_letter(text: str, language: str) -> None:
@@ -117,7 +124,7 @@ def test_sentences_are_together_the_line_and_each_has_a_letter(text: str, langua
     assert "".join(sentences) == text
     for sentence in sentences[1:]:
         assert any(c.isalpha() for c in sentence)
-        assert not sentence.lstrip(" \n\u3000\"'()»«「").startswith(("a", "c", "é"))
+        assert not sentence.lstrip(" \n\u3000\u00a0\"'()»«「").startswith(("a", "c", "é"))
 
 
 # ---- parts of sentences --------------------------------------------------------------------------
