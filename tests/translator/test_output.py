@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.translator.output import Output, combinations, write
+from yakusu.translator.output import Output, combinations, lines_of
 from yakusu.translator.passage import PassageReader, TextConfig
 
 
@@ -39,7 +39,7 @@ def test_samples_are_combined_one_by_one() -> None:
 
 def written(text: str, outputs: list[Output], language: str = "en") -> str:
     reader = PassageReader(TextConfig(), language="en", covers=lambda _: True, fits=lambda _: True)
-    return write(reader.read(text), iter(outputs), language)
+    return "".join(line.text for line in lines_of(reader.read(text), iter(outputs), language))
 
 
 def test_sentences_are_joined_as_the_language_writes_them() -> None:

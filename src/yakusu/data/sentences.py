@@ -88,9 +88,9 @@ _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]
 def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
-    A line is divided only between two parts with letters of which the second does not begin with a
-    lower-case letter; characters of BREAKS always end a sentence. In doubtful cases, the line is not
-    divided.
+    A line is divided only between two parts with letters, the second of which does not begin with a
+    lower-case letter; characters of BREAKS always end a sentence. In doubtful cases, the line is
+    not divided.
 
     Args:
         text: A line or a paragraph.

@@ -11,7 +11,7 @@ from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.sentences import join
 from yakusu.translator.details import Details
-from yakusu.translator.passage import PLACE, Passage, Segment
+from yakusu.translator.passage import FIRST_PLACE, PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
 
 
@@ -39,7 +39,6 @@ class Output:
 
 
 _NOTHING = Output("", 0.0, 0.0, 0)
-_FIRST = 0x100000  # the first of the characters of PLACE
 
 # ---- slots ---------------------------------------------------------------------------------------
 
@@ -122,7 +121,7 @@ class Line:
     @cached_property
     def tags(self) -> list[str]:
         """A private-use character for each tag."""
-        unused = (c for c in map(chr, count(_FIRST)) if c not in self.passage.spans)
+        unused = (c for c in map(chr, count(FIRST_PLACE)) if c not in self.passage.spans)
         return list(islice(unused, len(self.passage.tags)))
 
     @cached_property
@@ -142,7 +141,10 @@ class Line:
             made = segment.before + text + segment.after
             n_before = len(units(segment.before))
             links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
-            parts.append((made.rstrip(), made[len(made.rstrip()) :]))
+            said, space = made.rstrip(), made[len(made.rstrip()) :]
+            if parts and not said:
+                said, space = parts[-1][0], parts.pop()[1] + space
+            parts.append((said, space))
             n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
         tags = [
             (position, replace(tag, text=own))
@@ -165,11 +167,6 @@ def lines_of(passages: Sequence[Passage], outputs: Iterator[Output], language: s
         Line(passage, [next(outputs) if s.text else _NOTHING for s in passage.segments], language)
         for passage in passages
     ]
-
-
-def write(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> str:
-    """The text of passages, given the output for each of their segments in order."""
-    return "".join(line.text for line in lines_of(passages, outputs, language))
 
 
 def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
