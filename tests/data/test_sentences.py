@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.markup import closing, empty, opening
-from yakusu.data.sentences import BREAKS, clauses, join, split
+from yakusu.data.sentences import BREAKS, clauses, continued, join, split
 
 # "|" marks the places where a line is divided.
 DIVIDED = [
@@ -245,3 +245,35 @@ def test_a_line_that_is_divided_and_joined_is_the_line(language: str, text: str)
     parts = [(piece.rstrip(), piece[len(piece.rstrip()) :]) for piece in pieces]
     if language:
         assert join(parts, language) == text
+
+
+# ---- translations of parts of sentences ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "language", "expected"),
+    [
+        ("Anna came", "Anna kam.", "de", "Anna kam"),
+        ("Anna came,", "Anna kam.", "de", "Anna kam,"),
+        ("Anna came,", "Anna kam", "de", "Anna kam,"),
+        ("Anna came;", "Anna kam,", "de", "Anna kam,"),
+        ("Anna came;", "アンナが来た。", "ja", "アンナが来た；"),
+        ("Anna came,", "アンナが来た。", "ja", "アンナが来た、"),
+        ("Anna came,", "安娜来了。", "zh-Hans", "安娜来了，"),
+        ("安娜来了，", "Anna came.", "en", "Anna came,"),
+        ("アンナが来た、", "Anna came.", "en", "Anna came,"),
+        ("Anna came,", "جاءت آنا.", "ar", "جاءت آنا،"),
+        ("Anna came,", "Anna kam.", "", "Anna kam,"),
+        ("Anna came.", "Anna kam.", "de", "Anna kam."),
+        ("安娜来了。", "Anna came.", "en", "Anna came."),
+        ("Anna came", "Anna kam ...", "de", "Anna kam ..."),
+        ("Anna came", "Anna kam!", "de", "Anna kam!"),
+        ("for example", "z. B.", "de", "z. B."),
+        ("a", "", "de", ""),
+        ("a,", ".", "de", "."),
+    ],
+)
+def test_a_part_of_a_sentence_does_not_end_in_a_full_stop(
+    source: str, text: str, language: str, expected: str
+) -> None:
+    assert continued(text, source, language) == expected

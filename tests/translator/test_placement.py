@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.translator.naive import naively_moved
 from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span, SpanFinder
-from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
+from yakusu.translator.tag_pairs import Links, Pair
 
 P, Q = "\U00100000", "\U00100001"
 R, S = BREAKS[0], BREAKS[-1]

@@ -80,6 +80,18 @@ _DIVISIONS = [
 
 _SPACE = 2  # the rank of white space
 
+_ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
+_FULL_STOP = regex.compile(
+    r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
+)
+_INNER = (",，、،፣", ";；؛፤", ":：")  # commas, semicolons and colons
+_INNER_OF = {
+    **dict.fromkeys(("zh", "yue", "wuu", "lzh"), "，；："),
+    **dict.fromkeys(("ar", "fa", "ur", "ug", "ps", "sd", "ckb"), "،؛:"),
+    "ja": "、；：",
+    "am": "፣፤:",
+}
+
 _UNSPACED = frozenset({"ja", "lzh", "wuu", "yue", "zh"})  # without a space between sentences
 _UNSPACED_END = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
 _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]")
@@ -215,6 +227,34 @@ def _size(ranks: Sequence[int], first: int, longest: int) -> int:
     if ranks[first + best - 1] > _SPACE:
         best = min(range(ceil(even / 3), longest + 1), key=quality)
     return best if ranks[first + best - 1] <= _SPACE else min(near, key=quality)
+
+
+def without_stop(text: str, source: str) -> str:
+    """A translation without the full stop at its end if its source ends in no stop.
+
+    Dots and the stops of abbreviations such as "z. B." are kept.
+    """
+    return text if _ENDS_IN_STOP.search(source) else str(_FULL_STOP.sub("", text))
+
+
+def continued(text: str, source: str, language: str) -> str:
+    """The translation of a part of a sentence that another part follows.
+
+    It has no full stop, and the comma, semicolon or colon at the end of its source, unless it ends
+    in other punctuation.
+
+    Args:
+        text: The translation.
+        source: The part.
+        language: Code of the language of the translation; "" if unknown.
+    """
+    made = without_stop(text, source)
+    kind = next((i for i, marks in enumerate(_INNER) if source[-1:] in {*marks}), None)
+    if kind is None or not made or regex.match(r"[\p{P}\p{S}]", made[-1]):
+        return made
+    code = _language(language)
+    mark = _INNER_OF.get(code, ",;:")[kind] if code else source[-1]
+    return made.rstrip() + mark
 
 
 def join(parts: Sequence[tuple[str, str]], language: str) -> str:

@@ -10,6 +10,7 @@ where it is.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 
 import regex
 from pydantic import Field
@@ -64,11 +65,13 @@ class Segment:
         before: White space and spans that stay in front of it.
         text: What is translated; "": nothing.
         after: White space and spans that stay behind it.
+        continues: The sentence continues in the next segment.
     """
 
     before: str
     text: str
     after: str
+    continues: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,7 @@ class PassageReader:
                     spans[place], terms[place] = span.text, spans[place]
             end = span.end
         plain += known[end:]
-        segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
+        segments = tuple(starmap(_segment, self._parts(plain, spans, whole=whole)))
         return Passage(before, segments, after, spans, tuple(tags), *counts, terms)
 
     def _with_seen_punctuation(self, text: str) -> str:
@@ -211,15 +214,22 @@ class PassageReader:
             for c in text
         )
 
-    def _parts(self, plain: str, spans: Mapping[str, str], *, whole: bool) -> list[str]:
-        """The sentences of a plain text; long ones are divided at clauses."""
+    def _parts(
+        self, plain: str, spans: Mapping[str, str], *, whole: bool
+    ) -> list[tuple[str, bool]]:
+        """The sentences of a plain text; long ones are divided at clauses.
+
+        Returns:
+            The parts, and whether the sentence continues after each.
+        """
         if whole or not plain:
-            return [plain]
+            return [(plain, False)]
         # Punctuation that training has not seen still ends sentences.
         readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
-        parts, end = [], 0
+        parts, end = list[tuple[str, bool]](), 0
         for sentence in split(readable, self._language):
-            parts += clauses(plain[end : end + len(sentence)], self._fits)
+            *others, last = clauses(plain[end : end + len(sentence)], self._fits)
+            parts += [*((clause, True) for clause in others), (last, False)]
             end += len(sentence)
         return parts
 
@@ -231,8 +241,8 @@ def _place(span: Span, number: int) -> str:
     return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else FIRST_PLACE) + number)
 
 
-def _segment(text: str) -> Segment:
+def _segment(text: str, continues: bool) -> Segment:
     """A part of a plain text, without the ends that need no translation."""
     if not has_letter(text):
         return Segment(text, "", "")
-    return Segment(*_ENDS.fullmatch(text).groups())
+    return Segment(*_ENDS.fullmatch(text).groups(), continues)

@@ -16,8 +16,8 @@ from yakusu.alignment import Link
 from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span
 from yakusu.data.words import UNSPACED
-from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.passage import PLACE
+from yakusu.translator.tag_pairs import Links, Pair
 
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
