@@ -245,4 +245,5 @@ def _segment(text: str, continues: bool) -> Segment:
     """A part of a plain text, without the ends that need no translation."""
     if not has_letter(text):
         return Segment(text, "", "")
-    return Segment(*_ENDS.fullmatch(text).groups(), continues)
+    before, own, after = _ENDS.fullmatch(text).groups()
+    return Segment(before, own, after, continues)
