@@ -112,7 +112,7 @@ def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
     If punctuation counted, the full stops of two sentences would link their last words.
 
     Args:
-        words: The word of each token, without eos: `Tokenizer.source_words` or `target_words_of`.
+        words: The word of each token, without eos: as from `Tokenizer.source_words`.
         pieces: The tokens as text: `Tokenizer.source_surfaces` or `target_pieces`; a final eos is
             ignored.
     """

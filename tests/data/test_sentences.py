@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yakusu.data.markup import closing, empty, opening
-from yakusu.data.sentences import BREAKS, clauses, join, split
+from yakusu.data.sentences import BREAKS, clauses, continued, join, split
 
 # "|" marks the places where a line is divided.
 DIVIDED = [
@@ -78,6 +78,13 @@ def test_a_sentence_is_not_divided(language: str, text: str) -> None:
     assert split(text, language) == [text]
 
 
+@pytest.mark.parametrize("space", "\u0085\u00a0\u2009\u2028\u202f\u3000")
+def test_any_space_may_follow_a_capital_letter(space: str) -> None:
+    text = f"Vitamin C{space}. A dog runs.{space}A cat sleeps."
+    assert "".join(split(text, "en")) == text
+    assert split(text, "en")[-1] == "A cat sleeps."
+
+
 def test_regions_scripts_and_three_letters_are_allowed_in_language_codes() -> None:
     for code in ("de-AT", "de_DE", "DE", "deu", "ger", "deu_Latn"):
         assert split("Am 3. Mai regnet es. Wir warten.", code) == [
@@ -109,7 +116,7 @@ def test_a_long_line_is_divided_in_linear_time() -> None:
 
 
 @given(
-    st.text(st.sampled_from(list("aBc12 .!?。」「と\"'()»«…、\n\u3000é雨" + closing(0)))),
+    st.text(st.sampled_from(list("aBc12 .!?。」「と\"'()»«…、\n\u3000\u00a0é雨" + closing(0)))),
     st.sampled_from(["en", "de", "ja", "zh", ""]),
 )
 def test_sentences_are_together_the_line_and_each_has_a_letter(text: str, language: str) -> None:
@@ -117,7 +124,7 @@ def test_sentences_are_together_the_line_and_each_has_a_letter(text: str, langua
     assert "".join(sentences) == text
     for sentence in sentences[1:]:
         assert any(c.isalpha() for c in sentence)
-        assert not sentence.lstrip(" \n\u3000\"'()»«「").startswith(("a", "c", "é"))
+        assert not sentence.lstrip(" \n\u3000\u00a0\"'()»«「").startswith(("a", "c", "é"))
 
 
 # ---- parts of sentences --------------------------------------------------------------------------
@@ -238,3 +245,35 @@ def test_a_line_that_is_divided_and_joined_is_the_line(language: str, text: str)
     parts = [(piece.rstrip(), piece[len(piece.rstrip()) :]) for piece in pieces]
     if language:
         assert join(parts, language) == text
+
+
+# ---- translations of parts of sentences ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "language", "expected"),
+    [
+        ("Anna came", "Anna kam.", "de", "Anna kam"),
+        ("Anna came,", "Anna kam.", "de", "Anna kam,"),
+        ("Anna came,", "Anna kam", "de", "Anna kam,"),
+        ("Anna came;", "Anna kam,", "de", "Anna kam,"),
+        ("Anna came;", "アンナが来た。", "ja", "アンナが来た；"),
+        ("Anna came,", "アンナが来た。", "ja", "アンナが来た、"),
+        ("Anna came,", "安娜来了。", "zh-Hans", "安娜来了，"),
+        ("安娜来了，", "Anna came.", "en", "Anna came,"),
+        ("アンナが来た、", "Anna came.", "en", "Anna came,"),
+        ("Anna came,", "جاءت آنا.", "ar", "جاءت آنا،"),
+        ("Anna came,", "Anna kam.", "", "Anna kam,"),
+        ("Anna came.", "Anna kam.", "de", "Anna kam."),
+        ("安娜来了。", "Anna came.", "en", "Anna came."),
+        ("Anna came", "Anna kam ...", "de", "Anna kam ..."),
+        ("Anna came", "Anna kam!", "de", "Anna kam!"),
+        ("for example", "z. B.", "de", "z. B."),
+        ("a", "", "de", ""),
+        ("a,", ".", "de", "."),
+    ],
+)
+def test_a_part_of_a_sentence_does_not_end_in_a_full_stop(
+    source: str, text: str, language: str, expected: str
+) -> None:
+    assert continued(text, source, language) == expected

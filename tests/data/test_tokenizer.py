@@ -5,6 +5,7 @@ import re
 import unicodedata
 from functools import cache
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -314,18 +315,24 @@ def test_slots_are_unknown_to_a_vocabulary_without_them(byte_fallback: bool) -> 
         ("the ferry", True),
         ("", True),
         ("ｔｈｅ　ｆｅｒｒｙ", True),  # normalises to seen characters
-        ("ﬁ", False),
+        ("ﬁ", True),
         ("e\u0301", True),  # normalises to é
         ("é", True),
         ("Fuß", False),  # of the target only
         ("ferry 猫", False),
         ("❤️", False),
+        # normalise to nothing
+        ("the \u2581 ferry", False),
+        ("the \ufffd", False),
+        ("fer\u200bry", False),
+        ("fer\u200cry", False),
+        ("\u0007", False),
+        ("the\u00a0ferry\t", True),
     ],
 )
 def test_a_text_is_covered_if_training_has_seen_its_characters(
     with_bytes: Tokenizer, text: str, seen: bool
 ) -> None:
-    seen = seen or set(unicodedata.normalize("NFKC", text)) <= set("".join(SRC))
     assert with_bytes.covers(text) == seen
 
 
@@ -333,11 +340,13 @@ def test_without_coverage_a_text_is_covered_if_it_has_no_unknown_token() -> None
     bare = trained()
     assert bare.coverage is None
     assert bare.covers("the ferry") and not bare.covers("the 猫")
+    assert not bare.covers("the \ufffd")
 
 
 @pytest.mark.parametrize(
     "span",
-    ["👨‍👩‍👧", "❤️", "👍🏽", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "n̈", "привет", "क्षि"],
+    ["👨‍👩‍👧", "❤️", "👍🏽", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "n̈", "привет", "क्षि",
+     "می\u200cروم", "fer\u200cry", "fer\u200dry", "\u2581", "\ufffd", "\u200b"],
 )  # fmt: skip
 def test_an_unseen_character_with_its_modifiers_is_one_span(
     with_bytes: Tokenizer, span: str
@@ -352,6 +361,12 @@ def test_pieces_begin_where_their_text_begins(parts: list[str]) -> None:
     assert len(starts) == len(shared().encode_source([text])[0]) - 1
     assert starts == sorted(starts)
     assert all(0 <= start <= len(text) for start in starts)
+
+
+def test_source_starts_take_linear_time() -> None:
+    start = process_time()
+    shared().source_starts("the ferry " * 20_000)
+    assert process_time() - start < 3
 
 
 def test_source_starts_skip_spaces(with_bytes: Tokenizer) -> None:

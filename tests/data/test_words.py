@@ -16,6 +16,8 @@ from yakusu.data.words import has_letter, words_and_characters
         ("L'eau_2 e\u0301te\u0301", ["L", "'", "eau_2", " ", "e\u0301te\u0301"]),
         ("猫がA3匹", ["猫", "が", "A3", "匹"]),
         ("한국어", ["한국어"]),
+        ("ラーメン", ["ラ", "ー", "メ", "ン"]),
+        ("ᦀᦁ ꦲꦏ", ["ᦀ", "ᦁ", " ", "ꦲ", "ꦏ"]),
     ],
 )
 def test_words_and_other_characters_are_the_parts_of_a_text(text: str, parts: list[str]) -> None:

@@ -152,7 +152,7 @@ def test_tabs_breaks_pictures_and_notes_are_empty_marks() -> None:
     tab, picture = "<w:r><w:tab/></w:r>", "<w:r><w:drawing/></w:r>"
     note = '<w:r><w:footnoteReference w:id="2"/></w:r>'
     assert texts(run("a"), tab, run("b"), "<w:r><w:br/></w:r>", note, run("c"), picture) == [
-        "a<0/>b<1 br/>c"
+        "a<0 br/>b<1 br/>c"
     ]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
-from yakusu.translator.pairs import Pair
+from yakusu.translator.tag_pairs import Pair
 
 Interval = tuple[int, int]
 

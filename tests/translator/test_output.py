@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yakusu.translator.output import Output, combinations, write
+from yakusu.translator.output import Output, combinations, lines_of
 from yakusu.translator.passage import PassageReader, TextConfig
 
 
@@ -39,7 +39,7 @@ def test_samples_are_combined_one_by_one() -> None:
 
 def written(text: str, outputs: list[Output], language: str = "en") -> str:
     reader = PassageReader(TextConfig(), language="en", covers=lambda _: True, fits=lambda _: True)
-    return write(reader.read(text), iter(outputs), language)
+    return "".join(line.text for line in lines_of(reader.read(text), iter(outputs), language))
 
 
 def test_sentences_are_joined_as_the_language_writes_them() -> None:
@@ -62,3 +62,35 @@ def test_links_of_later_sentences_are_counted_from_their_beginning() -> None:
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
 def test_line_ends_are_kept(end: str) -> None:
     assert written(f"  # One{end}", [output("Eins")]) == f"  # Eins{end}"
+
+
+def read_with(text: str, outputs: list[Output], language: str = "de") -> str:
+    """The lines of a text whose parts have at most three words; "❗" is unseen."""
+    reader = PassageReader(
+        TextConfig(),
+        language="en",
+        covers=lambda own: "❗" not in own and "?" not in own,
+        fits=lambda own: len(own.split()) <= 3,
+    )
+    return "".join(line.text for line in lines_of(reader.read(text), iter(outputs), language))
+
+
+def test_a_full_stop_before_a_mark_that_ends_the_sentence_is_dropped() -> None:
+    assert read_with("Hello❗", [output("Hallo.")]) == "Hallo❗"
+    assert read_with("Hello?", [output("Hallo.")]) == "Hallo?"
+    assert read_with("Hello. ❗", [output("Hallo.")]) == "Hallo. ❗"
+    kept = Output("Prof.", 0.0, 0.0, 1, is_source=True)
+    assert read_with("Prof.❗", [kept]) == "Prof.❗"
+
+
+def test_only_the_last_part_of_a_sentence_ends_in_a_full_stop() -> None:
+    text = "Anna came in, she sat down."
+    outputs = [output("Anna kam herein."), output("sie saß.")]
+    assert read_with(text, outputs) == "Anna kam herein, sie saß."
+    assert read_with(text, [output("安娜来了。"), output("她坐下。")], "zh") == "安娜来了，她坐下。"
+
+
+def test_tags_of_the_next_part_stay_in_it() -> None:
+    links = tuple((i, i) for i in range(4))
+    outputs = [output("aa bb cc.", links=links), output("dd ee ff.", links=links)]
+    assert read_with("Anna came in <b>she</b> sat down.", outputs) == "aa bb cc <b>dd</b> ee ff."

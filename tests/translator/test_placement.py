@@ -1,5 +1,6 @@
 """Tags and spaces in translations: known answers, and nesting whatever the links."""
 
+import random
 from collections.abc import Sequence
 from time import process_time
 from typing import Any
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from tests.translator.naive import naively_moved
 from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span, SpanFinder
-from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.placement import adjust_spaces, place_tags, restore, units
+from yakusu.translator.tag_pairs import Links, Pair
 
 P, Q = "\U00100000", "\U00100001"
 R, S = BREAKS[0], BREAKS[-1]
@@ -85,6 +86,9 @@ def test_units(text: str, expected: list[str]) -> None:
         # no links, no text
         ("a <b>b</b>", "x y", "", "<b>x</b> y"),
         ("<b>a</b>", "", "", "<b></b>"),
+        ("a <b><i></i>b</b> c", "x y z", diagonal(3), "x <b><i></i>y</b> z"),
+        ("a <b><i><u></u></i>b</b>", "x  y", diagonal(2), "x  <b><i><u></u></i>y</b>"),
+        ("a <b>b<i></i></b> c", "x y z", diagonal(3), "x <b>y<i></i></b> z"),
         # after other pairs
         ("<i>a</i> b <b></b>c", "x y z", diagonal(3), "<i>x</i> y<b></b> z"),
         ("<i>a</i> b <b>c</b> d", "x y z", "0-0 1-1 3-2", "<i>x</i> <b>y</b> z"),
@@ -137,7 +141,8 @@ LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)
 def test_every_tag_occurs_once_and_nested_whatever_the_links(
     marked: str, text: str, links: list[tuple[int, int]]
 ) -> None:
-    text = (text if P in marked else text.replace(P, "")) + f"{R}y x" * marked.count(R)
+    first, *_ = marked.split(R)
+    text = (text if P in first else text.replace(P, "")) + f"{R}y x" * marked.count(R)
     made = placed(marked, text, " ".join(f"{i}-{j}" for i, j in links))
     before, after = SpanFinder().find(marked), SpanFinder().find(made)
     assert sorted(span.text for span in after) == sorted(span.text for span in before)
@@ -148,6 +153,22 @@ def test_every_tag_occurs_once_and_nested_whatever_the_links(
         end = span.end
     assert "".join([*pieces, made[end:]]) == text
     assert depths(after) == depths(before)
+
+
+def test_empty_pairs_add_no_text() -> None:
+    rng = random.Random(1)
+
+    def drawn(depth: int) -> str:
+        """Words and pairs of tags, many of them empty."""
+        if not depth or rng.random() < 0.3:
+            return rng.choice(["", "", "a", "a b"])
+        inner = "".join(drawn(depth - 1) for _ in range(rng.randint(1, 3)))
+        return f"{rng.choice(['', 'a '])}<b>{inner}</b>{rng.choice(['', ' b'])}"
+
+    for _ in range(500):
+        text = rng.choice(["x y z", " x  y", "猫 x", ""])
+        made = placed(drawn(3), text, diagonal(rng.randint(0, 4)))
+        assert made.replace("<b>", "").replace("</b>", "") == text
 
 
 def depths(spans: list[Span]) -> list[tuple[str, int]]:

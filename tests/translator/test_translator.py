@@ -318,10 +318,29 @@ def test_a_lone_surrogate_is_refused_with_its_place(ours: Translator) -> None:
         ours.translate(["a", "one\udc80"])
 
 
+def test_lone_surrogates_are_refused_in_prefixes_phrases_and_pairs(ours: Translator) -> None:
+    one = "on\udc80"
+    for request in (Request("a", one), Request("a", include=(one,)), Request("a", exclude=(one,))):
+        message = "sentence 1: character 3 of the prefix or a phrase is a lone surrogate"
+        with pytest.raises(DataError, match=message):
+            ours.translate([request])
+    for pair, side in (((one, "a"), "source"), (("a", one), "target")):
+        message = f"line 1: character 3 of the {side} is a lone surrogate"
+        with pytest.raises(DataError, match=message):
+            list(ours.score(pair[:1], pair[1:]))
+
+
 def test_private_use_characters_are_refused_in_prefixes_and_phrases(ours: Translator) -> None:
-    for request in (Request("a", prefix="\ue000"), Request("a", include=("x \U00100001",))):
+    for request in (
+        Request("a", prefix="\ue000"),
+        Request("a", include=("x \U00100001",)),
+        Request("a", exclude=("\ue000",)),
+    ):
         with pytest.raises(DataError, match="is reserved for internal use: remove it from"):
             ours.translate([request])
+    ours.search = SearchConfig(exclude=("\ue000",))
+    with pytest.raises(DataError, match="is reserved for internal use: remove it from"):
+        ours.translate(["a"])
 
 
 def test_samples_of_several_sentences_are_combined_one_by_one(ours: Translator) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from yakusu.data.placeholders import SLOTS
+from yakusu.data.terms import Glossary, Term
 from yakusu.translator.details import Details
 from yakusu.translator.output import Output, lines_of
 from yakusu.translator.passage import PassageReader, TextConfig
@@ -78,6 +79,41 @@ def test_text_without_spaces_is_one_word_with_one_link() -> None:
 
 def test_a_span_in_text_without_spaces_is_linked_to_itself() -> None:
     assert linked("see {name} now", "今0見", language="ja") == "{name}~今{name}見"
+
+
+def test_protected_white_space_belongs_to_no_word() -> None:
+    reader = PassageReader(
+        TextConfig(protect=(" +",)), language="en", covers=lambda _: True, fits=lambda _: True
+    )
+    (passage,) = reader.read("sits leaves")
+    (space,) = passage.spans
+    lines = lines_of([passage], iter([output(f"sitzt{space}geht", ((0, 0),))]), "de")
+    details = details_of_text(lines)
+    assert details and details.links == ((0, 0), (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("Präsident Schischek", ((0, 0), (1, 1), (1, 2), (2, 3))),
+        ("Schischek", ((0, 0), (1, 1), (2, 2))),
+    ],
+)
+def test_the_translation_of_an_unseen_term_may_have_another_number_of_words(
+    term: str, expected: Links
+) -> None:
+    reader = PassageReader(
+        TextConfig(),
+        language="en",
+        covers=lambda text: "ł" not in text,
+        fits=lambda _: True,
+        glossary=Glossary([Term("Wał", term)]),
+    )
+    (passage,) = reader.read("here Wał sings")
+    (place,) = passage.spans
+    made = output(f"hier {place} singt", ((0, 0), (1, 1), (2, 2)))
+    details = details_of_text(lines_of([passage], iter([made]), "de"))
+    assert details and details.links == expected
 
 
 def test_punctuation_of_a_word_does_not_decide_its_link() -> None:

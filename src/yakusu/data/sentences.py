@@ -24,6 +24,8 @@ _TAIL = 32  # number of characters before the end of a sentence that are examine
 
 # sentencex takes quadratic time for text without spaces.
 _SECTION = regex.compile(r"(?s).{2000}.*?[。！？]|.+")
+# sentencex fails on some of them, such as the no-break space in "Vitamin C\u00a0.".
+_WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
 
 # What belongs to the sentence before: white space, closing brackets, quotation marks and pairs of
 # inline markup, and numbers of footnotes.
@@ -66,7 +68,7 @@ _STOPPED_ORDINALS = regex.compile("bs|cs|da|de|et|eu|fi|hr|hu|is|lb|lv|nb|nn|no|
 # ---- where a sentence may be divided, the best places first --------------------------------------
 
 _CLOSERS = r"[\p{Pe}\p{Pf}\"'\U000F4000-\U000F7FFF]*"
-_BREAKS = [
+_DIVISIONS = [
     regex.compile(pattern)
     for pattern in (
         rf"(?:[.!?…;:—–؛።፤]{_CLOSERS}\s+|—|[。！？；：।॥۔؟།។။]{_CLOSERS}\s*)",
@@ -78,6 +80,18 @@ _BREAKS = [
 
 _SPACE = 2  # the rank of white space
 
+_ENDS_IN_STOP = regex.compile(r"(?:\p{Sentence_Terminal}|…)[\p{Pe}\p{Pf}\"']*$")
+_FULL_STOP = regex.compile(
+    r"(?<=[^\p{Sentence_Terminal}…\s])(?<![^\p{L}]\p{Latin}|^\p{Latin})\s*[.。｡।۔։።។]$"
+)
+_INNER = (",，、،፣", ";；؛፤", ":：")  # commas, semicolons and colons
+_INNER_OF = {
+    **dict.fromkeys(("zh", "yue", "wuu", "lzh"), "，；："),
+    **dict.fromkeys(("ar", "fa", "ur", "ug", "ps", "sd", "ckb"), "،؛:"),
+    "ja": "、；：",
+    "am": "፣፤:",
+}
+
 _UNSPACED = frozenset({"ja", "lzh", "wuu", "yue", "zh"})  # without a space between sentences
 _UNSPACED_END = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]\P{L}*$")
 _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]")
@@ -86,8 +100,9 @@ _SPACED_WORD = regex.compile(r"(?![\p{Han}\p{Hiragana}\p{Katakana}])[\p{L}\p{N}]
 def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
-    Every sentence has a letter, and none begins with a lower-case letter, except at characters of
-    BREAKS, which always end a sentence. In doubtful cases, the line is not divided.
+    A line is divided only between two parts with letters, the second of which does not begin with a
+    lower-case letter; characters of BREAKS always end a sentence. In doubtful cases, the line is
+    not divided.
 
     Args:
         text: A line or a paragraph.
@@ -105,7 +120,7 @@ def _sentences(text: str, language: str) -> list[str]:
 
     code = _language(language)
     ends, place = {len(text)}, 0
-    sections = _SECTION.findall(text)
+    sections = _SECTION.findall(_WIDE_SPACE.sub(" ", text))  # of the same length
     for piece in chain.from_iterable(sentencex.segment(code or "en", part) for part in sections):
         place += len(piece)
         ends.add(_CLOSING.match(text, place).end())
@@ -175,8 +190,8 @@ def clauses(text: str, fits: Callable[[str], bool]) -> list[str]:
 
 def _ranks(text: str, ends: Sequence[int]) -> list[int]:
     """How suitable each place is to divide the text; 0 is best."""
-    ranks = dict.fromkeys(ends, len(_BREAKS))
-    for rank, pattern in reversed(list(enumerate(_BREAKS))):
+    ranks = dict.fromkeys(ends, len(_DIVISIONS))
+    for rank, pattern in reversed(list(enumerate(_DIVISIONS))):
         ranks |= {found.end(): rank for found in pattern.finditer(text)}
     return [ranks[end] for end in ends]
 
@@ -212,6 +227,34 @@ def _size(ranks: Sequence[int], first: int, longest: int) -> int:
     if ranks[first + best - 1] > _SPACE:
         best = min(range(ceil(even / 3), longest + 1), key=quality)
     return best if ranks[first + best - 1] <= _SPACE else min(near, key=quality)
+
+
+def without_stop(text: str, source: str) -> str:
+    """A translation without the full stop at its end if its source ends in no stop.
+
+    Dots and the stops of abbreviations such as "z. B." are kept.
+    """
+    return text if _ENDS_IN_STOP.search(source) else str(_FULL_STOP.sub("", text))
+
+
+def continued(text: str, source: str, language: str) -> str:
+    """The translation of a part of a sentence that another part follows.
+
+    It has no full stop, and the comma, semicolon or colon at the end of its source, unless it ends
+    in other punctuation.
+
+    Args:
+        text: The translation.
+        source: The part.
+        language: Code of the language of the translation; "" if unknown.
+    """
+    made = without_stop(text, source)
+    kind = next((i for i, marks in enumerate(_INNER) if source[-1:] in {*marks}), None)
+    if kind is None or not made or regex.match(r"[\p{P}\p{S}]", made[-1]):
+        return made
+    code = _language(language)
+    mark = _INNER_OF.get(code, ",;:")[kind] if code else source[-1]
+    return made.rstrip() + mark
 
 
 def join(parts: Sequence[tuple[str, str]], language: str) -> str:

@@ -76,7 +76,7 @@ _BREAKS = re.compile(
     "nav|ol|optgroup|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
-_TABS = re.compile(r"[^\S\n]*\t\s*")
+_TABS = regex.compile(r"(?<!\s)[^\S\n\t]*+\t\s*+|\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # tags that are nested more deeply have no partner
 Kind = Literal["whole", "opening", "closing", "break", "term"]

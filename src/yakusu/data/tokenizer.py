@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import sentencepiece as spm
 
 from yakusu.data.coverage import Coverage
 from yakusu.data.placeholders import IS_SLOT, SLOTS
-from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig, collect, learn
+from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
 
 _SPACE = "\u2581"  # in pieces
@@ -127,10 +127,18 @@ class Tokenizer:
 
     def covers(self, text: str) -> bool:
         """Whether training has seen all characters of a source text, or what they become."""
+        seen = self._seen_characters
+        if self.coverage and seen.issuperset(text):
+            return True
+        if any(map(self._vanishes, set(text) - seen)):
+            return False
         if self.coverage is None:
             return UNK not in self._src.encode(text)
-        seen = self._seen_characters
-        return seen.issuperset(text) or seen.issuperset(_normalised(self._src, text))
+        return seen.issuperset(_normalised(self._src, text))
+
+    def _vanishes(self, character: str) -> bool:
+        """Whether normalisation removes a character, or makes it a space."""
+        return not character.isspace() and not _normalised(self._src, character)
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
@@ -193,12 +201,6 @@ class Tokenizer:
         """
         return _words_at(sentence, self.source_starts(sentence))
 
-    def target_words(self, sentence: str) -> list[int]:
-        """Return the word that each piece of a target sentence belongs to, as `source_words`."""
-        return _words_at(
-            sentence, _starts(self._tgt.encode(sentence, return_type="proto"), sentence)
-        )
-
     def target_texts_of(self, ids: Sequence[int]) -> list[str]:
         """Return what each target id adds to the text that `decode_target` returns.
 
@@ -206,18 +208,6 @@ class Tokenizer:
         the bytes of a character, the last adds it and the others nothing; eos adds nothing.
         """
         return [piece.surface for piece in self._tgt.decode(list(ids), return_type="proto").pieces]
-
-    def target_words_of(self, ids: Sequence[int]) -> list[int]:
-        """Return the word that each target id belongs to, in the text that `decode_target` returns.
-
-        eos is skipped.
-        """
-        texts = self.target_texts_of([i for i in ids if i != EOS])
-        text = "".join(texts)
-        ends = accumulate(map(len, texts))
-        return _words_at(
-            text, [end - len(own.lstrip(" ")) for end, own in zip(ends, texts, strict=True)]
-        )
 
 
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
@@ -260,11 +250,13 @@ def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
 def _starts(encoded: Any, text: str) -> list[int]:
     """Return where each piece begins in a text, after spaces, from SentencePiece's byte offsets."""
     data = text.encode()
-    texts = [data[piece.begin : piece.end].decode() for piece in encoded.pieces]
-    return [
-        len(data[: piece.end].decode()) - len(re.sub(rf"^[\s{_SPACE}]+", "", own))
-        for piece, own in zip(encoded.pieces, texts, strict=True)
-    ]
+    starts, n_bytes, n_characters = [], 0, 0
+    for piece in encoded.pieces:
+        n_characters += len(data[n_bytes : piece.end].decode())
+        n_bytes = piece.end
+        own = data[piece.begin : piece.end].decode()
+        starts.append(n_characters - len(re.sub(rf"^[\s{_SPACE}]+", "", own)))
+    return starts
 
 
 def _words_at(text: str, positions: Sequence[int]) -> list[int]:

@@ -12,7 +12,7 @@ from yakusu.data.terms import Glossary
 from yakusu.data.words import UNSPACED
 
 LONGEST_WORD = 100  # characters; longer words are copied, too
-_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}])"
+_LETTER = rf"(?:(?![{UNSPACED}\p{{Hangul}}])[\p{{L}}\p{{M}}\p{{N}}\p{{Join_Control}}])"
 _NUMBER = r"\d+(?:[.,:]\d+)+"
 _WORD = regex.compile(rf"{_NUMBER}|{_LETTER}+(?:['’_-]{_LETTER}+)*|\s+|\X")
 _SPACES = regex.compile(r"\s*")
@@ -21,9 +21,9 @@ _SPACES = regex.compile(r"\s*")
 def unseen(text: str, covers: Callable[[str], bool]) -> list[Span]:
     """The words and characters of a text that training has not seen, and overlong words.
 
-    A word with an unseen letter is copied as a whole, and so is a number and an identifier with an
-    underscore; in scripts without spaces, only the unseen characters are copied. Copied parts with
-    only white space between them are one span.
+    A word, a number or an identifier with an unseen character is copied as a whole; in scripts
+    without spaces, only the unseen characters are copied. Copied parts with only white space
+    between them are one span.
 
     Args:
         text: A text without protected spans.

@@ -1,21 +1,19 @@
 """Words: runs of characters that spaces or punctuation separate from others; letters."""
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
+import regex
+
 # Scripts that write words without spaces between them, in a set of a regular expression.
 UNSPACED = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}"
-    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+    r"\p{Han}\p{Hiragana}\p{Katakana}ーｰ〆\p{Bopomofo}\p{Yi}"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}"
+    r"\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}"
 )
-# The beginnings of the Unicode names of characters of scripts that are written without spaces.
-_UNSPACED = re.compile(
-    "CJK|IDEOGRAPHIC|HIRAGANA|(HALFWIDTH )?KATAKANA|BOPOMOFO|YI |THAI|LAO|KHMER|MYANMAR|TIBETAN|"
-    "JAVANESE|BALINESE|TAI "
-)
+_UNSPACED = regex.compile(f"[{UNSPACED}]")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -26,7 +24,7 @@ def is_joined(character: str) -> bool:
     """
     if not (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"):
         return False
-    return not _UNSPACED.match(unicodedata.name(character, ""))
+    return not _UNSPACED.match(character)
 
 
 def has_letter(text: str) -> bool:

@@ -1,10 +1,10 @@
 """Word documents (.docx, .docm, .dotx, .dotm): body, headers, footers, notes, comments.
 
-A change of formatting within a paragraph is a pair of marks; tabs, page breaks, pictures,
-references to notes, fields and deleted text are empty marks. The text of a link, of a content
-control and of inserted text is enclosed in a pair. Information that word processors recalculate
-(spelling errors, rendered page breaks), soft hyphens and phonetic guides are removed from
-translated paragraphs.
+A change of formatting within a paragraph is a pair of marks; page breaks, pictures, references to
+notes, fields and deleted text are empty marks, and line breaks and tabs are marks that end a
+sentence. The text of a link, of a content control and of inserted text is enclosed in a pair.
+Information that word processors recalculate (spelling errors, rendered page breaks), soft hyphens
+and phonetic guides are removed from translated paragraphs.
 """
 
 import re
@@ -193,7 +193,7 @@ def _piece(element: Element, run: Run | None) -> Raw:
     name = _word(element)
     if name == "fldChar":
         return Raw(element.start, element.end, run, _FIELD + element.get("fldCharType"))
-    if name == "cr" or (name == "br" and element.get("type") in ("", "textWrapping")):
+    if name in ("cr", "tab") or (name == "br" and element.get("type") in ("", "textWrapping")):
         return Raw(element.start, element.end, run, LINE_BREAK)
     if name == "instrText":
         return Raw(element.start, element.end, run, _INSTRUCTION, element.text)

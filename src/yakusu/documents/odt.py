@@ -1,7 +1,7 @@
 """OpenDocument text (.odt, .ott): paragraphs, headings, notes, comments, headers and footers.
 
-A change of formatting within a paragraph is a pair of marks; tabs, pictures, notes, comments and
-fields are empty marks, and line breaks are marks that end a sentence. The text of a link is
+A change of formatting within a paragraph is a pair of marks; pictures, notes, comments and fields
+are empty marks, and line breaks and tabs are marks that end a sentence. The text of a link is
 enclosed in a pair. Deleted text is kept. Phonetic guides and soft page breaks are removed from
 translated paragraphs.
 """
@@ -153,7 +153,7 @@ def _piece(element: Element, run: Run) -> Raw:
     count = element.get("c") or "1"
     if element.name == "s" and re.fullmatch(r"\d{1,4}", count) and int(count) <= _MAX_SPACES:
         return Raw(element.start, element.end, run, "spaces", count)
-    if element.name == "line-break":
+    if element.name in ("line-break", "tab"):
         return Raw(element.start, element.end, run, LINE_BREAK)
     match = re.fullmatch("(.+)-(start|end)", element.name)
     if match is None:

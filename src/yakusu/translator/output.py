@@ -7,11 +7,13 @@ from heapq import nlargest
 from itertools import count, islice
 from operator import itemgetter
 
+import regex
+
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
-from yakusu.data.sentences import join
+from yakusu.data.sentences import continued, join, without_stop
 from yakusu.translator.details import Details
-from yakusu.translator.passage import PLACE, Passage, Segment
+from yakusu.translator.passage import FIRST_PLACE, PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
 
 
@@ -38,8 +40,9 @@ class Output:
     is_source: bool = False
 
 
+# Marks that end a sentence, and that training has not seen.
+_IS_STOP = regex.compile(r"[!?.…]|\p{Sentence_Terminal}|[❗❕❓❔‼⁉]")
 _NOTHING = Output("", 0.0, 0.0, 0)
-_FIRST = 0x100000  # the first of the characters of PLACE
 
 # ---- slots ---------------------------------------------------------------------------------------
 
@@ -122,7 +125,7 @@ class Line:
     @cached_property
     def tags(self) -> list[str]:
         """A private-use character for each tag."""
-        unused = (c for c in map(chr, count(_FIRST)) if c not in self.passage.spans)
+        unused = (c for c in map(chr, count(FIRST_PLACE)) if c not in self.passage.spans)
         return list(islice(unused, len(self.passage.tags)))
 
     @cached_property
@@ -141,8 +144,16 @@ class Line:
             source = segment.before + segment.text + segment.after
             made = segment.before + text + segment.after
             n_before = len(units(segment.before))
-            links += [(n_source + n_before + i, n_target + n_before + j) for i, j in output.links]
-            parts.append((made.rstrip(), made[len(made.rstrip()) :]))
+            most = len(units(text))  # without a full stop of the output
+            links += [
+                (n_source + n_before + i, n_target + n_before + j)
+                for i, j in output.links
+                if j < most
+            ]
+            said, space = made.rstrip(), made[len(made.rstrip()) :]
+            if parts and not said:
+                said, space = parts[-1][0], parts.pop()[1] + space
+            parts.append((said, space))
             n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
         tags = [
             (position, replace(tag, text=own))
@@ -154,9 +165,18 @@ class Line:
     def segments(self) -> list[tuple[Segment, Output, str]]:
         """Each segment, its output and its translation, with the places of its spans."""
         return [
-            (segment, output, _without_stop(output.text, segment, self.passage))
+            (segment, output, self._text(segment, output))
             for segment, output in zip(self.passage.segments, self.outputs, strict=True)
         ]
+
+    def _text(self, segment: Segment, output: Output) -> str:
+        """The translation of a segment, which ends in a full stop only where the sentence does."""
+        if output.is_source:
+            return output.text
+        if segment.continues:
+            return continued(output.text, segment.text, self.language)
+        mark = self.passage.spans.get(segment.after[:1], "")
+        return without_stop(output.text, segment.text) if _IS_STOP.match(mark) else output.text
 
 
 def lines_of(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> list[Line]:
@@ -165,15 +185,3 @@ def lines_of(passages: Sequence[Passage], outputs: Iterator[Output], language: s
         Line(passage, [next(outputs) if s.text else _NOTHING for s in passage.segments], language)
         for passage in passages
     ]
-
-
-def write(passages: Sequence[Passage], outputs: Iterator[Output], language: str) -> str:
-    """The text of passages, given the output for each of their segments in order."""
-    return "".join(line.text for line in lines_of(passages, outputs, language))
-
-
-def _without_stop(text: str, segment: Segment, passage: Passage) -> str:
-    """Drop the full stop of a translation before a mark of the source that ends the sentence."""
-    end = passage.spans.get(segment.after[:1], "")
-    stop = text[-1:]
-    return text[:-1] if end[:1] in {*"!?.…"} and end and stop in {".", "。"} else text

@@ -10,6 +10,7 @@ where it is.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any
 
 import regex
@@ -26,19 +27,19 @@ from yakusu.data.unseen import with_unseen
 from yakusu.data.words import has_letter
 from yakusu.errors import DataError
 
-_FIXED, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))  # private-use
-_MAX_PLACES = _LOOSE - _FIXED  # of a line; with more, it is kept as it is
+# Private-use characters.
+FIRST_PLACE, _LOOSE, _BREAK, _END = 0x100000, 0x105500, *map(ord, BREAKS.split("-"))
+_MAX_PLACES = _LOOSE - FIRST_PLACE  # of spans and tags of a line; with more, it is kept
 _PAIRED = ("opening", "closing")
-PLACE = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}]")
-_INLINE = regex.compile(f"[{chr(_FIXED)}-{chr(_BREAK - 1)}]")
+PLACE = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_END)}]")
+_INLINE = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
-RESERVED = regex.compile(f"[{chr(_FIXED)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
+RESERVED = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
 # Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders belong to it.
 _IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
-_ENDS = regex.compile(
-    rf"([\s{chr(_LOOSE)}-{chr(_END)}]*)(.*?)([\s{chr(_LOOSE)}-{chr(_END)}]*)", regex.DOTALL
-)
+_KEPT = rf"\s{chr(_LOOSE)}-{chr(_END)}"
+_ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
 
 
 class TextConfig(Config):
@@ -71,11 +72,13 @@ class Segment:
         before: White space and spans that stay in front of it.
         text: What is translated; "": nothing.
         after: White space and spans that stay behind it.
+        continues: The sentence continues in the next segment.
     """
 
     before: str
     text: str
     after: str
+    continues: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,12 @@ class Passage:
         before: What precedes the plain text, such as a bullet.
         segments: The plain text.
         after: What follows, such as the line break.
-        spans: The text of each private-use character.
+        spans: The text of each private-use character; of a term, its translation.
         tags: The tags of pairs, with their positions in the plain text.
         n_spans: Number of protected spans, including tags.
         n_unseen: Number of words and characters that training has not seen.
         n_terms: Number of terms that training has not seen; their spans are the translations.
+        terms: The text of each private-use character of a term, as given.
     """
 
     before: str
@@ -101,6 +105,7 @@ class Passage:
     n_spans: int = 0
     n_unseen: int = 0
     n_terms: int = 0
+    terms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def plain(self) -> str:
@@ -187,14 +192,14 @@ class PassageReader:
         return segment.text, target[len(before) : len(target) - len(after)]
 
     def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
-        plain, spans, tags, end = "", dict[str, str](), [], 0
+        plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
         protected = self._finder.find(body)
         known = self._with_seen_punctuation(body)
         found = with_unseen(known, protected, self._covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(protected), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
-        if sum(span.kind not in _PAIRED for span in spans_of) > _MAX_PLACES:
+        if len(spans_of) > _MAX_PLACES:
             return Passage(before + body, (), after, {}, (), *counts)
         for span in spans_of:
             plain += known[end : span.start]
@@ -203,11 +208,13 @@ class PassageReader:
             else:
                 place = _place(span, len(spans))
                 plain += place
-                spans[place] = span.text if span.kind == "term" else body[span.start : span.end]
+                spans[place] = body[span.start : span.end]
+                if span.kind == "term":
+                    spans[place], terms[place] = span.text, spans[place]
             end = span.end
         plain += known[end:]
-        segments = tuple(map(_segment, self._parts(plain, spans, whole=whole)))
-        return Passage(before, segments, after, spans, tuple(tags), *counts)
+        segments = tuple(starmap(_segment, self._parts(plain, spans, whole=whole)))
+        return Passage(before, segments, after, spans, tuple(tags), *counts, terms)
 
     def _with_seen_punctuation(self, text: str) -> str:
         """Replace typographic quotation marks and dashes that training has not seen by ASCII."""
@@ -216,15 +223,22 @@ class PassageReader:
             for c in text
         )
 
-    def _parts(self, plain: str, spans: Mapping[str, str], *, whole: bool) -> list[str]:
-        """The sentences of a plain text; long ones are divided at clauses."""
+    def _parts(
+        self, plain: str, spans: Mapping[str, str], *, whole: bool
+    ) -> list[tuple[str, bool]]:
+        """The sentences of a plain text; long ones are divided at clauses.
+
+        Returns:
+            The parts, and whether the sentence continues after each.
+        """
         if whole or not plain:
-            return [plain]
+            return [(plain, False)]
         # Punctuation that training has not seen still ends sentences.
         readable = _INLINE.sub(lambda m: spans[m[0]] if len(spans[m[0]]) == 1 else m[0], plain)
-        parts, end = [], 0
+        parts, end = list[tuple[str, bool]](), 0
         for sentence in split(readable, self._language):
-            parts += clauses(plain[end : end + len(sentence)], self._fits)
+            *others, last = clauses(plain[end : end + len(sentence)], self._fits)
+            parts += [*((clause, True) for clause in others), (last, False)]
             end += len(sentence)
         return parts
 
@@ -233,11 +247,12 @@ def _place(span: Span, number: int) -> str:
     """The character for a span."""
     if span.kind == "break":
         return chr(_BREAK + number)
-    return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else _FIXED) + number)
+    return chr((_LOOSE if _IS_LOOSE.fullmatch(span.text) else FIRST_PLACE) + number)
 
 
-def _segment(text: str) -> Segment:
+def _segment(text: str, continues: bool) -> Segment:
     """A part of a plain text, without the ends that need no translation."""
     if not has_letter(text):
         return Segment(text, "", "")
-    return Segment(*_ENDS.fullmatch(text).groups())
+    before, own, after = _ENDS.fullmatch(text).groups()
+    return Segment(before, own, after, continues)

@@ -16,8 +16,8 @@ from yakusu.alignment import Link
 from yakusu.data.sentences import BREAKS
 from yakusu.data.spans import Span
 from yakusu.data.words import UNSPACED
-from yakusu.translator.pairs import Links, Pair
 from yakusu.translator.passage import PLACE
+from yakusu.translator.tag_pairs import Links, Pair
 
 _UNIT = regex.compile(
     rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+(?:['’-]\p{{L}}+)*|\S"
@@ -151,7 +151,7 @@ def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Seq
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
     starts = [*(start for start, _ in places), len(text)]
-    _put(Links(origins, of_spans).moved(pairs, 0, len(places)), places, starts, inserted)
+    _put(Links(origins, of_spans).moved(pairs, 0, len(places)), places, starts, inserted, low=0)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]
@@ -187,12 +187,16 @@ def _put(
     places: Sequence[tuple[int, int]],
     starts: Sequence[int],
     inserted: list[tuple[int, str]],
+    *,
+    low: int,
 ) -> None:
-    """Collect the positions of tags in a text, in order."""
+    """Collect the positions of tags in a text, in order; none is before `low`."""
     for pair in pairs:
         empty = pair.first == pair.last
-        begin = starts[pair.first] if not empty or not pair.first else places[pair.first - 1][1]
+        begin = starts[pair.first]
+        if empty and pair.first:
+            begin = max(low, places[pair.first - 1][1])
         end = begin if empty else places[pair.last - 1][1]
         inserted.append((begin, pair.opening))
-        _put(pair.inner, places, starts, inserted)
+        _put(pair.inner, places, starts, inserted, low=begin)
         inserted.append((end, pair.closing))

@@ -75,6 +75,8 @@ class Planner:
             raise TypeError(f"sentence {number} is not a string: {request.text!r}")
         with _naming("sentence", number):
             _refuse_surrogates(request.text)
+            for phrase in (request.prefix, *request.include, *request.exclude):
+                _refuse_surrogates(phrase, of=" of the prefix or a phrase")
             passages = self._read(request, layout)
             self.tally.read(passages)
             jobs = [
@@ -90,6 +92,9 @@ class Planner:
         Raises:
             DataError: One of them is not valid for the task.
         """
+        with _naming("line", number):
+            _refuse_surrogates(pair[0], of=" of the source")
+            _refuse_surrogates(pair[1], of=" of the target")
         source, target = (line.strip() for line in pair)
         if not self._task.constrains:
             source, target = self._passages.read_pair((source, target))
@@ -103,12 +108,13 @@ class Planner:
         """The passages of a text."""
         if self._task.constrains:
             return [Passage("", (Segment("", request.text, ""),))]
-        of_search = self._translator.search.include
-        given = (request.prefix, *request.include, *of_search)
-        if found := next(filter(None, map(RESERVED.search, given)), None):
+        of_search = self._translator.search
+        given = (request.prefix, *request.include, *of_search.include)
+        phrases = (*given, *request.exclude, *of_search.exclude)
+        if found := next(filter(None, map(RESERVED.search, phrases)), None):
             raise DataError(
                 f"U+{ord(found[0]):04X} is reserved for internal use: remove it from the prefix "
-                "and the phrases to include"
+                "and the phrases to include or exclude"
             )
         passages = self._passages.read(request.text, layout=layout, whole=any(given))
         if request.prefix or request.include:
@@ -145,13 +151,13 @@ class Planner:
         return len(ids) <= min(longest + 1, self._translator.max_source_tokens)
 
 
-def _refuse_surrogates(text: str) -> None:
+def _refuse_surrogates(text: str, *, of: str = "") -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"character {error.start + 1} is a lone surrogate, not valid text: decode the input "
-            'with errors="replace"'
+            f"character {error.start + 1}{of} is a lone surrogate, not valid text: decode the "
+            'input with errors="replace"'
         ) from error
 
 

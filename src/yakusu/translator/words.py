@@ -92,15 +92,16 @@ def _source(line: Line) -> _Words:
     plain, tags = line.passage.plain, zip(line.passage.tags, line.tags, strict=True)
     for (position, _), tag in tags:
         masked, end = masked + plain[end:position] + tag, position
-    return _words(line, masked + plain[end:], [part.text for part in line.passage.segments])
+    texts = [part.text for part in line.passage.segments]
+    return _words(line, masked + plain[end:], texts, {**line.kept, **line.passage.terms})
 
 
 def _target(line: Line) -> _Words:
     """The words of the line as printed."""
-    return _words(line, line.masked, [text for *_, text in line.segments])
+    return _words(line, line.masked, [text for *_, text in line.segments], line.kept)
 
 
-def _words(line: Line, masked: str, texts: Sequence[str]) -> _Words:
+def _words(line: Line, masked: str, texts: Sequence[str], kept: Mapping[str, str]) -> _Words:
     """The words that each visible character of a masked line stands for.
 
     Spans and tags are keyed by themselves, the text of segments by the number of the segment and
@@ -110,9 +111,10 @@ def _words(line: Line, masked: str, texts: Sequence[str]) -> _Words:
         line: The line.
         masked: Its masked text, on one side.
         texts: The text of each segment on that side.
+        kept: The text of each private-use character on that side.
     """
     masked = line.passage.before + masked + line.passage.after
-    restored = [line.kept.get(character, character) for character in masked]
+    restored = [kept.get(character, character) for character in masked]
     ends = [word.end() for word in re.finditer(r"\S+", "".join(restored))]
     keys, words = _keys(line, texts), _Words()
     for end, character, text in zip(accumulate(map(len, restored)), masked, restored, strict=True):
@@ -120,7 +122,8 @@ def _words(line: Line, masked: str, texts: Sequence[str]) -> _Words:
             first = end - len(text.lstrip())
             last = end - len(text) + len(text.rstrip()) - 1
             key = character if character in line.kept else next(keys)
-            words[key] = list(range(bisect_right(ends, first), bisect_right(ends, last) + 1))
+            found = range(bisect_right(ends, first), bisect_right(ends, last) + 1)
+            words[key] = [] if text.isspace() else list(found)
     return words
 
 
@@ -145,7 +148,8 @@ def _kept(line: Line, source: _Words, target: _Words) -> Iterator[_Ranked]:
         text = line.passage.spans.get(key, "") if isinstance(key, str) else ""
         is_name = text[:1] != "<" and any(map(str.isalnum, text))
         if not isinstance(key, tuple):
-            for link in zip(source[key], words, strict=True):
+            own = source[key]  # a term may have fewer words than its translation, or more
+            for link in zip([*own, *own[-1:] * len(words)], words, strict=False):
                 yield (0 if is_name else 2), link
 
 
