@@ -13,7 +13,8 @@ from yakusu.data.corpus import Corpus
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
 from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
 from yakusu.data.text import Pair
-from yakusu.data.tokenizer import EOS, Tokenizer, TokenizerConfig
+from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import RunError
 from yakusu.progress import Silent
 
