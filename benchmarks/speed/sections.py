@@ -177,13 +177,12 @@ SECTIONS = (
     Section(
         "tmx",
         "Reading of a translation memory",
-        "Memory does not grow with the file: at most 232 MiB, of which 228 before reading. A CPU "
-        "second reads 74,478 pairs of the larger file.",
+        "Memory does not grow with the file: at most 235 MiB, of which 228 before reading. A CPU "
+        "second reads 59,937 pairs of the larger file.",
         "python -m benchmarks.speed.tmx",
         translation_memories,
         "Generated TMX files with two languages; one unit in ten has inline markup. Memory is the "
-        "peak resident memory of the process; before reading, it holds Python and torch. Other "
-        "processes used the machine, so that the seconds are several times the CPU seconds.",
+        "peak resident memory of the process; before reading, it holds Python and torch.",
     ),
     Section(
         "embedding_speed",
