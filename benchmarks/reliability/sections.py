@@ -204,8 +204,8 @@ SECTIONS = (
         documents,
         '"Same bytes": the file, written with its own texts, has the same bytes. "Same texts": the '
         "file, written with the words of each text in reverse order, has these texts when it is "
-        "read again. PO and XLIFF files contain translations next to their sources: the file, written "
-        "twice with reversed words, has the same bytes both times, and the same sources. "
+        "read again. PO and XLIFF files contain translations next to their sources: the file, "
+        "written twice with reversed words, has the same bytes both times, and the same sources. "
         '"Refused": not a valid file; the error names the place.',
     ),
     Section(
