@@ -70,8 +70,8 @@ def _decode(data: bytes) -> Source:
     codec = _CODECS.get(encoding, encoding) if found else encoding
     if not extends_ascii(codec) and not data.startswith(tuple(BYTE_ORDER_MARKS)):
         raise DataError(
-            f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (iconv -t UTF-8) and "
-            "change the encoding that it names"
+            f"the encoding {encoding!r} is unknown: convert the file to UTF-8 (for example with "
+            "iconv -f LATIN1 -t UTF-8) and change the encoding that it names"
         )
     return decode(data, codec, errors="xmlcharrefreplace")
 

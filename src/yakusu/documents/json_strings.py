@@ -117,7 +117,7 @@ def _decode(data: bytes) -> tuple[bytes, str, str]:
         line = data.count(b"\n", 0, len(bom) + error.start) + 1
         raise DataError(
             f"line {line}: byte 0x{error.object[error.start]:02x} is not {encoding.upper()}: "
-            "convert the file to UTF-8 (iconv -t UTF-8)"
+            "convert the file to UTF-8 (for example with iconv -f LATIN1 -t UTF-8)"
         ) from error
 
 

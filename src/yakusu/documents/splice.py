@@ -45,12 +45,12 @@ def decode(data: bytes, encoding: str = "utf-8", *, errors: str = "strict") -> S
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
             f"line {line}: byte 0x{data[error.start]:02x} is not valid in {encoding}: convert the "
-            "file to UTF-8 (iconv -t UTF-8) or correct the line"
+            "file to UTF-8 (for example with iconv -f LATIN1 -t UTF-8) or correct the line"
         ) from error
     if text.encode(encoding, "replace") != data:
         raise DataError(
             f"the file uses more than one code of {encoding} for the same character: convert it to "
-            "UTF-8 (iconv -t UTF-8)"
+            "UTF-8 (for example with iconv -f LATIN1 -t UTF-8)"
         )
     return Source(text, encoding, errors)
 
