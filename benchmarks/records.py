@@ -102,11 +102,14 @@ def _module() -> str:
 
 
 def _portable(word: str) -> str:
-    """Return a word of the command line without paths of this machine."""
+    """Return a word of the command line (PATH or NAME=PATH) without paths of this machine."""
+    name, equals, path = word.rpartition("=")
     data = os.environ.get("YAKUSU_DATA", "")
-    if data and word.startswith(data):
-        return f"$YAKUSU_DATA{word.removeprefix(data)}"
-    return Path(word).name if word.startswith("/") else word
+    if data and path.startswith(data):
+        path = f"$YAKUSU_DATA{path.removeprefix(data)}"
+    elif path.startswith("/"):
+        path = Path(path).name
+    return name + equals + path
 
 
 def _cpu() -> str:

@@ -289,3 +289,20 @@ def test_every_file_named_in_the_paper_map_exists() -> None:
     assert len(named) > 40
     places = (ROOT, ROOT / "src" / "yakusu")
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("/data/tatoeba/dev.en", "$YAKUSU_DATA/tatoeba/dev.en"),
+        ("/runs/multi30k/model", "model"),
+        ("multi30k=/runs/multi30k/model", "multi30k=model"),
+        ("runs/multi30k", "runs/multi30k"),
+        ("--beam=4", "--beam=4"),
+    ],
+)
+def test_recorded_commands_name_no_path_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, word: str, expected: str
+) -> None:
+    monkeypatch.setenv("YAKUSU_DATA", "/data")
+    assert records._portable(word) == expected
