@@ -68,7 +68,7 @@ def _text_config(values: dict[str, Any]) -> "TextConfig":
 takes_text_options = grouped(
     "text", {**_GLOSSARY, **_PROTECT, **_no_protect(hidden=True), **_ONE_SENTENCE}, _text_config
 )
-# A glossary restricts the search and changes no probability, so scoring has no such option.
+# Scoring has no glossary: it restricts the search, but does not change probabilities.
 takes_reading_options = grouped(
     "text", {**_PROTECT, **_no_protect(hidden=False), **_ONE_SENTENCE}, _text_config
 )

@@ -95,7 +95,7 @@ def _malformed(path: str, line: int, error: csv.Error) -> DataError:
 def _separator(file: PairFile) -> tuple[str, list[list[str]]]:
     """Return the character that splits each of the first rows into as many cells, and these rows.
 
-    The comma is returned if there is no such character.
+    If no character does, return the comma.
 
     Raises:
         DataError: There are several, and no header shows which one it is.
