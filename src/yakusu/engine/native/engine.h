@@ -1,0 +1,58 @@
+/* The CPU engine: a Transformer, and the caches of the sentences that it translates. */
+
+#ifndef YK_ENGINE_H
+#define YK_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
+
+/* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
+   int8: bytes [n_out / 16][n_in / 4][16][4]; float32: [n_out / 16][n_in][16]. */
+typedef struct {
+    int n_in, n_out;   /* padded */
+    int8_t *bytes;     /* or NULL */
+    float *floats;     /* or NULL */
+    float *scale;      /* (n_out), of int8 */
+    float *sum;        /* (n_out), the sum of the bytes of each row */
+    float *bias;       /* (n_out) */
+} Linear;
+
+typedef struct { float *gain, *bias; } Norm; /* (width) each */
+
+typedef struct { Linear query, key_value, out; } Cross;
+typedef struct { Linear qkv, out; } Self;
+typedef struct { Linear inner, outer; } FeedForward;
+
+typedef struct {
+    Self self;
+    Cross cross; /* of the decoder */
+    FeedForward feed_forward;
+    Norm norms[3];
+} Layer;
+
+enum { RELU, SILU, GELU };
+
+/* The sizes come first, as Python writes them; those in parentheses are padded to 16. */
+typedef struct {
+    int32_t d_model, n_heads, d_k, d_v, d_ff;
+    int32_t n_encoder_layers, n_decoder_layers;
+    int32_t src_vocab_size, tgt_vocab_size; /* without padding ids */
+    int32_t n_positions;
+    int32_t pre_norm, activation, int8;
+    int32_t tied_source, tied_output; /* the table is that of the target */
+    int32_t start, eos, unk;          /* ids; start -1: the zero vector */
+    float score_scale, embedding_scale, epsilon;
+} Config;
+
+typedef struct {
+    Config config;
+    int width, key_width, value_width; /* (d_model), h (d_k), h (d_v) */
+    Linear source, target, output;     /* tables; tied ones share their memory */
+    float *source_positions, *target_positions; /* (n_positions, width) */
+    Layer *encoder, *decoder;
+    Norm encoder_norm, decoder_norm; /* of pre-norm */
+} Model;
+
+#endif

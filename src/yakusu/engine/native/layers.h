@@ -1,0 +1,83 @@
+/* Sections 3.1 and 3.3 to 3.5: residual connections, activations, softmax. Rows are padded to
+   multiples of 16 with zeros. */
+
+#ifndef YK_LAYERS_H
+#define YK_LAYERS_H
+
+#include "engine.h"
+#include "vector.h"
+
+/* 1 for the first n lanes of a row's last 16, 0 for the padding. */
+INLINE vec real_lanes(int n) {
+    static const float ones[2 * LANES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return v_load(ones + (LANES - n % LANES) % LANES);
+}
+
+/* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for a row of n numbers */
+INLINE void normalise(const float *x, int n, const Norm *norm, float epsilon, float *y) {
+    int width = (n + LANES - 1) / LANES * LANES;
+    vec sum = v_set(0.0f), squares = v_set(0.0f);
+    for (int k = 0; k < width; k += LANES) sum = v_add(sum, v_load(x + k));
+    vec mean = v_set(v_sum(sum) / n);
+    for (int k = 0; k < width; k += LANES) {
+        vec d = v_sub(v_load(x + k), mean);
+        if (k + LANES > n) d = v_mul(d, real_lanes(n));
+        squares = v_fma(d, d, squares);
+    }
+    vec factor = v_set(1.0f / sqrtf(v_sum(squares) / n + epsilon));
+    for (int k = 0; k < width; k += LANES) {
+        vec d = v_mul(v_sub(v_load(x + k), mean), factor);
+        v_store(y + k, v_fma(d, v_load(norm->gain + k), v_load(norm->bias + k)));
+    }
+}
+
+INLINE void add(float *x, const float *y, size_t n) {
+    for (size_t k = 0; k < n; k += LANES) v_store(x + k, v_add(v_load(x + k), v_load(y + k)));
+}
+
+INLINE vec sigmoid(vec x) {
+    vec one = v_set(1.0f), most = v_set(87.0f);
+    return v_div(one, v_add(one, v_exp(v_min(most, v_sub(v_set(0.0f), x)))));
+}
+
+/* x / 2 (1 + erf(x / sqrt 2)); erf by Abramowitz and Stegun 7.1.26, within 1.5e-7 */
+INLINE vec gelu(vec x) {
+    vec one = v_set(1.0f), zero = v_set(0.0f);
+    vec z = v_mul(x, v_set(0.70710678f)), size = v_max(z, v_sub(zero, z));
+    vec t = v_div(one, v_fma(size, v_set(0.3275911f), one)), p = v_set(1.061405429f);
+    p = v_fma(p, t, v_set(-1.453152027f));
+    p = v_fma(p, t, v_set(1.421413741f));
+    p = v_fma(p, t, v_set(-0.284496736f));
+    p = v_mul(v_fma(p, t, v_set(0.254829592f)), t);
+    vec rest = v_mul(p, v_exp(v_sub(zero, v_mul(size, size)))); /* 1 - erf(size) */
+    vec half = v_mul(v_set(0.5f), x), part = v_mul(v_max(half, v_sub(zero, half)), rest);
+    return v_sub(v_max(zero, x), part); /* max(0, x) - |x| / 2 (1 - erf |z|) */
+}
+
+INLINE void activate(float *x, size_t n, int activation) {
+    for (size_t k = 0; k < n; k += LANES) {
+        vec a = v_load(x + k);
+        if (activation == RELU) a = v_max(v_set(0.0f), a);
+        else if (activation == SILU) a = v_mul(a, sigmoid(a));
+        else a = gelu(a);
+        v_store(x + k, a);
+    }
+}
+
+/* exp(x - max x) in place for n scores; the rest of the last 16 becomes 0. Returns their sum. */
+INLINE float exponentials(float *x, int n) {
+    vec most = v_set(-INFINITY), sum = v_set(0.0f);
+    int last = (n - 1) / LANES * LANES;
+    for (int k = n; k < last + LANES; k++) x[k] = -INFINITY;
+    for (int k = 0; k <= last; k += LANES) most = v_max(v_load(x + k), most);
+    vec shift = v_set(v_largest(most));
+    for (int k = 0; k <= last; k += LANES) {
+        vec e = v_exp(v_sub(v_load(x + k), shift));
+        if (k == last) e = v_mul(e, real_lanes(n));
+        v_store(x + k, e);
+        sum = v_add(sum, e);
+    }
+    return v_sum(sum);
+}
+
+#endif

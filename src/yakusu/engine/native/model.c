@@ -1,0 +1,158 @@
+/* Figure 1: the encoder, and one position of the decoder. Compiled once per instruction set. */
+
+#include "model.h"
+
+/* Table row -> embedding, sections 3.4 and 3.5: row sqrt(d_model) + position. */
+static void embed(const Model *m, const Linear *table, int32_t id, const float *position, float *x) {
+    vec scale = v_set(m->config.embedding_scale);
+    size_t strip = (size_t)(id / LANES) * LANES * table->n_in;
+    int lane = id % LANES;
+    for (int k = 0; k < m->width; k += LANES) {
+        float row[LANES];
+        for (int i = 0; i < LANES; i++)
+            row[i] = table->floats ? table->floats[strip + (size_t)(k + i) * LANES + lane]
+                                   : table->scale[id] *
+                                         table->bytes[strip + (size_t)((k + i) / 4) * 64 + lane * 4 + i % 4];
+        v_store(x + k, v_fma(v_load(row), scale, v_load(position + k)));
+    }
+}
+
+/* y = x W^T + b for n rows; x is quantised first. */
+static void linear(const Linear *w, const float *x, int n, float *y, Scratch *s) {
+    if (w->bytes)
+        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * w->n_in, w->n_in, &s->q, i);
+    product(w, x, n, &s->q, y, w->n_out, 0, w->n_out);
+}
+
+/* The input of a sublayer: x, or LayerNorm(x). */
+static const float *input(const Model *m, const float *x, int n, const Norm *norm, float *y) {
+    if (!m->config.pre_norm) return x;
+    for (int i = 0; i < n; i++)
+        normalise(x + (size_t)i * m->width, m->config.d_model, norm, m->config.epsilon, y + (size_t)i * m->width);
+    return y;
+}
+
+/* x + Sublayer(...), or LayerNorm of it. */
+static void residual(const Model *m, float *x, const float *y, int n, const Norm *norm) {
+    for (int i = 0; i < n; i++, x += m->width, y += m->width) {
+        add(x, y, m->width);
+        if (!m->config.pre_norm) normalise(x, m->config.d_model, norm, m->config.epsilon, x);
+    }
+}
+
+#define SOME 128 /* rows of the feed-forward network at a time */
+
+/* Section 3.3, Eq. 2. */
+static void feed_forward(const Model *m, const FeedForward *f, const Norm *norm, float *x, int n, Scratch *s) {
+    for (int i = 0; i < n; i += SOME, x += (size_t)SOME * m->width) {
+        int some = n - i < SOME ? n - i : SOME;
+        linear(&f->inner, input(m, x, some, norm, s->y), some, s->wide, s);
+        activate(s->wide, (size_t)some * f->inner.n_out, m->config.activation);
+        linear(&f->outer, s->wide, some, s->y, s);
+        residual(m, x, s->y, some, norm);
+    }
+}
+
+/* Self-attention of the sentences of n rows. */
+static void encoder_attention(const Model *m, const Layer *layer, const int *lengths, int n_sentences,
+                              float *x, int n, Scratch *s) {
+    size_t stride = layer->self.qkv.n_out;
+    linear(&layer->self.qkv, input(m, x, n, layer->norms, s->y), n, s->wide, s);
+    const float *q = s->wide;
+    float *out = s->heads;
+    for (int i = 0; i < n_sentences; i++) {
+        Sources own = {lengths[i], m->config.n_heads, m->key_width / m->config.n_heads,
+                       m->value_width / m->config.n_heads, NULL, NULL};
+        own.keys = s->logits, own.values = own.keys + sources_size(own.n, own.n_heads, own.d_k, 0);
+        store_keys(q + m->key_width, stride, &own);
+        store_values(q + 2 * m->key_width, stride, &own);
+        attend(q, stride, own.n, &own, m->config.score_scale, s->scores, out, m->value_width);
+        q += own.n * stride, out += (size_t)own.n * m->value_width;
+    }
+    linear(&layer->self.out, s->heads, n, s->y, s);
+    residual(m, x, s->y, n, layer->norms);
+}
+
+/* The encoder stack; stores the keys and values that the decoder's layers attend to. */
+static void encode(const Model *m, const int32_t *ids, const int *lengths, int n_sentences,
+                   Sources *const *memories, Scratch *s) {
+    int n = 0;
+    for (int i = 0; i < n_sentences; i++)
+        for (int t = 0; t < lengths[i]; t++, n++)
+            embed(m, &m->source, ids[n], m->source_positions + (size_t)t * m->width, s->x + (size_t)n * m->width);
+    for (int l = 0; l < m->config.n_encoder_layers; l++) {
+        const Layer *layer = &m->encoder[l];
+        encoder_attention(m, layer, lengths, n_sentences, s->x, n, s);
+        feed_forward(m, &layer->feed_forward, &layer->norms[1], s->x, n, s);
+    }
+    const float *x = input(m, s->x, n, &m->encoder_norm, s->y);
+    for (int l = 0; l < m->config.n_decoder_layers; l++) {
+        const Linear *key_value = &m->decoder[l].cross.key_value;
+        const float *kv = s->wide;
+        linear(key_value, x, n, s->wide, s);
+        for (int i = 0; i < n_sentences; kv += (size_t)lengths[i++] * key_value->n_out) {
+            store_keys(kv, key_value->n_out, &memories[i][l]);
+            store_values(kv + m->key_width, key_value->n_out, &memories[i][l]);
+        }
+    }
+}
+
+/* Masked self-attention: position t attends to the positions up to t of its own hypothesis. */
+static void decoder_attention(const Model *m, int l, const Row *rows, int n, float *x, Scratch *s) {
+    const Layer *layer = &m->decoder[l];
+    int width = m->key_width + m->value_width, h = m->config.n_heads;
+    size_t stride = layer->self.qkv.n_out, at = (size_t)l * width;
+    linear(&layer->self.qkv, input(m, x, n, layer->norms, s->y), n, s->wide, s);
+    for (int i = 0; i < n; i++) {
+        const float *q = s->wide + i * stride;
+        memcpy(rows[i].cache[rows[i].position] + at, q + m->key_width, width * sizeof *q);
+        attend_targets(q, rows[i].cache, rows[i].position + 1, at, at + m->key_width, h,
+                       m->key_width / h, m->value_width / h, m->config.score_scale, s->scores,
+                       s->heads + (size_t)i * m->value_width);
+    }
+    linear(&layer->self.out, s->heads, n, s->y, s);
+    residual(m, x, s->y, n, layer->norms);
+}
+
+/* Attention to the source; the hypotheses of a sentence follow each other in `rows`. */
+static void cross_attention(const Model *m, int l, const Row *rows, int n, float *x, Scratch *s) {
+    const Layer *layer = &m->decoder[l];
+    linear(&layer->cross.query, input(m, x, n, &layer->norms[1], s->y), n, s->wide, s);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && rows[end].memory == rows[i].memory;) end++;
+        attend(s->wide + (size_t)i * m->key_width, m->key_width, end - i, &rows[i].memory[l],
+               m->config.score_scale, s->scores, s->heads + (size_t)i * m->value_width, m->value_width);
+    }
+    linear(&layer->cross.out, s->heads, n, s->y, s);
+    residual(m, x, s->y, n, &layer->norms[1]);
+}
+
+/* One position of the decoder stack for n hypotheses, and their best next tokens. */
+static void step(const Model *m, const Row *rows, int n, Best *best, Scratch *s) {
+    for (int i = 0; i < n; i++) {
+        const float *position = m->target_positions + (size_t)rows[i].position * m->width;
+        float *x = s->x + (size_t)i * m->width;
+        if (rows[i].id < 0) memcpy(x, position, m->width * sizeof *x);
+        else embed(m, &m->target, rows[i].id, position, x);
+    }
+    for (int l = 0; l < m->config.n_decoder_layers; l++) {
+        const Layer *layer = &m->decoder[l];
+        decoder_attention(m, l, rows, n, s->x, s);
+        cross_attention(m, l, rows, n, s->x, s);
+        feed_forward(m, &layer->feed_forward, &layer->norms[2], s->x, n, s);
+    }
+    const float *x = input(m, s->x, n, &m->decoder_norm, s->y);
+    if (m->output.bytes)
+        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * m->width, m->width, &s->q, i);
+    for (int first = 0; first < m->output.n_out; first += BLOCK) {
+        int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
+        product(&m->output, x, n, &s->q, s->logits, BLOCK, first, first + size);
+        for (int i = 0; i < n; i++) scan(&best[i], s->logits + (size_t)i * BLOCK, first, size);
+    }
+}
+
+#define JOIN(a, b) a##b
+#define NAME(isa) JOIN(kernels_, isa)
+#define TEXT(isa) #isa
+#define STRING(isa) TEXT(isa)
+const Kernels NAME(ISA) = {STRING(ISA), encode, step};

@@ -1,0 +1,199 @@
+/* y = x W^T + b with integers of 8 bits, or with floats.
+
+   int8: W[j] = scale[j] w[j] with w in -127 .. 127; x = low + step q with q in 0 .. 127 for each
+   row of x. Then
+       x W[j]^T = scale[j] (step sum_k q[k] w[j][k] + low sum_k w[j][k]),
+   and both sums are exact integers. Where there is no product of four bytes, two products are
+   added in 16 bits, and GROUP such pairs before they are widened; `pack` (pack.c) chooses scale[j]
+   such that no sum overflows. So all processors use the same weights and get the same sums.
+
+   float32: the products of an output are added in the order of k, each with one rounding. */
+
+#ifndef YK_PRODUCT_H
+#define YK_PRODUCT_H
+
+#include "engine.h"
+#include "vector.h"
+
+/* Rows of x as integers. */
+typedef struct {
+    uint8_t *bytes; /* (n, n_in) */
+    float *low, *step; /* (n) */
+} Quantised;
+
+/* ---- int8: 16 outputs of `rows` rows ------------------------------------------------------- */
+
+#if defined(__AVX512VNNI__)
+
+#define TILE 8
+typedef struct { __m512i q; } sums;
+INLINE sums s_zero(void) { return (sums){_mm512_setzero_si512()}; }
+INLINE void s_store(int32_t *p, sums a) { _mm512_storeu_si512(p, a.q); }
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+    __m512i weights = _mm512_loadu_si512(w);
+    for (int r = 0; r < rows; r++) {
+        int32_t four;
+        memcpy(&four, q + r * stride, 4);
+        sum[r].q = _mm512_dpbusd_epi32(sum[r].q, _mm512_set1_epi32(four), weights);
+    }
+    return 4;
+}
+
+#elif defined(__AVX2__)
+
+#define TILE 4
+typedef struct { __m256i low, high; } sums;
+INLINE sums s_zero(void) { return (sums){_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+INLINE void s_store(int32_t *p, sums a) {
+    _mm256_storeu_si256((__m256i *)p, a.low);
+    _mm256_storeu_si256((__m256i *)(p + 8), a.high);
+}
+INLINE __m256i s_load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
+
+#if defined(__AVXVNNI__)
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+    __m256i low = s_load(w), high = s_load(w + 32);
+    for (int r = 0; r < rows; r++) {
+        int32_t four;
+        memcpy(&four, q + r * stride, 4);
+        sum[r].low = _mm256_dpbusd_avx_epi32(sum[r].low, _mm256_set1_epi32(four), low);
+        sum[r].high = _mm256_dpbusd_avx_epi32(sum[r].high, _mm256_set1_epi32(four), high);
+    }
+    return 4;
+}
+#else
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i low[TILE], high[TILE]; /* sums of pairs in 16 bits */
+    for (int g = 0; g < GROUP; g++)
+        for (int r = 0; r < rows; r++) {
+            int32_t four;
+            memcpy(&four, q + r * stride + 4 * g, 4);
+            __m256i a = _mm256_set1_epi32(four);
+            __m256i p = _mm256_maddubs_epi16(a, s_load(w + 64 * g));
+            __m256i s = _mm256_maddubs_epi16(a, s_load(w + 64 * g + 32));
+            low[r] = g ? _mm256_add_epi16(low[r], p) : p;
+            high[r] = g ? _mm256_add_epi16(high[r], s) : s;
+        }
+    for (int r = 0; r < rows; r++) {
+        sum[r].low = _mm256_add_epi32(sum[r].low, _mm256_madd_epi16(low[r], ones));
+        sum[r].high = _mm256_add_epi32(sum[r].high, _mm256_madd_epi16(high[r], ones));
+    }
+    return 4 * GROUP;
+}
+#endif
+
+#elif defined(__ARM_FEATURE_DOTPROD)
+
+#define TILE 4
+typedef struct { int32x4_t q[4]; } sums;
+INLINE sums s_zero(void) {
+    int32x4_t zero = vdupq_n_s32(0);
+    return (sums){{zero, zero, zero, zero}};
+}
+INLINE void s_store(int32_t *p, sums a) { for (int i = 0; i < 4; i++) vst1q_s32(p + 4 * i, a.q[i]); }
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+    for (int r = 0; r < rows; r++) {
+        int32_t four;
+        memcpy(&four, q + r * stride, 4);
+        int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(four)); /* 0 .. 127 */
+        for (int i = 0; i < 4; i++) sum[r].q[i] = vdotq_s32(sum[r].q[i], vld1q_s8(w + 16 * i), a);
+    }
+    return 4;
+}
+
+#else /* any other processor */
+
+#define TILE 1
+typedef struct { int32_t q[LANES]; } sums;
+INLINE sums s_zero(void) { return (sums){{0}}; }
+INLINE void s_store(int32_t *p, sums a) { memcpy(p, a.q, sizeof a.q); }
+INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < LANES; j++)
+            for (int k = 0; k < 4; k++) sum[r].q[j] += w[4 * j + k] * q[r * stride + k];
+    return 4;
+}
+
+#endif
+
+/* Outputs j .. j + 15 of rows i .. i + rows - 1. */
+INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int j, float *y,
+                      size_t stride) {
+    const int8_t *w = m->bytes + (size_t)j * m->n_in;
+    const uint8_t *q = x->bytes + (size_t)i * m->n_in;
+    const vec scale = v_load(m->scale + j), sum = v_load(m->sum + j), bias = v_load(m->bias + j);
+    sums dots[TILE];
+    for (int r = 0; r < rows; r++) dots[r] = s_zero();
+    for (int k = 0; k < m->n_in;) k += s_step(dots, rows, w + 16 * k, q + k, m->n_in);
+    for (int r = 0; r < rows; r++) {
+        int32_t whole[LANES];
+        s_store(whole, dots[r]);
+        vec t = v_mul(sum, v_set(x->low[i + r]));
+        t = v_fma(v_from_int(whole), v_set(x->step[i + r]), t);
+        v_store(y + (i + r) * stride + j, v_fma(t, scale, bias));
+    }
+}
+
+/* ---- float32 ------------------------------------------------------------------------------- */
+
+INLINE void float_tile(const Linear *m, const float *x, int i, int rows, int j, float *y,
+                       size_t stride) {
+    const float *w = m->floats + (size_t)j * m->n_in, *a = x + (size_t)i * m->n_in;
+    const vec bias = v_load(m->bias + j);
+    vec dots[TILE];
+    for (int r = 0; r < rows; r++) dots[r] = v_set(0.0f);
+    for (int k = 0; k < m->n_in; k++) {
+        vec weights = v_load(w + 16 * k);
+        for (int r = 0; r < rows; r++)
+            dots[r] = v_fma(v_set(a[(size_t)r * m->n_in + k]), weights, dots[r]);
+    }
+    for (int r = 0; r < rows; r++) v_store(y + (i + r) * stride + j, v_add(dots[r], bias));
+}
+
+/* ---- all rows ------------------------------------------------------------------------------ */
+
+#define MAGNITUDE 0x7fffffff
+#define INFINITE 0x7f800000
+
+/* Row i of x as integers; a row with NaN or infinity gives NaN. */
+INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
+    uint8_t *q = out->bytes + (size_t)i * n;
+    vec low = v_load(x), high = low, check = v_set(0.0f);
+    for (int k = 0; k < n; k += LANES) {
+        vec a = v_load(x + k);
+        low = v_min(low, a), high = v_max(high, a);
+        check = v_fma(a, v_set(0.0f), check); /* NaN after NaN or infinity */
+    }
+    float least = -v_largest(v_sub(v_set(0.0f), low)), range = v_largest(high) - least;
+    float faulty = v_sum(check), inverse = range > 1e-30f ? 127.0f / range : 0.0f;
+    out->low[i] = least + faulty, out->step[i] = range / 127.0f + faulty;
+    for (int k = 0; k < n; k += LANES) {
+        vec a = v_mul(v_sub(v_load(x + k), v_set(least)), v_set(inverse)); /* 0 .. 127 */
+        v_store_bytes(q + k, v_add(a, v_set(WHOLE)));
+    }
+}
+
+/* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` is working memory. */
+static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
+                    int from, int until) {
+    for (int j = from; j < until; j += LANES) {
+        int i = 0;
+        float *out = y - from;
+        if (m->bytes) {
+            for (; i + TILE <= n; i += TILE) int8_tile(m, q, i, TILE, j, out, stride);
+#if TILE >= 8
+            for (; i + 4 <= n; i += 4) int8_tile(m, q, i, 4, j, out, stride);
+#endif
+#if TILE >= 4
+            for (; i + 2 <= n; i += 2) int8_tile(m, q, i, 2, j, out, stride);
+#endif
+            for (; i < n; i++) int8_tile(m, q, i, 1, j, out, stride);
+        } else {
+            for (; i + TILE <= n; i += TILE) float_tile(m, x, i, TILE, j, out, stride);
+            for (; i < n; i++) float_tile(m, x, i, 1, j, out, stride);
+        }
+    }
+}
+
+#endif

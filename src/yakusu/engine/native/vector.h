@@ -1,0 +1,214 @@
+/* Vectors of 16 floats, with the same results on every instruction set.
+
+   Every operation rounds once, as IEEE 754 says, and `fma` rounds once, too. Sums over lanes have
+   one fixed order: lane i + lane i + 8, then + 4, + 2, + 1. Compile with -ffp-contract=off. */
+
+#ifndef YK_VECTOR_H
+#define YK_VECTOR_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 16
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+
+#include <immintrin.h>
+typedef __m512 vec;
+INLINE vec v_set(float x) { return _mm512_set1_ps(x); }
+INLINE vec v_load(const float *p) { return _mm512_loadu_ps(p); }
+INLINE void v_store(float *p, vec a) { _mm512_storeu_ps(p, a); }
+INLINE vec v_add(vec a, vec b) { return _mm512_add_ps(a, b); }
+INLINE vec v_sub(vec a, vec b) { return _mm512_sub_ps(a, b); }
+INLINE vec v_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
+INLINE vec v_div(vec a, vec b) { return _mm512_div_ps(a, b); }
+INLINE vec v_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
+INLINE vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
+INLINE vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
+INLINE uint32_t v_greater(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+INLINE vec v_from_int(const int32_t *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
+/* a * 2^n for the whole numbers n + 1.5 * 2^23 in b */
+INLINE vec v_scale2(vec a, vec b) {
+    __m512i n = _mm512_slli_epi32(_mm512_castps_si512(b), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), n));
+}
+/* the low bytes of the whole numbers n + 1.5 * 2^23 in a */
+INLINE void v_store_bytes(uint8_t *p, vec a) {
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(a)));
+}
+INLINE __m256 v_low(vec a) { return _mm512_castps512_ps256(a); }
+INLINE __m256 v_high(vec a) {
+    return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
+}
+
+#elif defined(__AVX2__) && defined(__FMA__)
+
+#include <immintrin.h>
+typedef struct { __m256 low, high; } vec;
+#define EACH(f) ((vec){f(a.low, b.low), f(a.high, b.high)})
+INLINE vec v_set(float x) { return (vec){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+INLINE vec v_load(const float *p) { return (vec){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+INLINE void v_store(float *p, vec a) { _mm256_storeu_ps(p, a.low); _mm256_storeu_ps(p + 8, a.high); }
+INLINE vec v_add(vec a, vec b) { return EACH(_mm256_add_ps); }
+INLINE vec v_sub(vec a, vec b) { return EACH(_mm256_sub_ps); }
+INLINE vec v_mul(vec a, vec b) { return EACH(_mm256_mul_ps); }
+INLINE vec v_div(vec a, vec b) { return EACH(_mm256_div_ps); }
+INLINE vec v_fma(vec a, vec b, vec c) {
+    return (vec){_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+}
+INLINE vec v_max(vec a, vec b) { return EACH(_mm256_max_ps); }
+INLINE vec v_min(vec a, vec b) { return EACH(_mm256_min_ps); }
+INLINE uint32_t v_greater(vec a, vec b) {
+    uint32_t low = _mm256_movemask_ps(_mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ));
+    return low | (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ)) << 8;
+}
+INLINE vec v_from_int(const int32_t *p) {
+    return (vec){_mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p)),
+                 _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(p + 8)))};
+}
+INLINE __m256 v_scale2_half(__m256 a, __m256 b) {
+    __m256i n = _mm256_slli_epi32(_mm256_castps_si256(b), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), n));
+}
+INLINE vec v_scale2(vec a, vec b) { return EACH(v_scale2_half); }
+INLINE void v_store_bytes(uint8_t *p, vec a) {
+    __m256i mask = _mm256_set1_epi32(0xff);
+    __m256i low = _mm256_and_si256(_mm256_castps_si256(a.low), mask);
+    __m256i high = _mm256_and_si256(_mm256_castps_si256(a.high), mask);
+    __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128((__m128i *)p, bytes);
+}
+INLINE __m256 v_low(vec a) { return a.low; }
+INLINE __m256 v_high(vec a) { return a.high; }
+#undef EACH
+
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+
+#include <arm_neon.h>
+typedef struct { float32x4_t q[4]; } vec;
+#define EACH(expression) vec r; for (int i = 0; i < 4; i++) r.q[i] = expression; return r
+INLINE vec v_set(float x) { EACH(vdupq_n_f32(x)); }
+INLINE vec v_load(const float *p) { EACH(vld1q_f32(p + 4 * i)); }
+INLINE void v_store(float *p, vec a) { for (int i = 0; i < 4; i++) vst1q_f32(p + 4 * i, a.q[i]); }
+INLINE vec v_add(vec a, vec b) { EACH(vaddq_f32(a.q[i], b.q[i])); }
+INLINE vec v_sub(vec a, vec b) { EACH(vsubq_f32(a.q[i], b.q[i])); }
+INLINE vec v_mul(vec a, vec b) { EACH(vmulq_f32(a.q[i], b.q[i])); }
+INLINE vec v_div(vec a, vec b) { EACH(vdivq_f32(a.q[i], b.q[i])); }
+INLINE vec v_fma(vec a, vec b, vec c) { EACH(vfmaq_f32(c.q[i], a.q[i], b.q[i])); }
+/* as x86: the second operand if one of them is NaN */
+INLINE vec v_max(vec a, vec b) { EACH(vbslq_f32(vcgtq_f32(a.q[i], b.q[i]), a.q[i], b.q[i])); }
+INLINE vec v_min(vec a, vec b) { EACH(vbslq_f32(vcltq_f32(a.q[i], b.q[i]), a.q[i], b.q[i])); }
+INLINE uint32_t v_greater(vec a, vec b) {
+    static const uint32_t bits[4] = {1, 2, 4, 8};
+    uint32_t mask = 0;
+    for (int i = 0; i < 4; i++)
+        mask |= vaddvq_u32(vandq_u32(vcgtq_f32(a.q[i], b.q[i]), vld1q_u32(bits))) << 4 * i;
+    return mask;
+}
+INLINE vec v_from_int(const int32_t *p) { EACH(vcvtq_f32_s32(vld1q_s32(p + 4 * i))); }
+INLINE vec v_scale2(vec a, vec b) {
+    EACH(vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(a.q[i]),
+                                         vshlq_n_s32(vreinterpretq_s32_f32(b.q[i]), 23))));
+}
+INLINE void v_store_bytes(uint8_t *p, vec a) {
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) p[4 * i + j] = (uint8_t)vreinterpretq_u32_f32(a.q[i])[j];
+}
+#undef EACH
+
+#else /* any other processor */
+
+typedef struct { float q[LANES]; } vec;
+#define EACH(expression) vec r; for (int i = 0; i < LANES; i++) r.q[i] = expression; return r
+INLINE vec v_set(float x) { EACH(x); }
+INLINE vec v_load(const float *p) { EACH(p[i]); }
+INLINE void v_store(float *p, vec a) { memcpy(p, a.q, sizeof a.q); }
+INLINE vec v_add(vec a, vec b) { EACH(a.q[i] + b.q[i]); }
+INLINE vec v_sub(vec a, vec b) { EACH(a.q[i] - b.q[i]); }
+INLINE vec v_mul(vec a, vec b) { EACH(a.q[i] * b.q[i]); }
+INLINE vec v_div(vec a, vec b) { EACH(a.q[i] / b.q[i]); }
+INLINE vec v_fma(vec a, vec b, vec c) { EACH(fmaf(a.q[i], b.q[i], c.q[i])); }
+INLINE vec v_max(vec a, vec b) { EACH(a.q[i] > b.q[i] ? a.q[i] : b.q[i]); }
+INLINE vec v_min(vec a, vec b) { EACH(a.q[i] < b.q[i] ? a.q[i] : b.q[i]); }
+INLINE uint32_t v_greater(vec a, vec b) {
+    uint32_t mask = 0;
+    for (int i = 0; i < LANES; i++) mask |= (uint32_t)(a.q[i] > b.q[i]) << i;
+    return mask;
+}
+INLINE vec v_from_int(const int32_t *p) { EACH((float)p[i]); }
+INLINE uint32_t bits_of(float x) { uint32_t n; memcpy(&n, &x, 4); return n; }
+INLINE float float_of(uint32_t n) { float x; memcpy(&x, &n, 4); return x; }
+INLINE vec v_scale2(vec a, vec b) { EACH(float_of(bits_of(a.q[i]) + (bits_of(b.q[i]) << 23))); }
+INLINE void v_store_bytes(uint8_t *p, vec a) {
+    for (int i = 0; i < LANES; i++) p[i] = (uint8_t)bits_of(a.q[i]);
+}
+#undef EACH
+
+#endif
+
+/* ---- sums and maxima over the lanes ------------------------------------------------------- */
+
+#if defined(__AVX2__)
+INLINE float fold_sum(__m128 x) {
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+}
+INLINE __m128 v_sum4(vec a) {
+    __m256 x = _mm256_add_ps(v_low(a), v_high(a));
+    return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+}
+INLINE float v_sum(vec a) { return fold_sum(v_sum4(a)); }
+/* the sums of four vectors */
+INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
+    __m128 w = v_sum4(a), x = v_sum4(b), y = v_sum4(c), z = v_sum4(d);
+    __m128 wx = _mm_add_ps(_mm_unpacklo_ps(w, x), _mm_unpackhi_ps(w, x)); /* w02 x02 w13 x13 */
+    __m128 yz = _mm_add_ps(_mm_unpacklo_ps(y, z), _mm_unpackhi_ps(y, z));
+    _mm_storeu_ps(p, _mm_add_ps(_mm_movelh_ps(wx, yz), _mm_movehl_ps(yz, wx)));
+}
+#else
+INLINE float v_sum(vec a) {
+    float x[LANES];
+    v_store(x, a);
+    for (int n = LANES / 2; n; n /= 2)
+        for (int i = 0; i < n; i++) x[i] += x[i + n];
+    return x[0];
+}
+INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
+    p[0] = v_sum(a), p[1] = v_sum(b), p[2] = v_sum(c), p[3] = v_sum(d);
+}
+#endif
+
+INLINE float v_largest(vec a) {
+    float x[LANES], most;
+    v_store(x, a);
+    most = x[0];
+    for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* ---- exp ---------------------------------------------------------------------------------- */
+
+#define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to a whole number */
+
+/* exp(x) for x <= 88, within 2 units in the last place; exp(-87) for all x below -87. */
+INLINE vec v_exp(vec x) {
+    vec n, r, y;
+    x = v_max(v_set(-87.0f), x); /* keeps NaN */
+    n = v_fma(x, v_set(0x1.715476p0f), v_set(WHOLE)); /* x / ln 2 */
+    y = v_sub(n, v_set(WHOLE));
+    r = v_fma(y, v_set(-0x1.62e4p-1f), x);
+    r = v_fma(y, v_set(-0x1.7f7d1cp-20f), r); /* x - n ln 2 */
+    y = v_set(0x1.6850e4p-10f); /* Taylor, fitted: 1 + r + r^2 / 2 + ... */
+    y = v_fma(y, r, v_set(0x1.123bccp-7f));
+    y = v_fma(y, r, v_set(0x1.555b98p-5f));
+    y = v_fma(y, r, v_set(0x1.55548ep-3f));
+    y = v_fma(y, r, v_set(0x1.fffff8p-2f));
+    y = v_fma(y, r, v_set(1.0f));
+    y = v_fma(y, r, v_set(1.0f));
+    return v_scale2(y, n);
+}
+
+#endif
