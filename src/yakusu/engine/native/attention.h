@@ -77,24 +77,26 @@ INLINE void mix_sources(const float *weights, size_t ld, const float *total, int
 }
 
 INLINE void attend_some(const float *q, size_t stride, int rows, const Sources *of, float scale,
-                        float *scores, float *out, size_t out_stride) {
+                        float *scores, float *out, size_t out_stride, float *weights) {
     size_t ld = (of->n + LANES - 1) / LANES * LANES;
     for (int h = 0; h < of->n_heads; h++) {
         float total[QUERIES];
         score_sources(q + h * of->d_k, stride, rows, of, h, scale, scores, ld);
         for (int r = 0; r < rows; r++) total[r] = exponentials(scores + r * ld, of->n);
         mix_sources(scores, ld, total, rows, of, h, out + h * of->d_v, out_stride);
+        for (int s = 0; weights && s < of->n; s++) weights[h * of->n + s] = scores[s] / total[0];
     }
 }
 
-/* Attention of n queries (n, stride) to a source sentence. */
-static void attend(const float *q, size_t stride, int n, const Sources *of, float scale,
-                   float *scores, float *out, size_t out_stride) {
+/* Attention of n queries (n, stride) to a source sentence; of a single query, the weights (h, S)
+   are stored in `weights`, unless that is NULL. */
+static void attend(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
+                   float *out, size_t out_stride, float *weights) {
     int i = 0;
     for (; i + QUERIES <= n; i += QUERIES)
-        attend_some(q + i * stride, stride, QUERIES, of, scale, scores, out + i * out_stride, out_stride);
+        attend_some(q + i * stride, stride, QUERIES, of, scale, scores, out + i * out_stride, out_stride, NULL);
     for (; i < n; i++)
-        attend_some(q + i * stride, stride, 1, of, scale, scores, out + i * out_stride, out_stride);
+        attend_some(q + i * stride, stride, 1, of, scale, scores, out + i * out_stride, out_stride, weights);
 }
 
 /* Attention of one hypothesis to n target positions, whose keys and values are at `rows[t]` plus

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MAX_MEMBERS 16 /* of an ensemble */
 #define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
 
 /* A matrix (n_out, n_in) in strips of 16 rows, both sizes padded with zeros to multiples of 16.
@@ -48,7 +49,7 @@ typedef struct {
 
 typedef struct {
     Config config;
-    int width, key_width, value_width; /* (d_model), h (d_k), h (d_v) */
+    int width, key_width, value_width, inner_width; /* (d_model), h (d_k), h (d_v), (d_ff) */
     Linear source, target, output;     /* tables; tied ones share their memory */
     float *source_positions, *target_positions; /* (n_positions, width) */
     Layer *encoder, *decoder;

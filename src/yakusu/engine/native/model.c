@@ -63,10 +63,10 @@ static void encoder_attention(const Model *m, const Layer *layer, const int *len
     for (int i = 0; i < n_sentences; i++) {
         Sources own = {lengths[i], m->config.n_heads, m->key_width / m->config.n_heads,
                        m->value_width / m->config.n_heads, NULL, NULL};
-        own.keys = s->logits, own.values = own.keys + sources_size(own.n, own.n_heads, own.d_k, 0);
+        own.keys = s->keys, own.values = own.keys + sources_size(own.n, own.n_heads, own.d_k, 0);
         store_keys(q + m->key_width, stride, &own);
         store_values(q + 2 * m->key_width, stride, &own);
-        attend(q, stride, own.n, &own, m->config.score_scale, s->scores, out, m->value_width);
+        attend(q, stride, own.n, &own, m->config.score_scale, s->scores, out, m->value_width, NULL);
         q += own.n * stride, out += (size_t)own.n * m->value_width;
     }
     linear(&layer->self.out, s->heads, n, s->y, s);
@@ -74,8 +74,9 @@ static void encoder_attention(const Model *m, const Layer *layer, const int *len
 }
 
 /* The encoder stack; stores the keys and values that the decoder's layers attend to. */
-static void encode(const Model *m, const int32_t *ids, const int *lengths, int n_sentences,
+static void encode(const Member *member, const int32_t *ids, const int *lengths, int n_sentences,
                    Sources *const *memories, Scratch *s) {
+    const Model *m = member->model;
     int n = 0;
     for (int i = 0; i < n_sentences; i++)
         for (int t = 0; t < lengths[i]; t++, n++)
@@ -91,17 +92,19 @@ static void encode(const Model *m, const int32_t *ids, const int *lengths, int n
         const float *kv = s->wide;
         linear(key_value, x, n, s->wide, s);
         for (int i = 0; i < n_sentences; kv += (size_t)lengths[i++] * key_value->n_out) {
-            store_keys(kv, key_value->n_out, &memories[i][l]);
-            store_values(kv + m->key_width, key_value->n_out, &memories[i][l]);
+            const Sources *to = &memories[i][member->memory_at + l];
+            store_keys(kv, key_value->n_out, to);
+            store_values(kv + m->key_width, key_value->n_out, to);
         }
     }
 }
 
 /* Masked self-attention: position t attends to the positions up to t of its own hypothesis. */
-static void decoder_attention(const Model *m, int l, const Row *rows, int n, float *x, Scratch *s) {
+static void decoder_attention(const Member *member, int l, const Row *rows, int n, float *x, Scratch *s) {
+    const Model *m = member->model;
     const Layer *layer = &m->decoder[l];
     int width = m->key_width + m->value_width, h = m->config.n_heads;
-    size_t stride = layer->self.qkv.n_out, at = (size_t)l * width;
+    size_t stride = layer->self.qkv.n_out, at = member->cache_at + (size_t)l * width;
     linear(&layer->self.qkv, input(m, x, n, layer->norms, s->y), n, s->wide, s);
     for (int i = 0; i < n; i++) {
         const float *q = s->wide + i * stride;
@@ -115,20 +118,25 @@ static void decoder_attention(const Model *m, int l, const Row *rows, int n, flo
 }
 
 /* Attention to the source; the hypotheses of a sentence follow each other in `rows`. */
-static void cross_attention(const Model *m, int l, const Row *rows, int n, float *x, Scratch *s) {
+static void cross_attention(const Member *member, int l, const Row *rows, int n, float *x, Scratch *s) {
+    const Model *m = member->model;
     const Layer *layer = &m->decoder[l];
     linear(&layer->cross.query, input(m, x, n, &layer->norms[1], s->y), n, s->wide, s);
     for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && rows[end].memory == rows[i].memory;) end++;
-        attend(s->wide + (size_t)i * m->key_width, m->key_width, end - i, &rows[i].memory[l],
-               m->config.score_scale, s->scores, s->heads + (size_t)i * m->value_width, m->value_width);
+        for (end = i + 1; end < n && rows[end].memory == rows[i].memory && !rows[i].attention;) end++;
+        const Sources *of = &rows[i].memory[member->memory_at + l];
+        size_t per_layer = (size_t)of->n_heads * of->n;
+        float *weights = rows[i].attention ? rows[i].attention + (member->memory_at + l) * per_layer : NULL;
+        attend(s->wide + (size_t)i * m->key_width, m->key_width, end - i, of, m->config.score_scale, s->scores,
+               s->heads + (size_t)i * m->value_width, m->value_width, weights);
     }
     linear(&layer->cross.out, s->heads, n, s->y, s);
     residual(m, x, s->y, n, &layer->norms[1]);
 }
 
-/* One position of the decoder stack for n hypotheses, and their best next tokens. */
-static void step(const Model *m, const Row *rows, int n, Best *best, Scratch *s) {
+/* One position of the decoder stack for n hypotheses. */
+static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
+    const Model *m = member->model;
     for (int i = 0; i < n; i++) {
         const float *position = m->target_positions + (size_t)rows[i].position * m->width;
         float *x = s->x + (size_t)i * m->width;
@@ -137,17 +145,54 @@ static void step(const Model *m, const Row *rows, int n, Best *best, Scratch *s)
     }
     for (int l = 0; l < m->config.n_decoder_layers; l++) {
         const Layer *layer = &m->decoder[l];
-        decoder_attention(m, l, rows, n, s->x, s);
-        cross_attention(m, l, rows, n, s->x, s);
+        decoder_attention(member, l, rows, n, s->x, s);
+        cross_attention(member, l, rows, n, s->x, s);
         feed_forward(m, &layer->feed_forward, &layer->norms[2], s->x, n, s);
     }
-    const float *x = input(m, s->x, n, &m->decoder_norm, s->y);
+    if (m->config.pre_norm) input(m, s->x, n, &m->decoder_norm, s->x);
     if (m->output.bytes)
-        for (int i = 0; i < n; i++) quantise_row(x + (size_t)i * m->width, m->width, &s->q, i);
+        for (int i = 0; i < n; i++) quantise_row(s->x + (size_t)i * m->width, m->width, &s->q, i);
+}
+
+/* ---- the output layer ---------------------------------------------------------------------- */
+
+static void predict(const Model *m, int n, Best *best, Scratch *s) {
     for (int first = 0; first < m->output.n_out; first += BLOCK) {
         int size = m->output.n_out - first < BLOCK ? m->output.n_out - first : BLOCK;
-        product(&m->output, x, n, &s->q, s->logits, BLOCK, first, first + size);
+        product(&m->output, s->x, n, &s->q, s->logits, BLOCK, first, first + size);
         for (int i = 0; i < n; i++) scan(&best[i], s->logits + (size_t)i * BLOCK, first, size);
+    }
+}
+
+static void all_logits(const Model *m, int n, float *out, Scratch *s) {
+    product(&m->output, s->x, n, &s->q, out, m->output.n_out, 0, m->output.n_out);
+}
+
+/* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2); logits (M, n, n_tokens). */
+static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best *best) {
+    size_t size = (size_t)n * n_tokens;
+    for (int r = 0; r < n; r++) {
+        float *first = logits + (size_t)r * n_tokens;
+        float norms[MAX_MEMBERS];
+        for (int i = 0; i < n_members; i++) {
+            Best all = {.largest = -INFINITY};
+            for (int at = 0; at < n_tokens; at += BLOCK)
+                add_to_sum(&all, first + i * size + at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
+            norms[i] = (float)log_norm(&all);
+        }
+        for (int at = 0; at < n_tokens; at += LANES) {
+            vec most = v_sub(v_load(first + at), v_set(norms[0])), sum = v_set(0.0f);
+            for (int i = 1; i < n_members; i++)
+                most = v_max(v_sub(v_load(first + i * size + at), v_set(norms[i])), most);
+            for (int i = 0; i < n_members; i++)
+                sum = v_add(sum, v_exp(v_sub(v_sub(v_load(first + i * size + at), v_set(norms[i])), most)));
+            float each[LANES], of[LANES];
+            v_store(each, sum), v_store(of, most);
+            for (int i = 0; i < LANES; i++) /* padding has -infinity */
+                first[at + i] = of[i] == -INFINITY ? of[i] : of[i] + (float)log(each[i] / n_members);
+        }
+        for (int at = 0; at < n_tokens; at += BLOCK)
+            scan(&best[r], first + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
     }
 }
 
@@ -155,4 +200,4 @@ static void step(const Model *m, const Row *rows, int n, Best *best, Scratch *s)
 #define NAME(isa) JOIN(kernels_, isa)
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
-const Kernels NAME(ISA) = {STRING(ISA), encode, step};
+const Kernels NAME(ISA) = {STRING(ISA), encode, decode, predict, all_logits, predict_mean};

@@ -6,26 +6,42 @@
 #include "attention.h"
 #include "output.h"
 
-/* Working memory for `n` rows, and one sentence of `n` positions. */
+/* Working memory for as many rows as it was allocated for. */
 typedef struct {
-    int n;
-    float *x, *y, *wide, *heads, *scores, *logits;
+    float *x, *y, *wide, *heads, *scores, *keys, *logits;
     Quantised q;
 } Scratch;
 
 /* A hypothesis at one position. */
 typedef struct {
-    int32_t id;            /* of the last token */
+    int32_t id;            /* of the last token; -1: the zero vector */
     int position;
     float *const *cache;   /* (position + 1): keys and values of all layers at each position */
     const Sources *memory; /* (layers) */
+    float *attention;      /* (layers, heads, n) attention weights to the source, or NULL */
 } Row;
+
+/* A model, and where its layers are in `Row.cache` and `Row.memory`; an ensemble has several. */
+typedef struct {
+    const Model *model;
+    size_t cache_at;
+    int memory_at;
+} Member;
 
 typedef struct {
     const char *name;
-    void (*encode)(const Model *, const int32_t *ids, const int *lengths, int n_sentences,
-                   Sources *const *memories, Scratch *);
-    void (*step)(const Model *, const Row *rows, int n, Best *best, Scratch *);
+    /* Store the keys and values of n sentences for the layers of the decoder. */
+    void (*encode)(const Member *, const int32_t *ids, const int *lengths, int n, Sources *const *memories,
+                   Scratch *);
+    /* One position of the decoder stack for n rows; leaves the hidden states in `scratch`. */
+    void (*decode)(const Member *, const Row *rows, int n, Scratch *);
+    /* The normaliser and the best tokens of n rows, from hidden states. */
+    void (*predict)(const Model *, int n, Best *best, Scratch *);
+    /* The same for the mean of the members' probabilities: all logits of each member, then the mean. */
+    void (*logits)(const Model *, int n, float *out, Scratch *);
+    void (*predict_mean)(float *logits, int n_members, int n, int n_tokens, Best *best);
 } Kernels;
+
+const Kernels *yk_kernels(const char *name);
 
 #endif

@@ -8,17 +8,29 @@
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
 
-/* What the search needs of the logits of a row. */
+/* What the search asks of the logits of a row, and gets. */
 typedef struct {
-    int n, wanted;      /* best tokens found so far, and at most */
-    float *logits;      /* (wanted), the largest first; of equal logits, lower ids first */
+    int wanted, n;      /* number of best tokens, and how many there are */
+    float *logits;      /* (wanted), the largest first; of equal logits, the lower id first */
     int32_t *ids;       /* (wanted) */
     float largest, sum; /* of all logits: the maximum, and the sum of exp(logit - maximum) */
-    int32_t forced;     /* the only token that may follow; -1: none */
-    const int32_t *banned; /* ids that may not follow, in increasing order */
+    const int32_t *probes; /* (n_probes), increasing: ids whose logits are wanted anyway */
+    float *probed;         /* (n_probes) */
+    int n_probes, n_probed;
+    const uint8_t *allowed; /* (V): whether a token may be among the best; NULL: all may */
+    const int32_t *banned;  /* (n_banned): further tokens that may not */
     int n_banned;
-    const uint8_t *allowed; /* (V) flags of the tokens that may follow; NULL: all but `banned` */
 } Best;
+
+/* log sum_i exp(logit i) */
+static inline double log_norm(const Best *best) { return (double)best->largest + log((double)best->sum); }
+
+INLINE int may_follow(const Best *best, int32_t id) {
+    if (best->allowed && !best->allowed[id]) return 0;
+    for (int i = 0; i < best->n_banned; i++)
+        if (best->banned[i] == id) return 0;
+    return 1;
+}
 
 INLINE void insert(Best *best, float logit, int32_t id) {
     int at = best->n < best->wanted ? best->n++ : best->n - 1;
@@ -49,7 +61,7 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
         while (better) {
             int i = k + __builtin_ctz(better);
             better &= better - 1;
-            if (!(logits[i] > least)) continue;
+            if (!(logits[i] > least && may_follow(best, first + i))) continue;
             insert(best, logits[i], first + i);
             if (best->n == best->wanted) least = best->logits[best->n - 1];
         }
@@ -59,16 +71,9 @@ INLINE void add_to_best(Best *best, const float *logits, int first, int n) {
 /* Take the logits of `n` tokens from `first` into account. */
 static void scan(Best *best, float *logits, int first, int n) {
     add_to_sum(best, logits, n);
-    if (best->forced >= 0) {
-        if (best->forced < first || best->forced >= first + n) return;
-        insert(best, logits[best->forced - first], best->forced);
-        return;
-    }
-    for (; best->n_banned && *best->banned < first + n; best->banned++, best->n_banned--)
-        logits[*best->banned - first] = -INFINITY;
-    if (best->allowed)
-        for (int k = 0; k < n; k++)
-            if (!best->allowed[first + k]) logits[k] = -INFINITY;
+    for (; best->n_probed < best->n_probes && best->probes[best->n_probed] < first + n; best->n_probed++)
+        best->probed[best->n_probed] = logits[best->probes[best->n_probed] - first];
+    if (!best->wanted) return;
     add_to_best(best, logits, first, n);
 }
 

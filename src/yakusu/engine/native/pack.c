@@ -126,6 +126,7 @@ Model *yk_model(const Config *config, const Matrix *matrices, const float *const
     m->config = *config, m->width = width;
     m->key_width = heads * ((config->d_k + LANES - 1) / LANES * LANES);
     m->value_width = heads * ((config->d_v + LANES - 1) / LANES * LANES);
+    m->inner_width = (config->d_ff + LANES - 1) / LANES * LANES;
     m->encoder = aligned(config->n_encoder_layers * sizeof(Layer));
     m->decoder = aligned(config->n_decoder_layers * sizeof(Layer));
     m->target = next_matrix(&from);

@@ -28,7 +28,7 @@ typedef struct {
 #define TILE 8
 typedef struct { __m512i q; } sums;
 INLINE sums s_zero(void) { return (sums){_mm512_setzero_si512()}; }
-INLINE void s_store(int32_t *p, sums a) { _mm512_storeu_si512(p, a.q); }
+INLINE vec s_float(sums a) { return _mm512_cvtepi32_ps(a.q); }
 INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
     __m512i weights = _mm512_loadu_si512(w);
     for (int r = 0; r < rows; r++) {
@@ -44,10 +44,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #define TILE 4
 typedef struct { __m256i low, high; } sums;
 INLINE sums s_zero(void) { return (sums){_mm256_setzero_si256(), _mm256_setzero_si256()}; }
-INLINE void s_store(int32_t *p, sums a) {
-    _mm256_storeu_si256((__m256i *)p, a.low);
-    _mm256_storeu_si256((__m256i *)(p + 8), a.high);
-}
+INLINE vec s_float(sums a) { return (vec){_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
 INLINE __m256i s_load(const int8_t *w) { return _mm256_loadu_si256((const __m256i *)w); }
 
 #if defined(__AVXVNNI__)
@@ -91,7 +88,9 @@ INLINE sums s_zero(void) {
     int32x4_t zero = vdupq_n_s32(0);
     return (sums){{zero, zero, zero, zero}};
 }
-INLINE void s_store(int32_t *p, sums a) { for (int i = 0; i < 4; i++) vst1q_s32(p + 4 * i, a.q[i]); }
+INLINE vec s_float(sums a) {
+    return (vec){{vcvtq_f32_s32(a.q[0]), vcvtq_f32_s32(a.q[1]), vcvtq_f32_s32(a.q[2]), vcvtq_f32_s32(a.q[3])}};
+}
 INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
     for (int r = 0; r < rows; r++) {
         int32_t four;
@@ -107,7 +106,11 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #define TILE 1
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
-INLINE void s_store(int32_t *p, sums a) { memcpy(p, a.q, sizeof a.q); }
+INLINE vec s_float(sums a) {
+    vec floats;
+    for (int j = 0; j < LANES; j++) floats.q[j] = (float)a.q[j];
+    return floats;
+}
 INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < LANES; j++)
@@ -127,10 +130,8 @@ INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int 
     for (int r = 0; r < rows; r++) dots[r] = s_zero();
     for (int k = 0; k < m->n_in;) k += s_step(dots, rows, w + 16 * k, q + k, m->n_in);
     for (int r = 0; r < rows; r++) {
-        int32_t whole[LANES];
-        s_store(whole, dots[r]);
         vec t = v_mul(sum, v_set(x->low[i + r]));
-        t = v_fma(v_from_int(whole), v_set(x->step[i + r]), t);
+        t = v_fma(s_float(dots[r]), v_set(x->step[i + r]), t);
         v_store(y + (i + r) * stride + j, v_fma(t, scale, bias));
     }
 }

@@ -1,8 +1,4 @@
-/* Beam search, the search of search/beam.py: each step finds the 2K best extensions of a
-   sentence's K open hypotheses; those that end with eos are finished, and the K best of the others
-   stay open. A sentence never depends on the others of its session.
-
-       score(Y) = log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^alpha                         */
+/* See session.h. */
 
 #include "session.h"
 
@@ -12,310 +8,405 @@
 
 #include "pack.h"
 
-enum { WANTED = 512, /* most best tokens of a row */
-       ENCODED = 512 /* positions of the sentences that are encoded together, unless one is longer */ };
-
-struct Session {
-    const Model *model;
-    const Kernels *kernels;
-    int max_rows;
-    Scratch scratch;
-    int longest, n_rows;
-    Sentence *waiting, **last_waiting, *open, *finished, **last_finished;
-    float **unused; /* blocks for the keys and values of a position */
-    int n_unused, n_blocks, capacity;
-    Row *rows;   /* (max_rows) */
-    Best *best;  /* (max_rows) */
-    float *values;
-    int32_t *tokens, *banned;
+enum {
+    ENCODED = 512, /* positions that are encoded together, unless one sentence has more */
+    PROPOSALS = 8, /* tokens that a guide may propose for a hypothesis */
+    WANTED = 2 * MAX_BEAM, /* most best tokens of a row */
+    LONGEST = 4, /* bytes of a character */
 };
 
+typedef struct Sentence {
+    struct Sentence *next;
+    int64_t key;
+    Search search;
+    int n_source, n_given, guided, is_scored;
+    int32_t *source, *given; /* `given`: the prefix or the target (n_given) */
+    Record record;
+    Sources *memory; /* (layers of all members) */
+    float **blocks;  /* all keys and values of its hypotheses */
+    int n_blocks;
+    void *arrays[4]; /* what the pointers above point into */
+} Sentence;
+
+typedef struct { Sentence *first, **end; } Queue;
+
+/* Working memory of a row. */
 typedef struct {
-    double log_prob;
-    int beam;
-    int32_t id;
-} Candidate;
+    float values[WANTED], probed[PROPOSALS];
+    int32_t ids[WANTED], probes[PROPOSALS], *banned;
+    uint8_t *allowed;
+    int capacity; /* of `banned` */
+} Buffer;
 
-static double length_penalty(int length, double alpha) { return pow((5.0 + length) / 6.0, alpha); }
+struct Session {
+    Member members[MAX_MEMBERS];
+    int n_members, n_layers, n_tokens;
+    size_t block_size;
+    const Kernels *kernels;
+    const uint8_t *allowed;
+    const Spelling *spelling;
+    Guide guide;
+    int max_rows, n_rows; /* `n_rows`: of the open sentences, at most */
+    Queue waiting, open, finished;
+    Sentence *last;  /* returned by yk_next */
+    float **unused;  /* blocks for the keys and values of a position */
+    int n_unused, n_blocks;
+    Scratch scratch;
+    int scratch_rows, scratch_length;
+    float *logits; /* (members, rows, tokens) of an ensemble */
+    Row *rows;     /* (max_rows) */
+    Best *best;
+    Buffer *buffers;
+};
 
-/* ---- repetition: search/repetition.py ------------------------------------------------------ */
+/* ---- queues and memory --------------------------------------------------------------------- */
 
-/* Add a token to the history of a hypothesis of `length` tokens. */
-static void extend_runs(Hypothesis *h, int length, int32_t token) {
-    for (int p = 1; p <= MAX_PERIOD && p <= length; p++)
-        h->runs[p - 1] = h->tokens[length - p] == token ? h->runs[p - 1] + 1 : 0;
+static void push(Queue *queue, Sentence *s) {
+    s->next = NULL;
+    *queue->end = s, queue->end = &s->next;
 }
 
-static int compare_ids(const void *a, const void *b) {
-    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
-}
-
-/* The tokens that may not follow, in increasing order; returns their number. */
-static int banned_ids(const Sentence *s, const Hypothesis *h, int32_t unk, int32_t *ids) {
-    int n = 0, length = s->length, size = s->settings.no_repeat_ngram;
-    ids[n++] = unk;
-    for (int p = 1; s->settings.repeats && p <= MAX_PERIOD && p <= length; p++)
-        if (h->runs[p - 1] + 1 >= s->settings.repeats * p) ids[n++] = h->tokens[length - p];
-    for (int at = 0; size && at + size <= length; at++)
-        if (!memcmp(h->tokens + at, h->tokens + length - size + 1, (size - 1) * sizeof *ids))
-            ids[n++] = h->tokens[at + size - 1];
-    qsort(ids, n, sizeof *ids, compare_ids);
-    return n;
-}
-
-/* ---- candidates ---------------------------------------------------------------------------- */
-
-/* The best extensions of all hypotheses of a sentence, best first; returns their number. */
-static int merge(const Sentence *s, const Best *best, int wanted, Candidate *out) {
-    int at[256] = {0}, n = 0;
-    for (; n < wanted; n++) {
-        Candidate top = {-INFINITY, -1, 0};
-        for (int k = 0; k < s->n_open; k++) {
-            if (at[k] == best[k].n) continue;
-            double norm = (double)best[k].largest + log((double)best[k].sum);
-            double log_prob = s->open[k].log_prob + ((double)best[k].logits[at[k]] - norm);
-            if (log_prob > top.log_prob) top = (Candidate){log_prob, k, best[k].ids[at[k]]};
-        }
-        if (top.beam < 0) break;
-        at[top.beam]++;
-        out[n] = top;
-    }
-    return n;
-}
-
-/* Keep a finished hypothesis if it is among the n best of its sentence. */
-static void finish(Sentence *s, const Candidate *c) {
-    double score = c->log_prob / length_penalty(s->length, s->settings.alpha);
-    int n = s->n_found, most = s->settings.n_best;
-    if (n == most && !(score > s->found[n - 1].score)) return;
-    int32_t *tokens = s->found[n < most ? n : n - 1].tokens;
-    int place = n < most ? s->n_found++ : n - 1;
-    for (; place && s->found[place - 1].score < score; place--) s->found[place] = s->found[place - 1];
-    memcpy(tokens, s->open[c->beam].tokens, (s->length - 1) * sizeof *tokens);
-    s->found[place] = (Finished){tokens, s->length - 1, c->log_prob, score};
-}
-
-/* Let hypothesis `to` be hypothesis `from`, extended by a token. */
-static void follow(const Sentence *s, const Hypothesis *from, const Candidate *c, Hypothesis *to) {
-    int n = s->length - 1;
-    memcpy(to->tokens, from->tokens, n * sizeof *to->tokens);
-    memcpy(to->cache, from->cache, (n + 1) * sizeof *to->cache);
-    memcpy(to->runs, from->runs, MAX_PERIOD * sizeof *to->runs);
-    extend_runs(to, n, c->id);
-    to->tokens[n] = c->id;
-    to->log_prob = c->log_prob;
-}
-
-/* Whether an open hypothesis can still enter the n best: its log-probability can only decrease,
-   and the penalty increases at most to that of the maximum length. */
-static int can_improve(const Sentence *s) {
-    if (!s->n_open || s->length >= s->settings.limit) return 0;
-    if (s->n_found < s->settings.n_best) return 1;
-    double bound = s->open[0].log_prob / length_penalty(s->settings.limit, s->settings.alpha);
-    return bound > s->found[s->n_found - 1].score;
-}
-
-/* Extend the hypotheses of a sentence by their best tokens. */
-static void extend(Sentence *s, const Best *best, int32_t eos) {
-    Candidate candidates[2 * 256];
-    int beam = s->settings.beam, wanted = beam > 1 ? 2 * beam : 1, n_kept = 0;
-    int n = merge(s, best, wanted, candidates);
-    s->length++;
-    for (int i = 0; i < n; i++) {
-        const Candidate *c = &candidates[i];
-        if (c->id == eos) finish(s, c);
-        else if (n_kept < beam) {
-            Hypothesis *to = &s->spare[n_kept];
-            if (n_kept && c->log_prob < s->spare[0].log_prob - s->settings.margin) continue;
-            follow(s, &s->open[c->beam], c, to);
-            n_kept++;
-        }
-    }
-    Hypothesis *old = s->open;
-    s->open = s->spare, s->spare = old, s->n_open = n_kept;
-}
-
-
-/* ---- sentences ----------------------------------------------------------------------------- */
-
-static void free_sentence(Sentence *s) {
-    for (size_t i = 0; s && i < sizeof s->arrays / sizeof *s->arrays; i++) free(s->arrays[i]);
-    free(s);
-}
-
-/* The arrays of a sentence whose sizes are set; 0 if there is no memory. */
-static int allocate(Sentence *s, const Model *m) {
-    int n_layers = m->config.n_decoder_layers, h = m->config.n_heads, limit = s->settings.limit;
-    int d_k = m->key_width / h, d_v = m->value_width / h, n = 2 * s->settings.beam;
-    size_t keys = sources_size(s->n_source, h, d_k, 0), all = sources_size(s->n_source, h, d_k, d_v);
-    int n_rows = n + s->settings.n_best;
-    Hypothesis *hypotheses = s->arrays[0] = aligned(n * sizeof *hypotheses);
-    int32_t *tokens = s->arrays[1] = aligned((size_t)n_rows * limit * sizeof *tokens);
-    float **cache = s->arrays[2] = aligned((size_t)(n + s->settings.beam) * limit * sizeof *cache);
-    int32_t *runs = s->arrays[3] = aligned((size_t)n * MAX_PERIOD * sizeof *runs);
-    float *memory = s->arrays[4] = aligned(n_layers * all * sizeof *memory);
-    char *rest = s->arrays[5] = aligned(n_layers * sizeof(Sources) + s->settings.n_best * sizeof(Finished) +
-                                        (s->n_source + s->n_prefix) * sizeof *tokens);
-    if (!hypotheses || !tokens || !cache || !runs || !memory || !rest) return 0;
-    for (int k = 0; k < n; k++)
-        hypotheses[k] = (Hypothesis){tokens + (size_t)k * limit, cache + (size_t)k * limit,
-                                     runs + k * MAX_PERIOD, 0};
-    s->open = hypotheses, s->spare = hypotheses + s->settings.beam, s->n_open = 1;
-    s->blocks = cache + (size_t)n * limit;
-    s->memory = (Sources *)rest, s->found = (Finished *)(rest + n_layers * sizeof(Sources));
-    s->source = (int32_t *)(s->found + s->settings.n_best);
-    for (int l = 0; l < n_layers; l++)
-        s->memory[l] = (Sources){s->n_source, h, d_k, d_v, memory + l * all, memory + l * all + keys};
-    for (int i = 0; i < s->settings.n_best; i++)
-        s->found[i].tokens = tokens + (size_t)(n + i) * limit;
-    return 1;
-}
-
-/* ---- the session --------------------------------------------------------------------------- */
-
-static int allocate_scratch(Scratch *to, const Model *m, int n_rows, int longest) {
-    int wide = m->config.n_decoder_layers ? m->decoder[0].feed_forward.inner.n_out : 0;
-    int qkv = 2 * m->key_width + m->value_width, heads = m->value_width;
-    wide = wide > qkv ? wide : qkv;
-    int most = wide > m->width ? wide : m->width;
-    size_t n = n_rows, logits = n * 256, own = sources_size(longest, m->config.n_heads, qkv, 0);
-    to->n = n_rows;
-    to->x = aligned(n * m->width * 4), to->y = aligned(n * m->width * 4);
-    to->wide = aligned(n * wide * 4), to->heads = aligned(n * heads * 4);
-    to->scores = aligned((size_t)(longest + 16) * 4 * 4);
-    to->logits = aligned((logits > own ? logits : own) * 4);
-    to->q = (Quantised){aligned(n * most), aligned(n * 4), aligned(n * 4)};
-    return to->x && to->y && to->wide && to->heads && to->scores && to->logits && to->q.bytes &&
-           to->q.low && to->q.step;
-}
-
-Session *yk_session(const Model *m, const Kernels *kernels, int max_rows, int longest) {
-    Session *s = aligned(sizeof *s);
-    if (!s) return NULL;
-    int n = ENCODED > longest ? ENCODED : longest;
-    s->model = m, s->kernels = kernels, s->max_rows = max_rows, s->last_waiting = &s->waiting;
-    s->last_finished = &s->finished;
-    s->rows = aligned(max_rows * sizeof *s->rows), s->best = aligned(max_rows * sizeof *s->best);
-    s->values = aligned((size_t)max_rows * WANTED * sizeof *s->values);
-    s->tokens = aligned((size_t)max_rows * WANTED * sizeof *s->tokens);
-    s->banned = aligned((size_t)max_rows * (longest + MAX_PERIOD + 1) * sizeof *s->banned);
-    s->longest = longest;
-    if (!s->rows || !s->best || !s->values || !s->tokens || !s->banned) return NULL;
-    return allocate_scratch(&s->scratch, m, n > max_rows ? n : max_rows, longest) ? s : NULL;
-}
-
-/* Queue a sentence; 0 if there is no memory. */
-int yk_add(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
-           int n_prefix, const Settings *settings) {
-    Sentence *s = aligned(sizeof *s);
-    if (!s) return 0;
-    s->key = key, s->settings = *settings, s->n_source = n_source, s->n_prefix = n_prefix;
-    if (!allocate(s, session->model)) return free_sentence(s), 0;
-    memcpy(s->source, source, n_source * sizeof *source);
-    memcpy(s->source + n_source, prefix, n_prefix * sizeof *prefix);
-    *session->last_waiting = s, session->last_waiting = &s->next;
-    return 1;
-}
-
-/* Encode the next sentences while there are rows for their hypotheses. */
-static void admit(Session *session) {
-    int32_t ids[ENCODED];
-    int lengths[ENCODED], n = 0, n_positions = 0;
-    Sources *memories[ENCODED];
-    Sentence *s;
-    while ((s = session->waiting) && session->n_rows + s->settings.beam <= session->max_rows) {
-        if (n && n_positions + s->n_source > ENCODED) break;
-        session->waiting = s->next;
-        if (!session->waiting) session->last_waiting = &session->waiting;
-        session->n_rows += s->settings.beam;
-        s->next = session->open, session->open = s;
-        lengths[n] = s->n_source, memories[n++] = s->memory;
-        if (n_positions + s->n_source <= ENCODED)
-            memcpy(ids + n_positions, s->source, s->n_source * sizeof *ids);
-        n_positions += s->n_source;
-    }
-    const int32_t *first = n_positions > ENCODED ? session->open->source : ids;
-    if (n) session->kernels->encode(session->model, first, lengths, n, memories, &session->scratch);
+static Sentence *take_at(Queue *queue, Sentence **at) {
+    Sentence *s = *at;
+    *at = s->next;
+    if (queue->end == &s->next) queue->end = at;
+    return s;
 }
 
 static float *take_block(Session *session) {
     if (session->n_unused) return session->unused[--session->n_unused];
-    const Model *m = session->model;
-    size_t width = m->key_width + m->value_width;
-    if (session->n_blocks == session->capacity) {
-        int capacity = 2 * session->capacity + 64;
-        float **unused = realloc(session->unused, capacity * sizeof *unused);
-        if (!unused) return NULL;
-        session->unused = unused, session->capacity = capacity;
-    }
-    session->n_blocks++;
-    return aligned((m->config.n_decoder_layers * width + 16) * sizeof(float));
+    float **unused = realloc(session->unused, (session->n_blocks + 1) * sizeof *unused);
+    if (!unused) return NULL;
+    session->unused = unused;
+    float *block = aligned(session->block_size * sizeof *block);
+    session->n_blocks += block != NULL;
+    return block;
 }
 
-/* The rows of a sentence's hypotheses; returns their number. */
+static void free_sentence(Session *session, Sentence *s) {
+    if (!s) return;
+    for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
+    for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) free(s->arrays[i]);
+    free(s);
+}
+
+/* Memory for the hypotheses of a sentence whose settings are known. */
+static int allocate_search(Sentence *s) {
+    Search *search = &s->search;
+    int beam = search->settings.beam, n = 2 * beam, limit = search->settings.limit, n_best = search->settings.n_best;
+    size_t n_tokens = (size_t)(n + n_best) * limit + s->n_source + s->n_given + (size_t)n * MAX_PERIOD;
+    int32_t *tokens = s->arrays[0] = aligned(n_tokens * sizeof *tokens);
+    float **cache = s->arrays[1] = aligned((size_t)(n + beam) * limit * sizeof *cache);
+    Hypothesis *hypotheses = s->arrays[2] = aligned(n * sizeof *hypotheses + n_best * sizeof *search->found);
+    if (!tokens || !cache || !hypotheses) return 0;
+    search->open = hypotheses, search->spare = hypotheses + beam, search->n_open = 1;
+    search->found = (Finished *)(hypotheses + n);
+    for (int i = 0; i < n_best; i++, tokens += limit) search->found[i].tokens = tokens;
+    for (int k = 0; k < n; k++, tokens += limit, cache += limit)
+        hypotheses[k].tokens = tokens, hypotheses[k].cache = cache;
+    for (int k = 0; k < n; k++, tokens += MAX_PERIOD) hypotheses[k].runs = tokens;
+    s->source = tokens, s->given = tokens + s->n_source, s->blocks = cache;
+    return 1;
+}
+
+/* Memory for the keys and values of the source. */
+static int allocate_memory(const Session *session, Sentence *s) {
+    size_t size = 0;
+    for (int i = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        int h = m->config.n_heads;
+        size += m->config.n_decoder_layers * sources_size(s->n_source, h, m->key_width / h, m->value_width / h);
+    }
+    size_t of_sources = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
+    char *memory = s->arrays[3] = aligned(of_sources + size * sizeof(float));
+    if (!memory) return 0;
+    s->memory = (Sources *)memory;
+    float *at = (float *)(memory + of_sources);
+    for (int i = 0, l = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        int h = m->config.n_heads, d_k = m->key_width / h, d_v = m->value_width / h;
+        for (int own = 0; own < m->config.n_decoder_layers; own++, l++) {
+            float *values = at + sources_size(s->n_source, h, d_k, 0);
+            s->memory[l] = (Sources){s->n_source, h, d_k, d_v, at, values};
+            at += sources_size(s->n_source, h, d_k, d_v);
+        }
+    }
+    return 1;
+}
+
+/* ---- a session ----------------------------------------------------------------------------- */
+
+static void free_scratch(Scratch *s) {
+    float *all[] = {s->x, s->y, s->wide, s->heads, s->scores, s->keys, s->logits, s->q.low, s->q.step};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(s->q.bytes);
+    *s = (Scratch){0};
+}
+
+/* Working memory for n rows and sentences of `length` positions. */
+static int reserve(Session *session, int n, int length) {
+    Scratch *s = &session->scratch;
+    if (n <= session->scratch_rows && length <= session->scratch_length) return 1;
+    n = n > session->scratch_rows ? n : session->scratch_rows;
+    length = length > session->scratch_length ? length : session->scratch_length;
+    size_t width = 0, wide = 0, heads = 0, keys = 0, rows = n, positions = (length + 15) / 16 * 16;
+    for (int i = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        size_t qkv = 2 * m->key_width + m->value_width, inner = m->inner_width;
+        width = (size_t)m->width > width ? (size_t)m->width : width;
+        wide = qkv > wide ? qkv : wide, wide = inner > wide ? inner : wide;
+        heads = (size_t)m->value_width > heads ? (size_t)m->value_width : heads;
+        keys = qkv > keys ? qkv : keys;
+    }
+    size_t most = width > wide ? width : wide;
+    most = heads > most ? heads : most;
+    free_scratch(s);
+    s->x = aligned(rows * width * 4), s->y = aligned(rows * width * 4);
+    s->wide = aligned(rows * wide * 4), s->heads = aligned(rows * heads * 4);
+    s->scores = aligned(QUERIES * positions * 4), s->keys = aligned(positions * keys * 4);
+    s->logits = aligned(rows * BLOCK * 4);
+    s->q = (Quantised){aligned(rows * most), aligned(rows * 4), aligned(rows * 4)};
+    session->scratch_rows = n, session->scratch_length = length;
+    return s->x && s->y && s->wide && s->heads && s->scores && s->keys && s->logits && s->q.bytes &&
+           s->q.low && s->q.step;
+}
+
+Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide) {
+    Session *s = aligned(sizeof *s);
+    if (!s) return NULL;
+    for (int i = 0; i < n_models; i++) {
+        const Model *m = models[i];
+        s->members[i] = (Member){m, s->block_size, s->n_layers};
+        s->block_size += (size_t)m->config.n_decoder_layers * (m->key_width + m->value_width) + 16;
+        s->n_layers += m->config.n_decoder_layers;
+    }
+    s->n_members = n_models, s->n_tokens = models[0]->output.n_out, s->kernels = kernels;
+    s->max_rows = max_rows, s->allowed = allowed, s->spelling = spelling;
+    if (guide) s->guide = *guide;
+    s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
+    s->rows = aligned(max_rows * sizeof *s->rows), s->best = aligned(max_rows * sizeof *s->best);
+    s->buffers = aligned(max_rows * sizeof *s->buffers);
+    if (n_models > 1) s->logits = aligned((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
+    int ok = s->rows && s->best && s->buffers && (n_models == 1 || s->logits);
+    if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
+    yk_free_session(s);
+    return NULL;
+}
+
+void yk_free_session(Session *s) {
+    Queue *queues[] = {&s->waiting, &s->open, &s->finished};
+    for (int i = 0; i < 3; i++)
+        while (queues[i]->first) free_sentence(s, take_at(queues[i], &queues[i]->first));
+    free_sentence(s, s->last);
+    for (int i = 0; i < s->n_unused; i++) free(s->unused[i]);
+    for (int i = 0; s->buffers && i < s->max_rows; i++) free(s->buffers[i].banned), free(s->buffers[i].allowed);
+    free(s->unused), free(s->rows), free(s->best), free(s->buffers), free(s->logits);
+    free_scratch(&s->scratch);
+    free(s);
+}
+
+/* ---- sentences come in --------------------------------------------------------------------- */
+
+static Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
+                              int n_source, const int32_t *given, int n_given) {
+    Sentence *s = aligned(sizeof *s);
+    if (!s) return NULL;
+    s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
+    if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
+    memcpy(s->source, source, n_source * sizeof *source);
+    if (n_given) memcpy(s->given, given, n_given * sizeof *given);
+    push(&session->waiting, s);
+    return s;
+}
+
+int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
+              int n_prefix, const Settings *settings, int guided) {
+    Sentence *s = new_sentence(session, key, settings, source, n_source, prefix, n_prefix);
+    if (s) s->guided = guided;
+    return s != NULL;
+}
+
+int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
+             int n_target, const Record *record) {
+    Settings settings = {.beam = 1, .n_best = 1, .limit = n_target, .margin = INFINITY};
+    Sentence *s = new_sentence(session, key, &settings, source, n_source, target, n_target);
+    if (s) s->is_scored = 1, s->record = *record;
+    return s != NULL;
+}
+
+/* Encode the next sentences, as far as there are rows for their hypotheses. */
+static int admit(Session *session) {
+    int32_t ids[ENCODED];
+    int lengths[ENCODED], n = 0, n_positions = 0;
+    Sources *memories[ENCODED];
+    const int32_t *first = ids;
+    for (Sentence *s; (s = session->waiting.first);) {
+        int beam = s->search.settings.beam, fits = n_positions + s->n_source <= ENCODED;
+        if (session->n_rows && session->n_rows + beam > session->max_rows) break;
+        if (n && !fits) break;
+        push(&session->open, take_at(&session->waiting, &session->waiting.first));
+        session->n_rows += beam;
+        lengths[n] = s->n_source, memories[n++] = s->memory;
+        if (fits) memcpy(ids + n_positions, s->source, s->n_source * sizeof *ids);
+        else first = s->source; /* longer than ENCODED, and alone */
+        n_positions += s->n_source;
+        if (!fits) break;
+    }
+    if (!n) return 1;
+    if (!reserve(session, n_positions, n_positions)) return 0;
+    for (int i = 0; i < session->n_members; i++)
+        session->kernels->encode(&session->members[i], first, lengths, n, memories, &session->scratch);
+    return 1;
+}
+
+int yk_cancel(Session *session, int64_t key) {
+    Queue *queues[] = {&session->waiting, &session->open};
+    for (int i = 0; i < 2; i++)
+        for (Sentence **at = &queues[i]->first; *at; at = &(*at)->next) {
+            if ((*at)->key != key) continue;
+            if (i) session->n_rows -= (*at)->search.settings.beam;
+            free_sentence(session, take_at(queues[i], at));
+            return 1;
+        }
+    return 0;
+}
+
+/* ---- what may follow ----------------------------------------------------------------------- */
+
+/* Flags of a row that differ from the session's. */
+static uint8_t *own_flags(const Session *session, Buffer *buffer) {
+    if (!buffer->allowed) buffer->allowed = aligned(session->n_tokens);
+    if (buffer->allowed) memcpy(buffer->allowed, session->allowed, session->n_tokens);
+    return buffer->allowed;
+}
+
+static int n_bytes(int first) { return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4; }
+
+/* Let bytes spell whole characters only; see search/characters.py. */
+static const uint8_t *spelled(const Session *session, const Hypothesis *h, int left, Buffer *buffer) {
+    const Spelling *spelling = session->spelling;
+    if (!spelling || (!h->node && left > LONGEST)) return session->allowed;
+    uint8_t *flags = own_flags(session, buffer);
+    if (!flags) return NULL;
+    if (h->node) memset(flags, 0, session->n_tokens);
+    for (int byte = 0; byte < 256; byte++) {
+        int fits = h->node || n_bytes(byte) < left;
+        flags[spelling->tokens[byte]] = fits && spelling->next[h->node * 256 + byte] >= 0;
+    }
+    return flags;
+}
+
+/* Complete the request for the best tokens of hypothesis k. */
+static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best *best, Buffer *buffer) {
+    Search *search = &s->search;
+    int capacity = MAX_PERIOD + search->length, left = search->settings.limit - search->length;
+    int limited = search->settings.repeats || search->settings.no_repeat_ngram;
+    if (limited && buffer->capacity < capacity) {
+        free(buffer->banned);
+        buffer->capacity = 2 * capacity, buffer->banned = aligned(2 * capacity * sizeof *buffer->banned);
+        if (!buffer->banned) return buffer->capacity = 0;
+    }
+    best->banned = buffer->banned, best->n_banned = limited ? repeated(search, h, buffer->banned) : 0;
+    best->allowed = spelled(session, h, left, buffer);
+    return best->allowed != NULL;
+}
+
+/* The rows of a sentence's hypotheses. */
 static int write_rows(Session *session, Sentence *s, int row) {
-    const Config *config = &session->model->config;
-    for (int k = 0; k < s->n_open; k++, row++) {
-        Hypothesis *h = &s->open[k];
-        int32_t *banned = session->banned + (size_t)row * (session->longest + MAX_PERIOD + 1);
-        h->cache[s->length] = s->blocks[s->n_blocks++] = take_block(session);
-        int32_t last = s->length ? h->tokens[s->length - 1] : config->start;
-        session->rows[row] = (Row){last, s->length, h->cache, s->memory};
-        int32_t forced = s->length < s->n_prefix ? s->source[s->n_source + s->length] : -1;
-        if (s->length + 1 == s->settings.limit) forced = config->eos;
-        int beam = s->settings.beam;
-        session->best[row] = (Best){0, beam > 1 ? 2 * beam : 1, session->values + (size_t)row * WANTED,
-                                    session->tokens + (size_t)row * WANTED, -INFINITY, 0, forced,
-                                    banned, banned_ids(s, h, config->unk, banned), NULL};
+    Search *search = &s->search;
+    int t = search->length, beam = search->settings.beam, start = session->members[0].model->config.start;
+    int eos = session->members[0].model->config.eos;
+    int forced = t < s->n_given ? s->given[t] : t + 1 == search->settings.limit ? eos : -1;
+    for (int k = 0; k < search->n_open; k++, row++) {
+        Hypothesis *h = &search->open[k];
+        Buffer *buffer = &session->buffers[row];
+        float *block = take_block(session);
+        if (!block) return 0;
+        h->cache[t] = s->blocks[s->n_blocks++] = block;
+        session->rows[row] = (Row){t ? h->tokens[t - 1] : start, t, h->cache, s->memory, NULL};
+        Best *best = &session->best[row];
+        *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
+                       .probes = buffer->probes, .probed = buffer->probed};
+        if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
+        else best->wanted = beam > 1 ? 2 * beam : 1;
+        if (forced < 0 && !restrict_row(session, s, h, best, buffer)) return 0;
     }
-    return s->n_open;
+    return 1;
 }
 
-/* Search one position further in every sentence; returns the number of sentences not yet done. */
-static int step_all(Session *session) {
-    int n = 0;
-    admit(session);
-    for (Sentence *s = session->open; s; s = s->next) n += write_rows(session, s, n);
-    if (n) session->kernels->step(session->model, session->rows, n, session->best, &session->scratch);
-    n = 0;
-    for (Sentence **at = &session->open, *s; (s = *at);) {
-        int n_rows = s->n_open;
-        extend(s, session->best + n, session->model->config.eos);
-        n += n_rows;
-        if (can_improve(s)) { at = &s->next; continue; }
-        *at = s->next, s->next = NULL;
-        session->n_rows -= s->settings.beam;
-        for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
-        *session->last_finished = s, session->last_finished = &s->next;
+
+/* ---- a step -------------------------------------------------------------------------------- */
+
+/* Record the given token and its alternatives. */
+static void record(const Sentence *s, const Best *best) {
+    const Record *to = &s->record;
+    int t = s->search.length, n = to->n_alternatives;
+    double norm = log_norm(best);
+    to->log_probs[t] = (double)best->probed[0] - norm;
+    for (int i = 0; i < best->n; i++) {
+        to->alternatives[t * n + i] = best->ids[i];
+        to->of_alternatives[t * n + i] = (double)best->logits[i] - norm;
     }
-    return session->open || session->waiting;
 }
 
-/* Search at most `steps` positions; returns whether there is more to do. */
+/* Extend the hypotheses of a sentence; `best` has a request for each of them. */
+static void extend(Session *session, Sentence *s, const Best *best) {
+    Search *search = &s->search;
+    Candidate candidates[WANTED];
+    int n = 0, eos = session->members[0].model->config.eos;
+    if (best->n_probes) { /* the token is given */
+        for (int k = 0; k < search->n_open; k++)
+            candidates[n++] = (Candidate){search->open[k].log_prob + ((double)best[k].probed[0] - log_norm(&best[k])),
+                                          k, best[k].probes[0]};
+        if (s->is_scored) record(s, best);
+    } else n = best_extensions(search, best, candidates);
+    follow(search, candidates, n, eos);
+    for (int k = 0; session->spelling && k < search->n_open; k++) {
+        Hypothesis *h = &search->open[k];
+        int byte = session->spelling->byte_of[h->tokens[search->length - 1]];
+        h->node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
+    }
+}
+
+/* Decode a position of every open sentence; 1: there is more to do, 0: all done, -1: no memory. */
+static int step(Session *session) {
+    int n = 0, row = 0;
+    if (!admit(session)) return -1;
+    for (Sentence *s = session->open.first; s; s = s->next) {
+        if (!write_rows(session, s, n)) return -1;
+        n += s->search.n_open;
+    }
+    for (int i = 0; n && i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
+        if (session->n_members == 1) session->kernels->predict(m, n, session->best, &session->scratch);
+        else session->kernels->logits(m, n, session->logits + (size_t)i * n * session->n_tokens, &session->scratch);
+    }
+    if (n && session->n_members > 1)
+        session->kernels->predict_mean(session->logits, session->n_members, n, session->n_tokens, session->best);
+    for (Sentence **at = &session->open.first, *s; (s = *at);) {
+        int n_rows = s->search.n_open;
+        extend(session, s, session->best + row);
+        row += n_rows;
+        if (can_improve(&s->search)) { at = &s->next; continue; }
+        session->n_rows -= s->search.settings.beam;
+        push(&session->finished, take_at(&session->open, at));
+    }
+    return session->open.first || session->waiting.first;
+}
+
 int yk_advance(Session *session, int steps) {
     int more = 1;
-    while (steps-- && more) more = step_all(session);
+    while (steps-- && more > 0) more = step(session);
     return more;
 }
 
-/* The next finished sentence: its key, and hypothesis `i` of at most n_best. */
-int yk_next(Session *session, int64_t *key) {
-    Sentence *s = session->finished;
-    if (!s) return -1;
-    *key = s->key;
-    return s->n_found;
-}
-
-int yk_hypothesis(Session *session, int i, int32_t *tokens, double *log_prob, double *score) {
-    const Finished *f = &session->finished->found[i];
-    memcpy(tokens, f->tokens, f->n * sizeof *tokens);
-    *log_prob = f->log_prob, *score = f->score;
-    return f->n;
-}
-
-void yk_done(Session *session) {
-    Sentence *s = session->finished;
-    session->finished = s->next;
-    if (!session->finished) session->last_finished = &session->finished;
-    free_sentence(s);
+const Search *yk_next(Session *session, int64_t *key) {
+    free_sentence(session, session->last);
+    session->last = NULL;
+    if (!session->finished.first) return NULL;
+    session->last = take_at(&session->finished, &session->finished.first);
+    *key = session->last->key;
+    return &session->last->search;
 }

@@ -1,51 +1,60 @@
-/* A session: sentences come in with their settings, are searched together, and go out. */
+/* Sentences come in with their settings, are decoded together, and go out. None of them depends on
+   the others: each has its own positions, keys, values and hypotheses. */
 
 #ifndef YK_SESSION_H
 #define YK_SESSION_H
 
-#include "model.h"
-
-enum { MAX_PERIOD = 64 }; /* longest n-gram whose repetitions are counted, in tokens */
-
-/* Settings of the search for a sentence; see search/config.py. */
-typedef struct {
-    int32_t beam, n_best;
-    int32_t limit;           /* maximum number of tokens, including eos */
-    int32_t repeats;         /* how often an n-gram may occur in a row; 0: no limit */
-    int32_t no_repeat_ngram; /* 0: no limit */
-    double margin;           /* in nats; infinity: no margin */
-    double alpha;            /* of the length penalty */
-} Settings;
-
-typedef struct {
-    int32_t *tokens; /* (limit) */
-    float **cache;   /* (limit): keys and values at each position */
-    int32_t *runs;   /* (MAX_PERIOD): the last tokens that equal those p positions before, for p = 1 ... */
-    double log_prob;
-} Hypothesis;
-
-typedef struct {
-    int32_t *tokens;
-    int n;
-    double log_prob, score;
-} Finished;
-
-typedef struct Sentence {
-    struct Sentence *next; /* in a queue */
-    int64_t key;           /* of the caller */
-    Settings settings;
-    int n_source, n_prefix, length; /* length: tokens so far */
-    int32_t *source;                /* (n_source + n_prefix): the source, then the prefix */
-    Sources *memory;                /* (layers) */
-    Hypothesis *open, *spare;       /* (beam) */
-    int n_open;
-    Finished *found; /* (n_best), the best first */
-    int n_found;
-    float **blocks; /* all keys and values of its hypotheses */
-    int n_blocks;
-    void *arrays[6]; /* what the pointers above point into */
-} Sentence;
+#include "search.h"
 
 typedef struct Session Session;
+
+/* The characters that byte tokens may spell, as a tree; see search/characters.py. */
+typedef struct {
+    const int16_t *next;    /* (nodes, 256): the node after a byte; 0: a character is complete, -1: no */
+    const int32_t *tokens;  /* (256): the token of each byte */
+    const int16_t *byte_of; /* (V): the byte of each token, -1: none */
+} Spelling;
+
+/* The constraints of a sentence that are written in Python. */
+typedef struct {
+    /* Before each step: for hypothesis k of n, flags of the tokens that may follow (n, V), and at
+       most `most` proposed tokens (n, most), -1 for none. `left`: how many may follow. */
+    void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals, int most);
+    /* Put n candidates in order and return how many remain. */
+    int (*order)(int64_t key, int n, Candidate *candidates);
+    /* The open hypotheses are now these extensions of the previous ones. */
+    void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
+} Guide;
+
+/* What is recorded while a given target is decoded; (T) tokens including eos. */
+typedef struct {
+    int32_t n_alternatives;
+    double *log_probs;       /* (T) */
+    int32_t *alternatives;   /* (T, n_alternatives): the most probable tokens */
+    double *of_alternatives; /* (T, n_alternatives): their log-probabilities */
+    float *attention;        /* (T, layers, heads, S) or NULL */
+} Record;
+
+/* `allowed` (V): the tokens that may follow when no character is incomplete. `spelling` may be NULL. */
+Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
+                    const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
+void yk_free_session(Session *session);
+
+/* Queue a sentence for search; `prefix` begins its translation. 0: no memory. */
+int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
+              int n_prefix, const Settings *settings, int guided);
+
+/* Queue a sentence whose target, including eos, is given. 0: no memory. */
+int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
+             int n_target, const Record *record);
+
+/* Decode at most `steps` positions; 1: there is more to do, 0: all done, -1: no memory. */
+int yk_advance(Session *session, int steps);
+
+/* Remove a sentence that is not finished; 0 if there is none with this key. */
+int yk_cancel(Session *session, int64_t key);
+
+/* The next finished sentence, or NULL; it is valid until the call after. */
+const Search *yk_next(Session *session, int64_t *key);
 
 #endif

@@ -1,0 +1,93 @@
+/* See search.h. */
+
+#include "search.h"
+
+#include <math.h>
+#include <string.h>
+
+static double length_penalty(int length, double alpha) { return pow((5.0 + length) / 6.0, alpha); }
+
+/* ---- repetition: search/repetition.py ------------------------------------------------------ */
+
+/* A sequence ends in a loop of period p if its last m tokens equal the tokens p positions before
+   them. Its last p tokens then occur 1 + m / p times in a row. */
+static void extend_runs(Hypothesis *h, int length, int32_t token) {
+    for (int p = 1; p <= MAX_PERIOD && p <= length; p++)
+        h->runs[p - 1] = h->tokens[length - p] == token ? h->runs[p - 1] + 1 : 0;
+}
+
+int repeated(const Search *s, const Hypothesis *h, int32_t *ids) {
+    int n = 0, size = s->settings.no_repeat_ngram;
+    for (int p = 1; s->settings.repeats && p <= MAX_PERIOD && p <= s->length; p++)
+        if (h->runs[p - 1] + 1 >= s->settings.repeats * p) ids[n++] = h->tokens[s->length - p];
+    const int32_t *last = h->tokens + s->length - size + 1; /* the beginning of an n-gram */
+    for (int at = 0; size && at + size <= s->length; at++)
+        if (!memcmp(h->tokens + at, last, (size - 1) * sizeof *last))
+            ids[n++] = h->tokens[at + size - 1];
+    return n;
+}
+
+/* ---- candidates ---------------------------------------------------------------------------- */
+
+int best_extensions(const Search *s, const Best *best, Candidate *out) {
+    int at[MAX_BEAM] = {0}, n = 0, wanted = s->settings.beam > 1 ? 2 * s->settings.beam : 1;
+    double before[MAX_BEAM];
+    for (int k = 0; k < s->n_open; k++) before[k] = s->open[k].log_prob - log_norm(&best[k]);
+    for (; n < wanted; n++) {
+        Candidate top = {-INFINITY, -1, 0};
+        for (int k = 0; k < s->n_open; k++) {
+            if (at[k] == best[k].n) continue;
+            double log_prob = before[k] + (double)best[k].logits[at[k]];
+            if (log_prob > top.log_prob) top = (Candidate){log_prob, k, best[k].ids[at[k]]};
+        }
+        if (top.beam < 0) break;
+        at[top.beam]++;
+        out[n] = top;
+    }
+    return n;
+}
+
+/* Keep a finished hypothesis if it is among the n best. */
+static void finish(Search *s, const Candidate *c) {
+    double score = c->log_prob / length_penalty(s->length, s->settings.alpha);
+    int most = s->settings.n_best, n = s->length - 1;
+    if (s->n_found == most && score <= s->found[most - 1].score) return;
+    int place = s->n_found < most ? s->n_found++ : most - 1;
+    int32_t *tokens = s->found[place].tokens;
+    for (; place && s->found[place - 1].score < score; place--) s->found[place] = s->found[place - 1];
+    memcpy(tokens, s->open[c->beam].tokens, n * sizeof *tokens);
+    s->found[place] = (Finished){tokens, n, c->log_prob, score};
+}
+
+/* Let `to` be the hypothesis of a candidate. */
+static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
+    const Hypothesis *from = &s->open[c->beam];
+    int n = s->length - 1;
+    memcpy(to->tokens, from->tokens, n * sizeof *to->tokens);
+    memcpy(to->cache, from->cache, s->length * sizeof *to->cache);
+    memcpy(to->runs, from->runs, MAX_PERIOD * sizeof *to->runs);
+    extend_runs(to, n, c->id);
+    to->tokens[n] = c->id, to->log_prob = c->log_prob, to->node = from->node;
+}
+
+void follow(Search *s, const Candidate *candidates, int n, int32_t eos) {
+    double least = -INFINITY;
+    int n_kept = 0;
+    s->length++;
+    for (const Candidate *c = candidates; c < candidates + n; c++) {
+        if (c->id == eos) finish(s, c);
+        else if (n_kept < s->settings.beam && c->log_prob >= least) {
+            continue_with(s, c, &s->spare[n_kept++]);
+            if (n_kept == 1) least = c->log_prob - s->settings.margin;
+        }
+    }
+    Hypothesis *extended = s->spare;
+    s->spare = s->open, s->open = extended, s->n_open = n_kept;
+}
+
+int can_improve(const Search *s) {
+    if (!s->n_open || s->n_found < s->settings.n_best) return s->n_open;
+    /* A log-probability can only decrease, and the penalty increases at most to that of the limit. */
+    double bound = s->open[0].log_prob / length_penalty(s->settings.limit, s->settings.alpha);
+    return bound > s->found[s->n_found - 1].score;
+}

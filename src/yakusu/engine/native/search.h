@@ -1,0 +1,65 @@
+/* Beam search for one sentence, the search of search/beam.py: each step finds the 2K best
+   extensions of the K open hypotheses; those that end with eos are finished, and the K best of the
+   others stay open.
+
+       score(Y) = log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^alpha                         */
+
+#ifndef YK_SEARCH_H
+#define YK_SEARCH_H
+
+#include "model.h"
+
+enum { MAX_BEAM = 256, MAX_PERIOD = 64 /* longest n-gram whose repetitions are counted */ };
+
+/* Settings of a search; see search/config.py. */
+typedef struct {
+    int32_t beam, n_best;
+    int32_t limit;           /* maximum number of tokens, including eos */
+    int32_t repeats;         /* how often an n-gram may occur in a row; 0: no limit */
+    int32_t no_repeat_ngram; /* 0: no limit */
+    double margin;           /* in nats; infinity: none */
+    double alpha;
+} Settings;
+
+typedef struct {
+    int32_t *tokens; /* (limit) */
+    float **cache;   /* (limit): keys and values at each position */
+    int32_t *runs;   /* (MAX_PERIOD): how many last tokens equal those p positions before, p = 1 ... */
+    int node;        /* of the incomplete character that it ends with; 0: none */
+    double log_prob;
+} Hypothesis;
+
+typedef struct {
+    int32_t *tokens; /* without eos */
+    int n;
+    double log_prob, score;
+} Finished;
+
+/* An extension of an open hypothesis. */
+typedef struct {
+    double log_prob;
+    int32_t beam, id;
+} Candidate;
+
+typedef struct {
+    Settings settings;
+    int length;               /* tokens so far */
+    Hypothesis *open, *spare; /* (beam), the best first */
+    int n_open;
+    Finished *found; /* (n_best), the best first */
+    int n_found;
+} Search;
+
+/* The tokens that the limits on repetition ban after a hypothesis; returns their number. */
+int repeated(const Search *s, const Hypothesis *h, int32_t *ids);
+
+/* The best extensions of all open hypotheses, best first; returns their number, at most 2K. */
+int best_extensions(const Search *s, const Best *best, Candidate *out);
+
+/* Follow the candidates, best first: finish those that end, keep the K best of the others. */
+void follow(Search *s, const Candidate *candidates, int n, int32_t eos);
+
+/* Whether an open hypothesis can still enter the n best. */
+int can_improve(const Search *s);
+
+#endif
