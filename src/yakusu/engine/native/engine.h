@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(_WIN32)
+#define API __declspec(dllexport)
+#else
+#define API __attribute__((visibility("default")))
+#endif
+
 #define MAX_MEMBERS 16 /* of an ensemble */
 #define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
 

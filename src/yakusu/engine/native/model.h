@@ -42,6 +42,8 @@ typedef struct {
     void (*predict_mean)(float *logits, int n_members, int n, int n_tokens, Best *best);
 } Kernels;
 
-const Kernels *yk_kernels(const char *name);
+/* The kernels of an instruction set, or the fastest ones for ""; NULL if they cannot run here. */
+API const Kernels *yk_kernels(const char *name);
+API const char *yk_name(const Kernels *kernels);
 
 #endif

@@ -3,18 +3,12 @@
 #include "pack.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 #define LANES 16
 #define MOST (32767 / 127) /* of the sum of weights that are multiplied by 127 and added in 16 bits */
-
-void *aligned(size_t size) {
-    size = (size / 64 + 1) * 64;
-    void *memory = aligned_alloc(64, size);
-    if (memory) memset(memory, 0, size);
-    return memory;
-}
 
 /* ---- a row of int8 weights ----------------------------------------------------------------- */
 
@@ -49,8 +43,8 @@ static float quantise(const float *row, int n, int8_t *out) {
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-static void pack_bytes(Linear *to, const Matrix *from) {
-    int8_t *row = aligned(to->n_in);
+static int pack_bytes(Linear *to, const Matrix *from) {
+    int8_t *row = allocate(to->n_in);
     for (int j = 0; row && j < to->n_out; j++) {
         int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * to->n_in + j % LANES * 4;
         int sum = 0;
@@ -59,7 +53,8 @@ static void pack_bytes(Linear *to, const Matrix *from) {
         for (int k = 0; k < to->n_in; k++) sum += row[k];
         to->sum[j] = (float)sum;
     }
-    free(row);
+    release(row);
+    return row != NULL;
 }
 
 static void pack_floats(Linear *to, const Matrix *from) {
@@ -73,18 +68,21 @@ static void pack_floats(Linear *to, const Matrix *from) {
 static Linear pack(const Matrix *from, int int8) {
     Linear to = {.n_in = from->n_in, .n_out = from->n_out};
     size_t size = (size_t)from->n_out * from->n_in, n = from->n_out * sizeof(float);
-    to.scale = aligned(n), to.sum = aligned(n), to.bias = aligned(n);
-    if (int8) to.bytes = aligned(size);
-    else to.floats = aligned(size * sizeof(float));
-    if (!to.scale || !to.sum || !to.bias || !(to.bytes || to.floats)) return (Linear){0};
+    to.scale = allocate(n), to.sum = allocate(n), to.bias = allocate(n);
+    if (int8) to.bytes = allocate(size);
+    else to.floats = allocate(size * sizeof(float));
+    if (!to.scale || !to.sum || !to.bias || !(to.bytes || to.floats)) {
+        to.n_in = 0; /* no memory */
+        return to;
+    }
     if (from->bias) memcpy(to.bias, from->bias, n);
-    if (int8) pack_bytes(&to, from);
-    else pack_floats(&to, from);
+    if (!int8) pack_floats(&to, from);
+    else if (!pack_bytes(&to, from)) to.n_in = 0;
     return to;
 }
 
 static float *copy(const float *from, size_t n) {
-    float *to = aligned(n * sizeof(float));
+    float *to = allocate(n * sizeof(float));
     if (to && from) memcpy(to, from, n * sizeof(float));
     return to;
 }
@@ -95,14 +93,24 @@ static float *copy(const float *from, size_t n) {
 typedef struct {
     const Matrix *matrix;
     const float *const *vector;
-    int int8, width;
+    int int8, width, ok;
 } Tensors;
 
-static Linear next_matrix(Tensors *from) { return pack(from->matrix++, from->int8); }
+static Linear next_matrix(Tensors *from) {
+    Linear m = pack(from->matrix++, from->int8);
+    from->ok = from->ok && m.n_in;
+    return m;
+}
+
+static float *next_vector(Tensors *from, size_t n) {
+    float *vector = copy(*from->vector++, n);
+    from->ok = from->ok && vector;
+    return vector;
+}
 
 static Norm next_norm(Tensors *from) {
-    float *gain = copy(*from->vector++, from->width);
-    return (Norm){gain, copy(*from->vector++, from->width)};
+    float *gain = next_vector(from, from->width);
+    return (Norm){gain, next_vector(from, from->width)};
 }
 
 static void read_layer(Tensors *from, Layer *to, int decoder) {
@@ -117,25 +125,55 @@ static void read_layer(Tensors *from, Layer *to, int decoder) {
     to->norms[1 + decoder] = next_norm(from);
 }
 
-Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors) {
-    Model *m = aligned(sizeof *m);
+API Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors) {
+    Model *m = allocate(sizeof *m);
     if (!m) return NULL;
     int width = (config->d_model + LANES - 1) / LANES * LANES;
     int heads = config->n_heads;
-    Tensors from = {matrices, vectors, config->int8, width};
+    Tensors from = {matrices, vectors, config->int8, width, 1};
     m->config = *config, m->width = width;
     m->key_width = heads * ((config->d_k + LANES - 1) / LANES * LANES);
     m->value_width = heads * ((config->d_v + LANES - 1) / LANES * LANES);
     m->inner_width = (config->d_ff + LANES - 1) / LANES * LANES;
-    m->encoder = aligned(config->n_encoder_layers * sizeof(Layer));
-    m->decoder = aligned(config->n_decoder_layers * sizeof(Layer));
+    m->encoder = allocate(config->n_encoder_layers * sizeof(Layer));
+    m->decoder = allocate(config->n_decoder_layers * sizeof(Layer));
+    if (!m->encoder || !m->decoder) return yk_free_model(m), NULL;
     m->target = next_matrix(&from);
     m->source = config->tied_source ? m->target : next_matrix(&from);
     m->output = config->tied_output ? m->target : next_matrix(&from);
-    m->source_positions = copy(*from.vector++, (size_t)config->n_positions * width);
-    m->target_positions = copy(*from.vector++, (size_t)config->n_positions * width);
+    m->source_positions = next_vector(&from, (size_t)config->n_positions * width);
+    m->target_positions = next_vector(&from, (size_t)config->n_positions * width);
     for (int l = 0; l < config->n_encoder_layers; l++) read_layer(&from, &m->encoder[l], 0);
     for (int l = 0; l < config->n_decoder_layers; l++) read_layer(&from, &m->decoder[l], 1);
     if (config->pre_norm) m->encoder_norm = next_norm(&from), m->decoder_norm = next_norm(&from);
-    return m;
+    if (from.ok) return m;
+    yk_free_model(m);
+    return NULL;
+}
+
+static void free_linear(Linear *m) {
+    release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
+}
+
+static void free_norm(Norm *norm) { release(norm->gain), release(norm->bias); }
+
+static void free_layers(Layer *layers, int n) {
+    for (Layer *l = layers; layers && l < layers + n; l++) {
+        Linear *all[] = {&l->self.qkv,        &l->self.out,           &l->cross.query,       &l->cross.key_value,
+                         &l->cross.out,       &l->feed_forward.inner, &l->feed_forward.outer};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) free_linear(all[i]);
+        for (int i = 0; i < 3; i++) free_norm(&l->norms[i]);
+    }
+    release(layers);
+}
+
+API void yk_free_model(Model *m) {
+    if (!m) return;
+    free_linear(&m->target);
+    if (!m->config.tied_source) free_linear(&m->source);
+    if (!m->config.tied_output) free_linear(&m->output);
+    release(m->source_positions), release(m->target_positions);
+    free_layers(m->encoder, m->config.n_encoder_layers), free_layers(m->decoder, m->config.n_decoder_layers);
+    free_norm(&m->encoder_norm), free_norm(&m->decoder_norm);
+    release(m);
 }

@@ -10,10 +10,8 @@ typedef struct {
     int32_t n_out, n_in;
 } Matrix;
 
-/* Zeros, aligned to 64 bytes; the last 64 are spare. */
-void *aligned(size_t size);
-
-Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors);
-void yk_free_model(Model *model);
+/* A model from its matrices and vectors, in the order of Figure 1; NULL: no memory. */
+API Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors);
+API void yk_free_model(Model *model);
 
 #endif

@@ -3,10 +3,9 @@
 #include "session.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "pack.h"
+#include "memory.h"
 
 enum {
     ENCODED = 512, /* positions that are encoded together, unless one sentence has more */
@@ -50,7 +49,7 @@ struct Session {
     Queue waiting, open, finished;
     Sentence *last;  /* returned by yk_next */
     float **unused;  /* blocks for the keys and values of a position */
-    int n_unused, n_blocks;
+    int n_unused, n_blocks, capacity;
     Scratch scratch;
     int scratch_rows, scratch_length;
     float *logits; /* (members, rows, tokens) of an ensemble */
@@ -75,10 +74,14 @@ static Sentence *take_at(Queue *queue, Sentence **at) {
 
 static float *take_block(Session *session) {
     if (session->n_unused) return session->unused[--session->n_unused];
-    float **unused = realloc(session->unused, (session->n_blocks + 1) * sizeof *unused);
-    if (!unused) return NULL;
-    session->unused = unused;
-    float *block = aligned(session->block_size * sizeof *block);
+    if (session->n_blocks == session->capacity) {
+        int capacity = 2 * session->capacity + 64;
+        float **unused = allocate(capacity * sizeof *unused); /* room for all blocks; none is unused */
+        if (!unused) return NULL;
+        release(session->unused);
+        session->unused = unused, session->capacity = capacity;
+    }
+    float *block = allocate(session->block_size * sizeof *block);
     session->n_blocks += block != NULL;
     return block;
 }
@@ -86,8 +89,8 @@ static float *take_block(Session *session) {
 static void free_sentence(Session *session, Sentence *s) {
     if (!s) return;
     for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
-    for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) free(s->arrays[i]);
-    free(s);
+    for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) release(s->arrays[i]);
+    release(s);
 }
 
 /* Memory for the hypotheses of a sentence whose settings are known. */
@@ -95,9 +98,9 @@ static int allocate_search(Sentence *s) {
     Search *search = &s->search;
     int beam = search->settings.beam, n = 2 * beam, limit = search->settings.limit, n_best = search->settings.n_best;
     size_t n_tokens = (size_t)(n + n_best) * limit + s->n_source + s->n_given + (size_t)n * MAX_PERIOD;
-    int32_t *tokens = s->arrays[0] = aligned(n_tokens * sizeof *tokens);
-    float **cache = s->arrays[1] = aligned((size_t)(n + beam) * limit * sizeof *cache);
-    Hypothesis *hypotheses = s->arrays[2] = aligned(n * sizeof *hypotheses + n_best * sizeof *search->found);
+    int32_t *tokens = s->arrays[0] = allocate(n_tokens * sizeof *tokens);
+    float **cache = s->arrays[1] = allocate((size_t)(n + beam) * limit * sizeof *cache);
+    Hypothesis *hypotheses = s->arrays[2] = allocate(n * sizeof *hypotheses + n_best * sizeof *search->found);
     if (!tokens || !cache || !hypotheses) return 0;
     search->open = hypotheses, search->spare = hypotheses + beam, search->n_open = 1;
     search->found = (Finished *)(hypotheses + n);
@@ -118,7 +121,7 @@ static int allocate_memory(const Session *session, Sentence *s) {
         size += m->config.n_decoder_layers * sources_size(s->n_source, h, m->key_width / h, m->value_width / h);
     }
     size_t of_sources = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
-    char *memory = s->arrays[3] = aligned(of_sources + size * sizeof(float));
+    char *memory = s->arrays[3] = allocate(of_sources + size * sizeof(float));
     if (!memory) return 0;
     s->memory = (Sources *)memory;
     float *at = (float *)(memory + of_sources);
@@ -138,8 +141,8 @@ static int allocate_memory(const Session *session, Sentence *s) {
 
 static void free_scratch(Scratch *s) {
     float *all[] = {s->x, s->y, s->wide, s->heads, s->scores, s->keys, s->logits, s->q.low, s->q.step};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    free(s->q.bytes);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) release(all[i]);
+    release(s->q.bytes);
     *s = (Scratch){0};
 }
 
@@ -161,19 +164,19 @@ static int reserve(Session *session, int n, int length) {
     size_t most = width > wide ? width : wide;
     most = heads > most ? heads : most;
     free_scratch(s);
-    s->x = aligned(rows * width * 4), s->y = aligned(rows * width * 4);
-    s->wide = aligned(rows * wide * 4), s->heads = aligned(rows * heads * 4);
-    s->scores = aligned(QUERIES * positions * 4), s->keys = aligned(positions * keys * 4);
-    s->logits = aligned(rows * BLOCK * 4);
-    s->q = (Quantised){aligned(rows * most), aligned(rows * 4), aligned(rows * 4)};
+    s->x = allocate(rows * width * 4), s->y = allocate(rows * width * 4);
+    s->wide = allocate(rows * wide * 4), s->heads = allocate(rows * heads * 4);
+    s->scores = allocate(QUERIES * positions * 4), s->keys = allocate(positions * keys * 4);
+    s->logits = allocate(rows * BLOCK * 4);
+    s->q = (Quantised){allocate(rows * most), allocate(rows * 4), allocate(rows * 4)};
     session->scratch_rows = n, session->scratch_length = length;
     return s->x && s->y && s->wide && s->heads && s->scores && s->keys && s->logits && s->q.bytes &&
            s->q.low && s->q.step;
 }
 
-Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
+API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide) {
-    Session *s = aligned(sizeof *s);
+    Session *s = allocate(sizeof *s);
     if (!s) return NULL;
     for (int i = 0; i < n_models; i++) {
         const Model *m = models[i];
@@ -185,32 +188,32 @@ Session *yk_session(const Model *const *models, int n_models, const Kernels *ker
     s->max_rows = max_rows, s->allowed = allowed, s->spelling = spelling;
     if (guide) s->guide = *guide;
     s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
-    s->rows = aligned(max_rows * sizeof *s->rows), s->best = aligned(max_rows * sizeof *s->best);
-    s->buffers = aligned(max_rows * sizeof *s->buffers);
-    if (n_models > 1) s->logits = aligned((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
+    s->rows = allocate(max_rows * sizeof *s->rows), s->best = allocate(max_rows * sizeof *s->best);
+    s->buffers = allocate(max_rows * sizeof *s->buffers);
+    if (n_models > 1) s->logits = allocate((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
     int ok = s->rows && s->best && s->buffers && (n_models == 1 || s->logits);
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);
     return NULL;
 }
 
-void yk_free_session(Session *s) {
+API void yk_free_session(Session *s) {
     Queue *queues[] = {&s->waiting, &s->open, &s->finished};
     for (int i = 0; i < 3; i++)
         while (queues[i]->first) free_sentence(s, take_at(queues[i], &queues[i]->first));
     free_sentence(s, s->last);
-    for (int i = 0; i < s->n_unused; i++) free(s->unused[i]);
-    for (int i = 0; s->buffers && i < s->max_rows; i++) free(s->buffers[i].banned), free(s->buffers[i].allowed);
-    free(s->unused), free(s->rows), free(s->best), free(s->buffers), free(s->logits);
+    for (int i = 0; i < s->n_unused; i++) release(s->unused[i]);
+    for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
+    release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
     free_scratch(&s->scratch);
-    free(s);
+    release(s);
 }
 
 /* ---- sentences come in --------------------------------------------------------------------- */
 
 static Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
                               int n_source, const int32_t *given, int n_given) {
-    Sentence *s = aligned(sizeof *s);
+    Sentence *s = allocate(sizeof *s);
     if (!s) return NULL;
     s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
     if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
@@ -220,14 +223,14 @@ static Sentence *new_sentence(Session *session, int64_t key, const Settings *set
     return s;
 }
 
-int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
+API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
               int n_prefix, const Settings *settings, int guided) {
     Sentence *s = new_sentence(session, key, settings, source, n_source, prefix, n_prefix);
     if (s) s->guided = guided;
     return s != NULL;
 }
 
-int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
+API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
              int n_target, const Record *record) {
     Settings settings = {.beam = 1, .n_best = 1, .limit = n_target, .margin = INFINITY};
     Sentence *s = new_sentence(session, key, &settings, source, n_source, target, n_target);
@@ -260,7 +263,7 @@ static int admit(Session *session) {
     return 1;
 }
 
-int yk_cancel(Session *session, int64_t key) {
+API int yk_cancel(Session *session, int64_t key) {
     Queue *queues[] = {&session->waiting, &session->open};
     for (int i = 0; i < 2; i++)
         for (Sentence **at = &queues[i]->first; *at; at = &(*at)->next) {
@@ -276,7 +279,7 @@ int yk_cancel(Session *session, int64_t key) {
 
 /* Flags of a row that differ from the session's. */
 static uint8_t *own_flags(const Session *session, Buffer *buffer) {
-    if (!buffer->allowed) buffer->allowed = aligned(session->n_tokens);
+    if (!buffer->allowed) buffer->allowed = allocate(session->n_tokens);
     if (buffer->allowed) memcpy(buffer->allowed, session->allowed, session->n_tokens);
     return buffer->allowed;
 }
@@ -303,8 +306,8 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
     int capacity = MAX_PERIOD + search->length, left = search->settings.limit - search->length;
     int limited = search->settings.repeats || search->settings.no_repeat_ngram;
     if (limited && buffer->capacity < capacity) {
-        free(buffer->banned);
-        buffer->capacity = 2 * capacity, buffer->banned = aligned(2 * capacity * sizeof *buffer->banned);
+        release(buffer->banned);
+        buffer->capacity = 2 * capacity, buffer->banned = allocate(2 * capacity * sizeof *buffer->banned);
         if (!buffer->banned) return buffer->capacity = 0;
     }
     best->banned = buffer->banned, best->n_banned = limited ? repeated(search, h, buffer->banned) : 0;
@@ -396,13 +399,13 @@ static int step(Session *session) {
     return session->open.first || session->waiting.first;
 }
 
-int yk_advance(Session *session, int steps) {
+API int yk_advance(Session *session, int steps) {
     int more = 1;
     while (steps-- && more > 0) more = step(session);
     return more;
 }
 
-const Search *yk_next(Session *session, int64_t *key) {
+API const Search *yk_next(Session *session, int64_t *key) {
     free_sentence(session, session->last);
     session->last = NULL;
     if (!session->finished.first) return NULL;

@@ -36,25 +36,25 @@ typedef struct {
 } Record;
 
 /* `allowed` (V): the tokens that may follow when no character is incomplete. `spelling` may be NULL. */
-Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
+API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
-void yk_free_session(Session *session);
+API void yk_free_session(Session *session);
 
 /* Queue a sentence for search; `prefix` begins its translation. 0: no memory. */
-int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
+API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
               int n_prefix, const Settings *settings, int guided);
 
 /* Queue a sentence whose target, including eos, is given. 0: no memory. */
-int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
+API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
              int n_target, const Record *record);
 
 /* Decode at most `steps` positions; 1: there is more to do, 0: all done, -1: no memory. */
-int yk_advance(Session *session, int steps);
+API int yk_advance(Session *session, int steps);
 
 /* Remove a sentence that is not finished; 0 if there is none with this key. */
-int yk_cancel(Session *session, int64_t key);
+API int yk_cancel(Session *session, int64_t key);
 
 /* The next finished sentence, or NULL; it is valid until the call after. */
-const Search *yk_next(Session *session, int64_t *key);
+API const Search *yk_next(Session *session, int64_t *key);
 
 #endif

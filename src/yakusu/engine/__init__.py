@@ -1,0 +1,1 @@
+"""Inference on a CPU without torch: a Transformer and its search, in C."""

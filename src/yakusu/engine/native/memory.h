@@ -1,0 +1,10 @@
+#ifndef YK_MEMORY_H
+#define YK_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeros, aligned to 64 bytes; NULL if there is no memory. */
+void *allocate(size_t size);
+void release(void *memory);
+
+#endif
