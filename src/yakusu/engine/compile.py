@@ -13,7 +13,7 @@ from pathlib import Path
 
 NATIVE = Path(__file__).parent / "native"
 KERNELS = NATIVE / "model.c"  # compiled once per instruction set
-OTHERS = ("memory.c", "pack.c", "search.c", "session.c", "cpu.c")
+OTHERS = ("memory.c", "pack.c", "search.c", "session.c", "cpu.c", "probe.c")
 
 # No contraction: a * b + c must round as it is written, whatever the compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")

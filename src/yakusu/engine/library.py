@@ -1,20 +1,30 @@
 """The compiled library: its functions, and the structures of native/*.h."""
 
 import ctypes
-from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_int32,
+    c_int64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 
 from yakusu.engine.compile import library_name
 from yakusu.errors import ModelError
 
-FOLDER = Path(__file__).parent
+PATH = Path(__file__).parent / library_name()
 
 
 class Config(Structure):
     """The sizes of a model; see native/engine.h."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = (
         *(
             (name, c_int32)
             for name in (
@@ -26,40 +36,40 @@ class Config(Structure):
         ("score_scale", c_float),
         ("embedding_scale", c_float),
         ("epsilon", c_float),
-    ]
+    )
 
 
 class Matrix(Structure):
     """A matrix in rows, both sizes multiples of 16; see native/pack.h."""
 
-    _fields_ = [("rows", c_void_p), ("bias", c_void_p), ("n_out", c_int32), ("n_in", c_int32)]  # noqa: RUF012
+    _fields_ = (("rows", c_void_p), ("bias", c_void_p), ("n_out", c_int32), ("n_in", c_int32))
 
 
 class Settings(Structure):
     """Settings of a search; see native/search.h."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = (
         *((name, c_int32) for name in ("beam", "n_best", "limit", "repeats", "no_repeat_ngram")),
         ("margin", c_double),
         ("alpha", c_double),
-    ]
+    )
 
 
 class Finished(Structure):
-    """A finished hypothesis."""
+    """A finished hypothesis; see native/search.h."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = (
         ("tokens", POINTER(c_int32)),
         ("n", c_int),
         ("log_prob", c_double),
         ("score", c_double),
-    ]
+    )
 
 
 class Search(Structure):
-    """The search for a sentence."""
+    """The search for a sentence; see native/search.h."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = (
         ("settings", Settings),
         ("length", c_int),
         ("open", c_void_p),
@@ -67,4 +77,91 @@ class Search(Structure):
         ("n_open", c_int),
         ("found", POINTER(Finished)),
         ("n_found", c_int),
-    ]
+    )
+
+
+class Spelling(Structure):
+    """The characters that byte tokens may spell; see native/session.h."""
+
+    _fields_ = (("next", c_void_p), ("tokens", c_void_p), ("byte_of", c_void_p))
+
+
+class Record(Structure):
+    """What is recorded while a target is decoded; see native/session.h."""
+
+    _fields_ = (
+        ("n_alternatives", c_int32),
+        ("log_probs", c_void_p),
+        ("alternatives", c_void_p),
+        ("of_alternatives", c_void_p),
+        ("attention", c_void_p),
+    )
+
+
+_FUNCTIONS = {  # name: result, arguments
+    "yk_kernels": (c_void_p, c_char_p),
+    "yk_name": (c_char_p, c_void_p),
+    "yk_model": (c_void_p, POINTER(Config), POINTER(Matrix), POINTER(c_void_p)),
+    "yk_free_model": (None, c_void_p),
+    "yk_session": (
+        c_void_p,
+        POINTER(c_void_p),
+        c_int,
+        c_void_p,
+        c_int,
+        c_void_p,
+        POINTER(Spelling),
+        c_void_p,
+    ),
+    "yk_free_session": (None, c_void_p),
+    "yk_search": (
+        c_int,
+        c_void_p,
+        c_int64,
+        c_void_p,
+        c_int,
+        c_void_p,
+        c_int,
+        POINTER(Settings),
+        c_int,
+    ),
+    "yk_score": (
+        c_int,
+        c_void_p,
+        c_int64,
+        c_void_p,
+        c_int,
+        c_void_p,
+        c_int,
+        POINTER(Record),
+    ),
+    "yk_advance": (c_int, c_void_p, c_int),
+    "yk_cancel": (c_int, c_void_p, c_int64),
+    "yk_next": (POINTER(Search), c_void_p, POINTER(c_int64)),
+}
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library.
+
+    Raises:
+        ModelError: It was not compiled, or does not fit this system.
+    """
+    try:
+        loaded = ctypes.CDLL(str(PATH))
+    except OSError as error:
+        raise ModelError(
+            "the CPU engine is not installed: install yakusu again with a C compiler or the "
+            "package ziglang, or use --engine torch"
+        ) from error
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def instruction_sets() -> list[str]:
+    """The instruction sets that the library can use on this processor, the fastest first."""
+    names = ("avx512vnni", "avxvnni", "avx2", "dotprod", "generic")
+    return [name for name in names if library().yk_kernels(name.encode())]

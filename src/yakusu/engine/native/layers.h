@@ -14,7 +14,7 @@ INLINE vec real_lanes(int n) {
 }
 
 /* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for a row of n numbers */
-INLINE void normalise(const float *x, int n, const Norm *norm, float epsilon, float *y) {
+static void normalise(const float *x, int n, const Norm *norm, float epsilon, float *y) {
     int width = (n + LANES - 1) / LANES * LANES;
     vec sum = v_set(0.0f), squares = v_set(0.0f);
     for (int k = 0; k < width; k += LANES) sum = v_add(sum, v_load(x + k));
@@ -54,7 +54,7 @@ INLINE vec gelu(vec x) {
     return v_sub(v_max(zero, x), part); /* max(0, x) - |x| / 2 (1 - erf |z|) */
 }
 
-INLINE void activate(float *x, size_t n, int activation) {
+static void activate(float *x, size_t n, int activation) {
     for (size_t k = 0; k < n; k += LANES) {
         vec a = v_load(x + k);
         if (activation == RELU) a = v_max(v_set(0.0f), a);

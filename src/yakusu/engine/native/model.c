@@ -189,7 +189,7 @@ static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best
             float each[LANES], of[LANES];
             v_store(each, sum), v_store(of, most);
             for (int i = 0; i < LANES; i++) /* padding has -infinity */
-                first[at + i] = of[i] == -INFINITY ? of[i] : of[i] + (float)log(each[i] / n_members);
+                first[at + i] = of[i] == -INFINITY ? of[i] : of[i] + (float)log_of(each[i] / n_members);
         }
         for (int at = 0; at < n_tokens; at += BLOCK)
             scan(&best[r], first + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
@@ -200,4 +200,7 @@ static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best
 #define NAME(isa) JOIN(kernels_, isa)
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
-const Kernels NAME(ISA) = {STRING(ISA), encode, decode, predict, all_logits, predict_mean};
+const Kernels NAME(ISA) = {
+    STRING(ISA), encode,     decode, predict,        all_logits, predict_mean,
+    linear,      store_keys, attend, attend_targets, activate,   normalise,
+};

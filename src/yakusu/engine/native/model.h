@@ -40,6 +40,15 @@ typedef struct {
     /* The same for the mean of the members' probabilities: all logits of each member, then the mean. */
     void (*logits)(const Model *, int n, float *out, Scratch *);
     void (*predict_mean)(float *logits, int n_members, int n, int n_tokens, Best *best);
+    /* Parts of the above, for tests. */
+    void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
+    void (*store_keys)(const float *x, size_t stride, const Sources *to);
+    void (*attend)(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
+                   float *out, size_t out_stride, float *weights);
+    void (*attend_targets)(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
+                           int d_k, int d_v, float scale, float *scores, float *out);
+    void (*activate)(float *x, size_t n, int activation);
+    void (*normalise)(const float *x, int n, const Norm *norm, float epsilon, float *y);
 } Kernels;
 
 /* The kernels of an instruction set, or the fastest ones for ""; NULL if they cannot run here. */

@@ -23,7 +23,7 @@ typedef struct {
 } Best;
 
 /* log sum_i exp(logit i) */
-static inline double log_norm(const Best *best) { return (double)best->largest + log((double)best->sum); }
+static inline double log_norm(const Best *best) { return (double)best->largest + log_of(best->sum); }
 
 INLINE int may_follow(const Best *best, int32_t id) {
     if (best->allowed && !best->allowed[id]) return 0;

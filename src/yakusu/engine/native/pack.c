@@ -65,7 +65,7 @@ static void pack_floats(Linear *to, const Matrix *from) {
     }
 }
 
-static Linear pack(const Matrix *from, int int8) {
+Linear pack(const Matrix *from, int int8) {
     Linear to = {.n_in = from->n_in, .n_out = from->n_out};
     size_t size = (size_t)from->n_out * from->n_in, n = from->n_out * sizeof(float);
     to.scale = allocate(n), to.sum = allocate(n), to.bias = allocate(n);
@@ -151,7 +151,7 @@ API Model *yk_model(const Config *config, const Matrix *matrices, const float *c
     return NULL;
 }
 
-static void free_linear(Linear *m) {
+void free_linear(Linear *m) {
     release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
 }
 

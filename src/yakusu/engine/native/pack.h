@@ -14,4 +14,8 @@ typedef struct {
 API Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors);
 API void yk_free_model(Model *model);
 
+/* A single matrix; `n_in` 0: no memory. */
+Linear pack(const Matrix *from, int int8);
+void free_linear(Linear *m);
+
 #endif

@@ -213,6 +213,7 @@ API void yk_free_session(Session *s) {
 
 static Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
                               int n_source, const int32_t *given, int n_given) {
+    if (settings->beam > session->max_rows || settings->beam > MAX_BEAM) return NULL;
     Sentence *s = allocate(sizeof *s);
     if (!s) return NULL;
     s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;

@@ -211,4 +211,18 @@ INLINE vec v_exp(vec x) {
     return v_scale2(y, n);
 }
 
+/* log(x) of a positive number, within 2 units in the last place; math libraries differ in it. */
+static inline double log_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & 0xfffffffffffffull) | 0x3ff0000000000000ull;
+    double m;
+    memcpy(&m, &bits, 8); /* 1 .. 2 */
+    if (m > 1.4142135623730951) m /= 2, exponent++;
+    double s = (m - 1) / (m + 1), z = s * s, sum = 0; /* log m = 2 atanh s */
+    for (int k = 21; k > 0; k -= 2) sum = sum * z + 1.0 / k;
+    return exponent * 0.6931471805599453 + 2 * s * sum;
+}
+
 #endif

@@ -1,0 +1,52 @@
+"""A Transformer in the layout of the kernels."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+from yakusu.engine.library import library
+from yakusu.engine.library import Matrix
+from yakusu.engine.packing import Packing, Weights
+from yakusu.errors import ModelError
+from yakusu.model.config import TransformerConfig
+
+N_POSITIONS = 2048  # of the table of sinusoids
+
+
+class NativeModel:
+    """A model whose weights the library holds.
+
+    Args:
+        config: Sizes of the model.
+        weights: Its tensors by name, in float32.
+        src_vocab_size: Size of the source vocabulary, including padding.
+        tgt_vocab_size: Size of the target vocabulary, including padding.
+        int8: Compute with integers of 8 bits.
+
+    Raises:
+        ModelError: A weight is NaN, or there is not enough memory.
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        weights: Weights,
+        *,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        int8: bool,
+    ) -> None:
+        n_positions = min(config.max_length, N_POSITIONS)
+        n_tokens = src_vocab_size - 1, tgt_vocab_size - 1
+        packing = Packing(config, weights, n_tokens, n_positions, int8)
+        matrices = (Matrix * len(packing.matrices))(*packing.matrices)
+        vectors = (c_void_p * len(packing.vectors))(*(v.ctypes.data for v in packing.vectors))
+        self._free = library().yk_free_model
+        self.handle = library().yk_model(byref(packing.sizes()), matrices, vectors)
+        if not self.handle:
+            raise ModelError("there is not enough memory for the model")
+        self.config, self.max_length, self.int8 = config, n_positions, int8
+        self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self._free(self.handle)

@@ -1,0 +1,58 @@
+/* Single operations of the kernels, for tests. All widths are multiples of 16. */
+
+#include "memory.h"
+#include "model.h"
+#include "pack.h"
+
+/* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `bytes` receive the scales (n_out) and the
+   integers (n_out, n_in) of an int8 matrix. 0: no memory. */
+API int yk_probe_linear(const Kernels *kernels, const Matrix *matrix, int int8, const float *x, int n,
+                        float *y, float *scale, int8_t *bytes) {
+    Linear m = pack(matrix, int8);
+    Scratch s = {.q = {allocate((size_t)n * matrix->n_in), allocate(n * 4), allocate(n * 4)}};
+    int ok = m.n_in && s.q.bytes && s.q.low && s.q.step;
+    if (ok) kernels->linear(&m, x, n, y, &s);
+    for (int j = 0; ok && int8 && j < m.n_out; j++) {
+        const int8_t *w = m.bytes + (size_t)(j / 16) * 16 * m.n_in + j % 16 * 4;
+        for (int k = 0; k < m.n_in; k++) bytes[(size_t)j * m.n_in + k] = w[(size_t)(k / 4) * 64 + k % 4];
+        scale[j] = m.scale[j];
+    }
+    free_linear(&m), release(s.q.bytes), release(s.q.low), release(s.q.step);
+    return ok;
+}
+
+/* Attention of n queries (n, h d_k) to keys (S, h d_k) and values (S, h d_v), as for a source
+   sentence or, one query at a time, as for the target so far. 0: no memory. */
+API int yk_probe_attention(const Kernels *kernels, const float *q, int n, const float *keys, float *values,
+                           int n_keys, int n_heads, int d_k, int d_v, float scale, int target, float *out) {
+    size_t width = (size_t)n_heads * (d_k + d_v), padded = (n_keys + 15) / 16 * 16;
+    Sources of = {n_keys, n_heads, d_k, d_v, allocate(padded * n_heads * d_k * 4), values};
+    float *scores = allocate(padded * QUERIES * 4), *rows = allocate(n_keys * width * 4);
+    float **at = allocate(n_keys * sizeof *at);
+    int ok = of.keys && scores && rows && at;
+    for (int t = 0; ok && t < n_keys; t++) {
+        at[t] = rows + t * width;
+        memcpy(at[t], keys + (size_t)t * n_heads * d_k, (size_t)n_heads * d_k * 4);
+        memcpy(at[t] + (size_t)n_heads * d_k, values + (size_t)t * n_heads * d_v, (size_t)n_heads * d_v * 4);
+    }
+    size_t q_width = (size_t)n_heads * d_k, out_width = (size_t)n_heads * d_v;
+    if (ok && !target) {
+        kernels->store_keys(keys, q_width, &of);
+        kernels->attend(q, q_width, n, &of, scale, scores, out, out_width, NULL);
+    }
+    for (int i = 0; ok && target && i < n; i++)
+        kernels->attend_targets(q + i * q_width, at, n_keys, 0, q_width, n_heads, d_k, d_v, scale, scores,
+                                out + i * out_width);
+    release(of.keys), release(scores), release(rows), release(at);
+    return ok;
+}
+
+API void yk_probe_activation(const Kernels *kernels, float *x, size_t n, int activation) {
+    kernels->activate(x, n, activation);
+}
+
+API void yk_probe_norm(const Kernels *kernels, const float *x, int n, float *gain, float *bias, float epsilon,
+                       float *y) {
+    Norm norm = {gain, bias};
+    kernels->normalise(x, n, &norm, epsilon, y);
+}
