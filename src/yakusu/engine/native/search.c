@@ -70,15 +70,16 @@ static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
     to->tokens[n] = c->id, to->log_prob = c->log_prob, to->node = from->node;
 }
 
-void follow(Search *s, const Candidate *candidates, int n, int32_t eos) {
+void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t *beams) {
     double least = -INFINITY;
     int n_kept = 0;
     s->length++;
     for (const Candidate *c = candidates; c < candidates + n; c++) {
         if (c->id == eos) finish(s, c);
         else if (n_kept < s->settings.beam && c->log_prob >= least) {
+            if (!n_kept) least = c->log_prob - s->settings.margin;
+            beams[n_kept] = c->beam;
             continue_with(s, c, &s->spare[n_kept++]);
-            if (n_kept == 1) least = c->log_prob - s->settings.margin;
         }
     }
     Hypothesis *extended = s->spare;

@@ -56,8 +56,9 @@ int repeated(const Search *s, const Hypothesis *h, int32_t *ids);
 /* The best extensions of all open hypotheses, best first; returns their number, at most 2K. */
 int best_extensions(const Search *s, const Best *best, Candidate *out);
 
-/* Follow the candidates, best first: finish those that end, keep the K best of the others. */
-void follow(Search *s, const Candidate *candidates, int n, int32_t eos);
+/* Follow the candidates, best first: finish those that end, keep the K best of the others.
+   `beams` receives the hypotheses that they extend. */
+void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t *beams);
 
 /* Whether an open hypothesis can still enter the n best. */
 int can_improve(const Search *s);

@@ -9,7 +9,6 @@
 
 enum {
     ENCODED = 512, /* positions that are encoded together, unless one sentence has more */
-    PROPOSALS = 8, /* tokens that a guide may propose for a hypothesis */
     WANTED = 2 * MAX_BEAM, /* most best tokens of a row */
     LONGEST = 4, /* bytes of a character */
 };
@@ -56,6 +55,8 @@ struct Session {
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
+    Candidate *candidates; /* (max_rows, WANTED + PROPOSALS) of a guided sentence */
+    uint8_t *flags;        /* (MAX_BEAM, tokens) of a guided sentence */
 };
 
 /* ---- queues and memory --------------------------------------------------------------------- */
@@ -205,6 +206,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; i < s->n_unused; i++) release(s->unused[i]);
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
+    release(s->candidates), release(s->flags);
     free_scratch(&s->scratch);
     release(s);
 }
@@ -316,6 +318,37 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
     return best->allowed != NULL;
 }
 
+/* Whether a token may follow that is not banned. */
+static int has_choice(const Session *session, const Best *best) {
+    int n = 0;
+    for (int id = 0; id < session->n_tokens; id++) n += best->allowed[id];
+    for (int i = 0; i < best->n_banned; i++) n -= best->allowed[best->banned[i]]; /* counted twice: fewer */
+    return n > 0;
+}
+
+/* Let the guide restrict the hypotheses of a sentence, and probe the tokens that it proposes. The
+   limits on repetition give way to it. */
+static int ask_guide(Session *session, Sentence *s, int row) {
+    const Search *search = &s->search;
+    size_t n = search->n_open, size = session->n_tokens;
+    int32_t proposals[MAX_BEAM * PROPOSALS];
+    if (!session->flags) session->flags = allocate(MAX_BEAM * size);
+    if (!session->flags) return 0;
+    for (size_t k = 0; k < n; k++) memcpy(session->flags + k * size, session->best[row + k].allowed, size);
+    session->guide.restrict_(s->key, n, search->settings.limit - search->length, session->flags, proposals);
+    for (size_t k = 0; k < n; k++) {
+        Best *best = &session->best[row + k];
+        Buffer *buffer = &session->buffers[row + k];
+        uint8_t *flags = own_flags(session, buffer);
+        if (!flags) return 0;
+        best->allowed = memcpy(flags, session->flags + k * size, size);
+        for (const int32_t *p = proposals + k * PROPOSALS; best->n_probes < PROPOSALS && *p >= 0; p++)
+            buffer->probes[best->n_probes++] = *p;
+        if (!has_choice(session, best)) best->n_banned = 0;
+    }
+    return 1;
+}
+
 /* The rows of a sentence's hypotheses. */
 static int write_rows(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
@@ -332,11 +365,12 @@ static int write_rows(Session *session, Sentence *s, int row) {
         Best *best = &session->best[row];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
                        .probes = buffer->probes, .probed = buffer->probed};
+        if (s->is_scored) best->allowed = NULL, best->wanted = s->record.n_alternatives;
         if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
         else best->wanted = beam > 1 ? 2 * beam : 1;
         if (forced < 0 && !restrict_row(session, s, h, best, buffer)) return 0;
     }
-    return 1;
+    return forced >= 0 || !s->guided || ask_guide(session, s, row - search->n_open);
 }
 
 
@@ -354,23 +388,63 @@ static void record(const Sentence *s, const Best *best) {
     }
 }
 
-/* Extend the hypotheses of a sentence; `best` has a request for each of them. */
-static void extend(Session *session, Sentence *s, const Best *best) {
+/* Log-probabilities of hypothesis k extended by its probed tokens. */
+static int add_probed(const Search *search, const Best *best, int k, Candidate *out) {
+    double before = search->open[k].log_prob - log_norm(best);
+    for (int i = 0; i < best->n_probes; i++)
+        out[i] = (Candidate){before + (double)best->probed[i], k, best->probes[i]};
+    return best->n_probes;
+}
+
+/* All best and all proposed extensions of a sentence; returns their number. */
+static int all_extensions(Session *session, const Search *search, const Best *best) {
+    Candidate *out = session->candidates;
+    for (int k = 0; k < search->n_open; k++) {
+        double before = search->open[k].log_prob - log_norm(&best[k]);
+        for (int i = 0; i < best[k].n; i++)
+            *out++ = (Candidate){before + (double)best[k].logits[i], k, best[k].ids[i]};
+        Candidate probed[PROPOSALS];
+        int n = add_probed(search, &best[k], k, probed);
+        for (int i = 0; i < n; i++) {
+            int known = !may_follow(&best[k], probed[i].id);
+            for (int j = 0; j < best[k].n; j++) known = known || best[k].ids[j] == probed[i].id;
+            if (!known) *out++ = probed[i];
+        }
+    }
+    return out - session->candidates;
+}
+
+/* Tell the guide and the spelling which hypotheses are open now. */
+static void tell(Session *session, Sentence *s, const int32_t *beams) {
     Search *search = &s->search;
-    Candidate candidates[WANTED];
-    int n = 0, eos = session->members[0].model->config.eos;
-    if (best->n_probes) { /* the token is given */
-        for (int k = 0; k < search->n_open; k++)
-            candidates[n++] = (Candidate){search->open[k].log_prob + ((double)best[k].probed[0] - log_norm(&best[k])),
-                                          k, best[k].probes[0]};
-        if (s->is_scored) record(s, best);
-    } else n = best_extensions(search, best, candidates);
-    follow(search, candidates, n, eos);
-    for (int k = 0; session->spelling && k < search->n_open; k++) {
+    int32_t ids[MAX_BEAM];
+    for (int k = 0; k < search->n_open; k++) {
         Hypothesis *h = &search->open[k];
-        int byte = session->spelling->byte_of[h->tokens[search->length - 1]];
+        ids[k] = h->tokens[search->length - 1];
+        int byte = session->spelling ? session->spelling->byte_of[ids[k]] : -1;
         h->node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
     }
+    if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
+}
+
+/* Extend the hypotheses of a sentence; `best` has a request for each of them. */
+static int extend(Session *session, Sentence *s, const Best *best) {
+    Search *search = &s->search;
+    Candidate chosen[WANTED], *candidates = chosen;
+    int32_t beams[MAX_BEAM];
+    int n = 0;
+    if (!best->wanted || s->is_scored) { /* the token is given */
+        for (int k = 0; k < search->n_open; k++) n += add_probed(search, &best[k], k, candidates + n);
+        if (s->is_scored) record(s, best);
+    } else if (s->guided == ORDERED) {
+        size_t size = (size_t)session->max_rows * (WANTED + PROPOSALS) * sizeof *candidates;
+        if (!session->candidates) session->candidates = allocate(size);
+        if (!(candidates = session->candidates)) return 0;
+        n = session->guide.order(s->key, all_extensions(session, search, best), candidates);
+    } else n = best_extensions(search, best, candidates);
+    follow(search, candidates, n, session->members[0].model->config.eos, beams);
+    tell(session, s, beams);
+    return 1;
 }
 
 /* Decode a position of every open sentence; 1: there is more to do, 0: all done, -1: no memory. */
@@ -391,7 +465,7 @@ static int step(Session *session) {
         session->kernels->predict_mean(session->logits, session->n_members, n, session->n_tokens, session->best);
     for (Sentence **at = &session->open.first, *s; (s = *at);) {
         int n_rows = s->search.n_open;
-        extend(session, s, session->best + row);
+        if (!extend(session, s, session->best + row)) return -1;
         row += n_rows;
         if (can_improve(&s->search)) { at = &s->next; continue; }
         session->n_rows -= s->search.settings.beam;

@@ -15,16 +15,21 @@ typedef struct {
     const int16_t *byte_of; /* (V): the byte of each token, -1: none */
 } Spelling;
 
+enum { PROPOSALS = 64 }; /* tokens that a guide may propose for a hypothesis */
+
 /* The constraints of a sentence that are written in Python. */
 typedef struct {
-    /* Before each step: for hypothesis k of n, flags of the tokens that may follow (n, V), and at
-       most `most` proposed tokens (n, most), -1 for none. `left`: how many may follow. */
-    void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals, int most);
-    /* Put n candidates in order and return how many remain. */
+    /* Before each step: clear the flags (n, V) of tokens that may not follow hypothesis k of n, and
+       write the tokens that it should be extended by anyway (n, PROPOSALS), increasing, then -1.
+       `left`: how many tokens may follow. */
+    void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
+    /* Order n candidates; returns how many to consider. NULL: by log-probability. */
     int (*order)(int64_t key, int n, Candidate *candidates);
-    /* The open hypotheses are now these extensions of the previous ones. */
+    /* The n open hypotheses are now these extensions of the previous ones. */
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;
+
+enum { UNGUIDED, RESTRICTED, ORDERED }; /* by no function, by all but `order`, by all */
 
 /* What is recorded while a given target is decoded; (T) tokens including eos. */
 typedef struct {
