@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yakusu import compress, vectors, view
+    from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.average import average
     from yakusu.pipeline.check import check
@@ -41,6 +42,7 @@ _MODULES = {  # public name -> the module that defines it
     ),
     **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
+    "EngineConfig": "engine.config",
     "Request": "translator.request",
     "TextConfig": "translator.passage",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
@@ -61,6 +63,7 @@ _MODULES = {  # public name -> the module that defines it
 _PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
 __all__ = [
     "DataError",
+    "EngineConfig",
     "ModelError",
     "Recipe",
     "RecipeError",

@@ -26,84 +26,41 @@ Alignment error rate of links L, sure links U and possible links P, where P incl
 
     AER = 1 - (|L & U| + |L & P|) / (|L| + |U|)
 
-B batch, S source, T target, N layers, H heads, I source words, J target words.
+S source, T target, N layers, H heads, I source words, J target words.
 """
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from yakusu.data.vocabulary import EOS
-from yakusu.errors import DataError, ModelError
-from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.model.ensemble import Ensemble
+from yakusu.errors import DataError
 
 Link = tuple[int, int]  # source word, target word; counted from 0
+Weights = NDArray[np.float32]
 
 
-@torch.inference_mode()
-def attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
+def token_weights(members: Sequence[Weights]) -> Weights:
     """A: the weights from which links are derived; the rows do not sum to one.
 
-    Padding and the rest of the batch change the weights of a sentence by rounding errors only. To
-    get the same bits in every batch, pad both sides to a multiple of `SOURCE_MULTIPLE`
-    (docs/decisions/0027).
-
     Args:
-        model: A model, or an ensemble, whose members' weights are averaged; in evaluation mode.
-        src: Source ids (B, S), ending with eos, padded.
-        tgt: Target ids (B, T), ending with eos, padded.
+        members: The cross-attention weights (N, H, T, S) of a model, or of each member of an
+            ensemble, whose A is the mean of those of its members. The last row belongs to eos.
 
     Returns:
-        (B, T, S); row t belongs to target token t. Rows of padding are undefined.
-
-    Raises:
-        ModelError: The model, or a member of the ensemble, has no cross-attention.
+        (T, S); row t belongs to target token t.
     """
-    if isinstance(model, Ensemble):
-        return torch.stack([attention(member, src, tgt) for member in model.members]).mean(dim=0)
-    layers = cross_attention(model, src, tgt).square().mean(dim=2)  # (B, N, T, S)
-    first, others = layers[:, 0], layers[:, 1:]  # (B, T, S), (B, N - 1, T, S)
-    if not others.shape[1]:
-        return first
-    at_end = (tgt == EOS)[:, :, None]  # no position reads eos
-    reading = torch.where(at_end, first, first.roll(-1, dims=1))
-    return others.mean(dim=1) + reading  # (B, T, S)
-
-
-@torch.inference_mode()
-def cross_attention(model: SearchModel, src: Tensor, tgt: Tensor) -> Tensor:
-    """The cross-attention weights of all layers and heads.
-
-    Args:
-        model: A model in evaluation mode.
-        src: Source ids (B, S), ending with eos, padded.
-        tgt: Target ids (B, T), ending with eos, padded.
-
-    Returns:
-        (B, N, H, T, S); row t belongs to the position that predicts target token t.
-
-    Raises:
-        ModelError: The model has no cross-attention.
-    """
-    if not (isinstance(model, Seq2Seq) and model.attention_layers().get("cross")):
-        raise ModelError(
-            "this model has no attention from target to source, so it cannot align words: use a "
-            "model with attention"
-        )
-    return model.attentions(src, tgt, roles=["cross"])["cross"]
-
-
-def attends(model: SearchModel) -> bool:
-    """Whether a model, or every member of an ensemble, has cross-attention."""
-    members = model.members if isinstance(model, Ensemble) else [model]
-    return all(
-        isinstance(member, Seq2Seq) and bool(member.attention_layers().get("cross"))
-        for member in members
-    )
+    found = []
+    for weights in members:
+        layers = np.square(weights).mean(axis=1)  # (N, T, S)
+        first, others = layers[0], layers[1:]
+        if len(others):
+            reading = np.concatenate([first[1:], first[-1:]])  # no position reads eos
+            found.append(others.mean(axis=0) + reading)
+        else:
+            found.append(first)
+    return np.mean(found, axis=0)
 
 
 def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
@@ -124,33 +81,35 @@ def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
     ]
 
 
-def word_weights(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Tensor:
+def word_weights(
+    weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]
+) -> NDArray[np.float64]:
     """W: the weight that each target word gives to each source word.
 
     Args:
-        weights: A (T, S) of one sentence; the rows and columns of eos and padding, which follow
-            those of the other tokens, are ignored.
+        weights: A (T, S); the rows and columns of eos and padding, which follow those of the other
+            tokens, are ignored.
         src_words: The word of each source token, without eos; -1: ignored.
         tgt_words: The word of each target token, without eos; -1: ignored.
 
     Returns:
         (J, I).
     """
-    pieces = weights[: len(tgt_words), : len(src_words)]
+    pieces = weights[: len(tgt_words), : len(src_words)].astype(np.float64)
     of_source, of_target = (
-        F.one_hot(torch.tensor(words, device=weights.device) + 1)[:, 1:].to(weights)
+        np.asarray(words)[:, None] == np.arange(max(words, default=-1) + 1)
         for words in (src_words, tgt_words)
     )  # (S, I), (T, J)
-    n_pieces = of_target.sum(dim=0)[:, None].clamp(min=1)  # (J, 1)
-    return of_target.T @ pieces @ of_source / n_pieces  # (J, I)
+    n_pieces = of_target.sum(axis=0)[:, None].clip(min=1)  # (J, 1)
+    return (of_target.T @ pieces @ of_source) / n_pieces  # (J, I)
 
 
-def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
+def word_links(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:
     """The links of a sentence, one for each target word in `tgt_words`; eos is never linked.
 
     Args:
-        weights: A (T, S) of one sentence; the rows and columns of eos and padding, which follow
-            those of the other tokens, are ignored.
+        weights: A (T, S); the rows and columns of eos and padding, which follow those of the other
+            tokens, are ignored.
         src_words: `content_words` of the source.
         tgt_words: `content_words` of the target.
 
@@ -160,8 +119,8 @@ def word_links(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[in
     if not (src_words and tgt_words):
         return []
     of_words = word_weights(weights, src_words, tgt_words)  # (J, I)
-    received = of_words.sum(dim=0).clamp(min=torch.finfo(of_words.dtype).tiny)  # (I,)
-    best = (of_words / received).argmax(dim=1).tolist()  # (J,)
+    received = of_words.sum(axis=0).clip(min=np.finfo(np.float32).tiny)  # (I,)
+    best = (of_words / received).argmax(axis=1).tolist()  # (J,)
     return sorted((best[word], word) for word in {*tgt_words} - {-1})
 
 

@@ -2,14 +2,18 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Lowercase, Model
 from yakusu.errors import DataError
+
+if TYPE_CHECKING:
+    from yakusu.engine.config import EngineConfig
 
 System = Annotated[
     str,
@@ -49,7 +53,7 @@ Paper = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
-    app.command()(evaluate)
+    app.command()(takes_engine_options(evaluate))
     app.command()(verify)
 
 
@@ -63,6 +67,8 @@ def evaluate(
     tokenize: Tokenize = None,
     language: Language = None,
     paper: Paper = False,
+    *,
+    engine: "EngineConfig",
 ) -> None:
     """Score translations with BLEU, chrF and TER, or trees with labelled F1 as EVALB does.
 
@@ -76,16 +82,18 @@ def evaluate(
                 f"{reference} contains trees, to which these options do not apply: omit the "
                 "options, or add --text if it contains sentences"
             )
-        _evaluate_trees(system, reference)
+        _evaluate_trees(system, reference, engine)
         return
     if Path(system).is_dir():
-        score = partial(yakusu.evaluate_model, system, _sources(system, src))
+        score = partial(
+            yakusu.evaluate_model, system, _sources(system, src), engine=engine
+        )
     else:
         _refuse_unused(src, system, baseline)
         score = partial(yakusu.evaluate, Path(system))
     results = score(
         Path(reference),
-        baseline=None if baseline is None else _translations(baseline, src),
+        baseline=None if baseline is None else _translations(baseline, src, engine),
         lowercase=lowercase,
         tokenize=tokenize,
         target_language=language,
@@ -103,12 +111,12 @@ def _refuse_unused(src: str | None, system: str, baseline: str | None) -> None:
         )
 
 
-def _evaluate_trees(system: str, reference: str) -> None:
+def _evaluate_trees(system: str, reference: str, engine: "EngineConfig") -> None:
     from yakusu.data.corpus import holds_trees  # loads pydantic
 
     is_model = Path(system).is_dir() and not holds_trees(system)
     scores = (
-        yakusu.evaluate_parser(system, reference, progress=ConsoleProgress())
+        yakusu.evaluate_parser(system, reference, engine=engine, progress=ConsoleProgress())
         if is_model
         else yakusu.evaluate_trees(system, reference)
     )
@@ -123,13 +131,15 @@ def _sources(model: str, src: str | None) -> Path:
     return Path(src)
 
 
-def _translations(system: str, src: str | None) -> Path | list[str]:
+def _translations(system: str, src: str | None, engine: "EngineConfig") -> Path | list[str]:
     """Return a file of translations, or the source sentences translated with a model folder."""
     if not Path(system).is_dir():
         return Path(system)
-    from yakusu.pipeline.evaluate import translate_to_score  # loads torch
+    from yakusu.pipeline.evaluate import translate_to_score  # loads numpy
 
-    return translate_to_score(system, _sources(system, src), progress=ConsoleProgress())
+    return translate_to_score(
+        system, _sources(system, src), engine=engine, progress=ConsoleProgress()
+    )
 
 
 def verify(model: Model) -> None:

@@ -129,10 +129,9 @@ class Lines:
 
     def translate(self, translator: "Translator", *, batch: int, window: int | None) -> None:
         """Print the translation of each line, then what was kept; see `Translator.stream`."""
-        from yakusu.alignment import attends
         from yakusu.data.layout import Layout
 
-        if self.options.alignments is not None and not attends(translator.model):
+        if self.options.alignments is not None and "cross" not in translator.decoder.roles:
             raise ModelError("this model has no attention to the source: leave out --alignments")
         options, n_lines = self.options, self._count()
         invalid = InvalidLines(options.errors)
@@ -172,7 +171,7 @@ class Lines:
     def _requests(
         self, translator: "Translator", n_lines: int | None, invalid: InvalidLines
     ) -> "Iterator[Request]":
-        from yakusu.pipeline.requests import read_requests  # loads torch
+        from yakusu.pipeline.requests import read_requests  # loads numpy
 
         return read_requests(
             self._read(translator, invalid),

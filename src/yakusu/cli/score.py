@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from yakusu.cli.console import ConsoleProgress, err
-from yakusu.cli.options import Device, Model
+from yakusu.cli.engine_options import takes_engine_options
+from yakusu.cli.options import Model
 from yakusu.cli.text_options import takes_reading_options
 from yakusu.data.text import count_lines, decode_lines
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
-    from yakusu.scoring import Scored
+    from yakusu.engine.config import EngineConfig
     from yakusu.translator.passage import TextConfig
+    from yakusu.translator.scoring import Scored
 
 
 class Format(StrEnum):
@@ -64,7 +66,7 @@ Batch = Annotated[int, typer.Option(min=1, help="Maximum number of pairs scored 
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(takes_reading_options(score))
+    app.command()(takes_engine_options(takes_reading_options(score)))
 
 
 def score(
@@ -76,8 +78,8 @@ def score(
     alternatives: Alternatives = 0,
     ensemble: Ensemble = None,
     batch: Batch = 64,
-    device: Device = "cpu",
     *,
+    engine: "EngineConfig",
     text: "TextConfig",
 ) -> None:
     """Print the log-probability that a model assigns to given translations.
@@ -90,13 +92,13 @@ def score(
     Example: `yakusu score runs/en-de/model news.en news.de`
     """
     _refuse_conflicts(src, tgt, format, alternatives, n_best)
-    from yakusu.pipeline.score import rescore  # loads torch
+    from yakusu.pipeline.score import rescore  # loads numpy
     from yakusu.pipeline.score import score as score_pairs
 
     sides, total = (_lines(src), _lines(tgt)), _total(tgt)
     if n_best:
         rescored = rescore(
-            model, *sides, ensemble=ensemble or (), text=text, batch=batch, device=device
+            model, *sides, ensemble=ensemble or (), text=text, batch=batch, engine=engine
         )
         _print_all(((scored, entry.line(scored)) for entry, scored in rescored), total)
         return
@@ -107,7 +109,7 @@ def score(
         text=text,
         alternatives=alternatives,
         batch=batch,
-        device=device,
+        engine=engine,
     )
     line = _json if format is Format.JSON else _columns
     _print_all(((scored, line(scored)) for scored in found), total)

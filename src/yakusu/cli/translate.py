@@ -9,13 +9,15 @@ import typer
 
 from yakusu.cli.console import command
 from yakusu.cli.documents import DocumentOutput, refuse_document_options
+from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
-from yakusu.cli.options import Device, Model
+from yakusu.cli.options import Model
 from yakusu.cli.search_options import takes_search_options
 from yakusu.cli.text_options import takes_text_options
 from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
+    from yakusu.engine.config import EngineConfig
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
     from yakusu.translator.passage import TextConfig
@@ -81,8 +83,8 @@ _MORE = (
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    with_groups = takes_search_options(takes_text_options(takes_line_options(translate)))
-    app.command(epilog=_MORE)(with_groups)
+    verb = takes_text_options(takes_line_options(takes_engine_options(translate)))
+    app.command(epilog=_MORE)(takes_search_options(verb))
 
 
 def translate(
@@ -94,8 +96,8 @@ def translate(
     ensemble: Ensemble = None,
     batch: Batch = 64,
     window: Window = None,
-    device: Device = "cpu",
     *,
+    engine: "EngineConfig",
     lines: LineOptions,
     options: "SearchConfig",
     text: "TextConfig",
@@ -113,7 +115,7 @@ def translate(
     else:
         lines.check(source)
         refuse_document_options(retranslate=retranslate, overwrite=overwrite)
-    translator = _open([model, *(ensemble or ())], options, text, device=device)
+    translator = _open([model, *(ensemble or ())], options, text, engine)
     if documents:
         documents.translate(translator, source, batch=batch, window=window)
     else:
@@ -132,14 +134,14 @@ def _not_for_documents(
 
 
 def _open(
-    models: Sequence[str], options: "SearchConfig", text: "TextConfig", *, device: str
+    models: Sequence[str], options: "SearchConfig", text: "TextConfig", engine: "EngineConfig"
 ) -> "Translator":
     """Open a model folder, or several as an ensemble."""
     from yakusu.pipeline.translate import open_translator
 
     try:
         translator = open_translator(
-            models[0], options, text=text, ensemble=models[1:], device=device
+            models[0], options, text=text, ensemble=models[1:], engine=engine
         )
     except RecipeError as error:
         options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""

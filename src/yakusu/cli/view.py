@@ -13,11 +13,13 @@ from rich.table import Table
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
-from yakusu.cli.options import Device, Model
+from yakusu.cli.engine_options import takes_engine_options
+from yakusu.cli.options import Model
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
     from yakusu.data.corpus import Corpus
+    from yakusu.engine.config import EngineConfig
     from yakusu.translator import Translator
     from yakusu.view import AttentionMaps, HeadStatistics
 
@@ -62,7 +64,7 @@ SvgHeads = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command()(view)
+    app.command()(takes_engine_options(view))
 
 
 def view(
@@ -76,7 +78,8 @@ def view(
     role: SvgRole = None,
     layer: SvgLayer = None,
     heads: SvgHeads = None,
-    device: Device = "cpu",
+    *,
+    engine: "EngineConfig",
 ) -> None:
     """Show the attention of a model: pictures of one sentence, or statistics over a corpus.
 
@@ -89,14 +92,14 @@ def view(
             raise DataError(f"--src {src} is a file: pass a sentence, or the file as --src-file")
         pictures = _picture_files(out)
         _check_outputs([*pictures, json_] if json_ else pictures)
-        maps = yakusu.view.attention_maps(yakusu.Translator.load(model, device=device), src, tgt)
+        maps = yakusu.view.attention_maps(yakusu.Translator.load(model, engine=engine), src, tgt)
         svg = yakusu.view.picture(maps, role, layer=layer, heads=_head_numbers(heads))
         _write_pictures(maps, svg, pictures, json_)
     elif src_file and src is tgt is None:
         _reject({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
         inputs = [Path(file) for file in (src_file, tgt_file) if file]
         _check_outputs([json_] if json_ else [], inputs)
-        _print_statistics(yakusu.Translator.load(model, device=device), src_file, tgt_file, json_)
+        _print_statistics(yakusu.Translator.load(model, engine=engine), src_file, tgt_file, json_)
     else:
         raise DataError(
             "view needs one sentence or a corpus: use --src SENTENCE, --src-file with --tgt-file, "

@@ -2,6 +2,7 @@
 
 import ctypes
 from ctypes import (
+    CFUNCTYPE,
     POINTER,
     Structure,
     c_char_p,
@@ -19,6 +20,7 @@ from yakusu.engine.compile import library_name
 from yakusu.errors import ModelError
 
 PATH = Path(__file__).parent / library_name()
+PROPOSALS = 256  # see native/session.h
 
 
 class Config(Structure):
@@ -91,10 +93,25 @@ class Record(Structure):
 
     _fields_ = (
         ("n_alternatives", c_int32),
-        ("log_probs", c_void_p),
-        ("alternatives", c_void_p),
-        ("of_alternatives", c_void_p),
-        ("attention", c_void_p),
+        *(
+            (name, c_void_p)
+            for name in "log_probs alternatives of_alternatives encoder decoder cross".split()
+        ),
+    )
+
+
+class Guide(Structure):
+    """Functions that a search calls; see native/session.h."""
+
+    restrict_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
+    order_type = CFUNCTYPE(c_int, c_int64, c_int, c_void_p)
+    draw_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
+    follow_type = CFUNCTYPE(None, c_int64, c_int, c_void_p, c_void_p)
+    _fields_ = (
+        ("restrict", restrict_type),
+        ("order", order_type),
+        ("draw", draw_type),
+        ("follow", follow_type),
     )
 
 
@@ -111,7 +128,7 @@ _FUNCTIONS = {  # name: result, arguments
         c_int,
         c_void_p,
         POINTER(Spelling),
-        c_void_p,
+        POINTER(Guide),
     ),
     "yk_free_session": (None, c_void_p),
     "yk_search": (

@@ -1,85 +1,176 @@
-"""Sentences come in with their settings, are decoded together, and go out."""
+"""Sentences come in with their settings, are decoded together, and go out.
+
+V target vocabulary without padding, S source, T target, N layers, H heads, n alternatives.
+"""
 
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int64, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from yakusu.engine.library import Settings, library
+from yakusu.data.vocabulary import UNK
+from yakusu.engine.guide import UNGUIDED, Guided, Guides
+from yakusu.engine.library import Record, Settings, Spelling, library
 from yakusu.engine.model import NativeModel
+from yakusu.engine.packing import padded
 from yakusu.errors import ModelError
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.tokens import TokenRules
 
-MAX_ROWS = 256  # hypotheses that are decoded together
-_STEPS = 32  # between two checks for an interrupt
-
-
-@dataclass(frozen=True)
-class Result:
-    """A translation as ids, without eos."""
-
-    tokens: tuple[int, ...]
-    log_prob: float
-    score: float
+Ids = NDArray[np.int32]
+_STEPS = 4  # between two checks for an interrupt
 
 
+@dataclass
+class Recorded:
+    """What is recorded while a target is decoded.
+
+    Attributes:
+        log_probs: Of the target tokens, (T,), in nats.
+        alternatives: The most probable tokens at each position (T, n).
+        of_alternatives: Their log-probabilities (T, n).
+        encoder: Attention weights (N, S, H, S).
+        decoder: Attention weights (T, N, H, T).
+        cross: Attention weights (T, N, H, S).
+    """
+
+    log_probs: NDArray[np.float64]
+    alternatives: Ids
+    of_alternatives: NDArray[np.float64]
+    encoder: NDArray[np.float32] | None = None
+    decoder: NDArray[np.float32] | None = None
+    cross: NDArray[np.float32] | None = None
+
+    def structure(self) -> Record:
+        """The addresses of the arrays."""
+        arrays = (
+            *(self.log_probs, self.alternatives, self.of_alternatives),
+            *(self.encoder, self.decoder, self.cross),
+        )
+        return Record(
+            self.alternatives.shape[1], *(None if a is None else a.ctypes.data for a in arrays)
+        )
+
+
+@dataclass
 class Session:
     """Decodes sentences with one model, or with the mean of several models' probabilities.
 
+    A session is used by one thread at a time.
+
     Args:
         models: The models; their target vocabularies are the same.
-        kernels: Instruction set; "": the fastest of this processor.
+        rules: The tokens that may follow; None: all but UNK.
         max_rows: Number of hypotheses that are decoded together.
+        samples: Draw tokens at random: every sentence has a sampler.
+        kernels: Instruction set; "": the fastest of this processor.
+
+    Raises:
+        ModelError: This processor does not have the instruction set.
     """
 
-    def __init__(
-        self, models: Sequence[NativeModel], *, kernels: str = "", max_rows: int = MAX_ROWS
-    ) -> None:
-        self._library, self._models = library(), list(models)
-        found = self._library.yk_kernels(kernels.encode())
+    models: Sequence[NativeModel]
+    rules: TokenRules | None = None
+    max_rows: int = 256
+    samples: bool = False
+    kernels: str = ""
+    n_unfinished: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._library = library()
+        found = self._library.yk_kernels(self.kernels.encode())
         if not found:
-            raise ModelError(f"this processor has no instructions '{kernels}'")
-        self._allowed = np.ones(models[0].tgt_vocab_size + 15, np.uint8)
-        self._allowed[1] = 0  # unknown
-        handles = (c_void_p * len(models))(*(model.handle for model in models))
+            raise ModelError(f"this processor has no instructions '{self.kernels}'")
+        n_tokens = self.models[0].tgt_vocab_size - 1
+        self._guides = Guides(n_tokens=padded(n_tokens), samples=self.samples)
+        self._allowed = np.zeros(padded(n_tokens), np.uint8)
+        self._allowed[:n_tokens] = True if self.rules is None else self.rules.allowed
+        if self.rules is None:
+            self._allowed[UNK] = False
         self._handle = self._library.yk_session(
-            handles, len(models), found, max_rows, self._allowed.ctypes.data, None, None
+            (c_void_p * len(self.models))(*(model.handle for model in self.models)),
+            len(self.models),
+            found,
+            self.max_rows,
+            self._allowed.ctypes.data,
+            self._spelling(),
+            byref(self._guides.functions),
         )
         if not self._handle:
             raise MemoryError
+
+    def _spelling(self) -> Spelling | None:
+        table = self.rules.spelling if self.rules else None
+        if table is None:
+            return None
+        byte_of = np.full(len(self._allowed), -1, np.int16)
+        byte_of[: len(table.byte_of)] = table.byte_of
+        arrays = (np.ascontiguousarray(table.next), np.ascontiguousarray(table.tokens), byte_of)
+        self._spelled = Spelling(*(array.ctypes.data for array in arrays)), arrays  # keeps them
+        return self._spelled[0]
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self._library.yk_free_session(self._handle)
 
     def search(
-        self, key: int, source: Sequence[int], settings: Settings, *, prefix: Sequence[int] = ()
+        self,
+        key: int,
+        source: Sequence[int],
+        settings: Settings,
+        *,
+        prefix: Sequence[int] = (),
+        guided: Guided | None = None,
     ) -> None:
-        """Queue a sentence."""
+        """Add a sentence.
+
+        Args:
+            key: A number that no unfinished sentence has.
+            source: Its ids, ending with eos.
+            settings: Settings of its search.
+            prefix: The ids that its translation begins with.
+            guided: What Python does in its search.
+        """
         src, given = np.array(source, np.int32), np.array(prefix, np.int32)
-        if not self._library.yk_search(
-            self._handle,
-            key,
-            src.ctypes.data,
-            len(src),
-            given.ctypes.data,
-            len(given),
-            byref(settings),
-            0,
-        ):
+        kind = guided.kind if guided else UNGUIDED
+        if guided and kind != UNGUIDED:
+            self._guides.sentences[key] = guided
+        ids = src.ctypes.data, len(src), given.ctypes.data, len(given)
+        self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
+
+    def score(
+        self, key: int, source: Sequence[int], target: Sequence[int], recorded: Recorded
+    ) -> None:
+        """Add a sentence whose target is given, including eos."""
+        src, tgt = np.array(source, np.int32), np.array(target, np.int32)
+        ids = src.ctypes.data, len(src), tgt.ctypes.data, len(tgt)
+        self._added(self._library.yk_score(self._handle, key, *ids, byref(recorded.structure())))
+
+    def _added(self, success: int) -> None:
+        if not success:
             raise MemoryError
+        self.n_unfinished += 1
 
-    def run(self) -> Iterator[tuple[int, list[Result]]]:
-        """Decode until nothing is left; yield the key and the results of each sentence."""
-        more = 1
-        while more:
-            more = self._library.yk_advance(self._handle, _STEPS)
-            if more < 0:
-                raise MemoryError
-            yield from self._finished()
+    def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Decode a few positions; yield the keys and the results of sentences that are finished.
 
-    def _finished(self) -> Iterator[tuple[int, list[Result]]]:
+        The results of a scored sentence are in its record.
+        """
+        status = self._library.yk_advance(self._handle, _STEPS)
+        self._guides.check()
+        if status < 0:
+            raise MemoryError
         key = c_int64()
         while search := self._library.yk_next(self._handle, byref(key)):
+            self.n_unfinished -= 1
+            self._guides.sentences.pop(key.value, None)
             best = (search[0].found[i] for i in range(search[0].n_found))
-            yield key.value, [Result(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
+            yield key.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
+
+    def cancel(self, key: int) -> None:
+        """Remove an unfinished sentence; no effect if there is none with this key."""
+        if self._library.yk_cancel(self._handle, key):
+            self.n_unfinished -= 1
+            self._guides.sentences.pop(key, None)

@@ -17,10 +17,9 @@ from typing_extensions import TypeVar  # typing.TypeVar lacks `default` before 3
 from yakusu.config import Registry
 from yakusu.errors import ModelError, RecipeError
 from yakusu.model.attention import Attends
-from yakusu.model.config import ModelConfig
+from yakusu.model.config import ModelConfig, Role
 from yakusu.model.table import DenseTable, Table
 
-Role = Literal["encoder", "decoder", "cross"]  # of attention: in a stack, or between them
 Side = Literal["source", "target"]
 
 

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, PositiveInt, Tag, TypeAdapter, model_
 
 from yakusu.config import Config
 
+Role = Literal["encoder", "decoder", "cross"]  # of attention: in a stack, or between them
 UNLIMITED = 2**31
 DEFAULT = "transformer"
 

@@ -27,9 +27,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, masked_softmax
-from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
+from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
-from yakusu.model.config import ConvolutionalConfig
+from yakusu.model.config import ConvolutionalConfig, Role
 from yakusu.model.layers import Embedding, Layers, LearnedPositions, sigmoid
 from yakusu.model.linear import PackedLinear
 

@@ -22,8 +22,8 @@ import torch
 from torch import Tensor, nn
 
 from yakusu.model.attention import Attends, masked_softmax
-from yakusu.model.base import DecoderState, Memory, Role, Seq2Seq, models
-from yakusu.model.config import RecurrentConfig
+from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
+from yakusu.model.config import RecurrentConfig, Role
 from yakusu.model.layers import Layers, sigmoid
 from yakusu.model.linear import PackedLinear
 from yakusu.model.table import Table

@@ -15,9 +15,9 @@ from yakusu.model.attention import (
     CrossAttention,
     SelfAttention,
 )
-from yakusu.model.base import DecoderState, Memory, Role, Routes, Seq2Seq, Side, models
+from yakusu.model.base import DecoderState, Memory, Routes, Seq2Seq, Side, models
 from yakusu.model.cache import Ancestry, Cache, CausalMixing, Mixing
-from yakusu.model.config import TransformerConfig
+from yakusu.model.config import Role, TransformerConfig
 from yakusu.model.experts import Experts
 from yakusu.model.layers import (
     Embedding,

@@ -10,7 +10,7 @@ from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.evaluate import DevScore
+from yakusu.pipeline.validation import DevScore
 from yakusu.pipeline.receipt import (
     RejectedAverage,
     make_receipt,

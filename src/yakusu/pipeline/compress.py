@@ -10,7 +10,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.data.text import Text, language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RunError, unequal
-from yakusu.folder import read_json, sha256
+from yakusu.folder import sha256
 from yakusu.metrics import Score, score
 from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
@@ -19,8 +19,10 @@ from yakusu.pipeline.evaluate import remark_on_case, translated
 from yakusu.pipeline.receipt import CompressionFacts, read_receipt
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.network import open_model, save_translator
 from yakusu.weights import Tensors, from_int8, from_streams, has_int8, to_int8, to_streams
 
 
@@ -76,11 +78,9 @@ def compress_translator(
     if out.exists():
         raise RunError(f"{out} exists: choose another folder")
     test = _Test.of(src, references, lowercase)
-    translator = _load(folder, test)
+    stored, network, translator = _load(folder, test)
     if test:
         test.remark(translator.tokenizer, progress)
-    network = translator.model
-    assert isinstance(network, Seq2Seq)  # one folder, one model
     receipt = read_receipt(folder)
     before = test.bleu(translator, progress) if test else None
     tables = compress_tables(network, config, progress)
@@ -95,19 +95,28 @@ def compress_translator(
         settings=config,
     )
     receipt = receipt.model_copy(update={"compressed": facts})
-    saved = translator.config(compressed=[table.plan for table in tables])
+    saved = stored.model_copy(update={"compressed": [table.plan for table in tables]})
     save_translator(out, weights, translator.tokenizer, saved, documents=documents(receipt))
     return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 
-def _load(folder: Path, test: "_Test | None") -> Translator:
-    """Open a translator; check that it can be compressed and scored on the test set."""
-    translator = Translator.load(folder)
-    if test and translator.task_name != "translation":
+def _load(
+    folder: Path, test: "_Test | None"
+) -> tuple[TranslatorConfig, Seq2Seq, Translator]:
+    """Open a model; check that it can be compressed and scored on the test set."""
+    config, model, tokenizer = open_model(folder)
+    if test and config.task != "translation":
         raise DataError(f"{folder} is a parser, which BLEU cannot score: use 'yakusu evaluate'")
-    if read_json(folder / "config.json").get("compressed"):
+    if config.compressed:
         raise ModelError(f"{folder} is already compressed: compress the original model")
-    return translator
+    translator = Translator(
+        TorchDecoder(model),
+        tokenizer,
+        languages=(config.source_language, config.target_language),
+        search=config.search,
+        task=config.task,
+    )
+    return config, model, translator
 
 
 def _stored(model: Seq2Seq, *, int8: bool) -> Tensors:

@@ -1,4 +1,4 @@
-"""Scores translations and trees, translators and parsers, and a model during training."""
+"""Scores translations and trees, translators and parsers."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.corpus import tree_files
 from yakusu.data.text import Text, language_of, read_lines
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.device import keep_freed_memory
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
 from yakusu.metrics import (
     BootstrapResult,
@@ -18,16 +17,12 @@ from yakusu.metrics import (
     score,
     tokenized_compound_bleu,
 )
-from yakusu.model.base import Seq2Seq
 from yakusu.progress import Progress, Silent, Tracker
-from yakusu.recipe import Recipe
 from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 
 if TYPE_CHECKING:
     from nltk.tree import Tree
-
-    from yakusu.training.distributed import Group  # its module loads torch.distributed.fsdp
 
 Scores = list[Score | BootstrapResult]
 
@@ -79,6 +74,7 @@ def evaluate_model(
     tokenize: str | None = None,
     target_language: str | None = None,
     paper: bool = False,
+    engine: EngineConfig | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Translate `src` with a model folder and score the translations as `evaluate` does.
@@ -90,6 +86,7 @@ def evaluate_model(
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
         target_language: ISO 639 code such as "de" (default: the suffix of the references file,
             otherwise the model's target language).
+        engine: What runs the model, as in `translate`.
 
     Raises:
         DataError: As in `evaluate`.
@@ -98,14 +95,18 @@ def evaluate_model(
     language, progress = _checked_language(target_language), progress or Silent()
     sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
     _refuse_unequal(sources, truth)
-    made = _translated(model, sources, progress)
+    made = _translated(model, sources, engine, progress)
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
     return _score(made, truth, options, baseline, paper, progress)
 
 
 def translate_to_score(
-    model: str | Path, src: Text, *, progress: Progress | None = None
+    model: str | Path,
+    src: Text,
+    *,
+    engine: EngineConfig | None = None,
+    progress: Progress | None = None,
 ) -> list[str]:
     """Return the translations by a model folder that `evaluate_model` scores.
 
@@ -113,7 +114,8 @@ def translate_to_score(
         DataError: A file cannot be read.
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
-    return _translated(model, _Lines.of(src, "source sentences"), progress or Silent()).lines
+    lines = _Lines.of(src, "source sentences")
+    return _translated(model, lines, engine, progress or Silent()).lines
 
 
 def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
@@ -133,13 +135,18 @@ def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
 
 
 def evaluate_parser(
-    model: str | Path, references: str | Path, *, progress: Progress | None = None
+    model: str | Path,
+    references: str | Path,
+    *,
+    engine: EngineConfig | None = None,
+    progress: Progress | None = None,
 ) -> list[Score]:
     """Parse the words of reference trees and score the result as `evaluate_trees` does.
 
     Args:
         model: Model folder of a parser.
         references: Reference trees: a file, a folder of *.mrg or a pattern.
+        engine: What runs the model, as in `translate`.
         progress: Progress reporter.
 
     Raises:
@@ -150,7 +157,7 @@ def evaluate_parser(
     from yakusu.tasks.evalb import compare, total  # needs the extra "parse"
 
     truth, progress = _read_references(references), progress or Silent()
-    parser = Translator.load(model)
+    parser = Translator.load(model, engine=engine)
     if parser.task_name != "parsing":
         raise ModelError(f"{references} contains trees, but {model} is not a parser: use a parser")
     sentences = [" ".join(words_of(tree)) for tree in truth]
@@ -174,9 +181,11 @@ class _Lines:
         return cls(f"the {name}", list(text), "")
 
 
-def _translated(model: str | Path, sources: _Lines, progress: Progress) -> _Lines:
-    keep_freed_memory()
-    translator = Translator.load(model, text=TextConfig(one_sentence_per_line=True))
+def _translated(
+    model: str | Path, sources: _Lines, engine: EngineConfig | None, progress: Progress
+) -> _Lines:
+    one_sentence = TextConfig(one_sentence_per_line=True)
+    translator = Translator.load(model, engine=engine, text=one_sentence)
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
@@ -258,36 +267,3 @@ def _read_trees(place: str | Path) -> "list[Tree]":
     from yakusu.data.trees import read_trees  # needs the extra "parse"
 
     return list(read_trees(tree_files(place)))
-
-
-class DevScore:
-    """Scores the beam search output of a model on the dev set, which the processes share."""
-
-    def __init__(
-        self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: "Group", progress: Progress
-    ) -> None:
-        self.recipe, self.tokenizer = recipe, tokenizer
-        self.group, self.progress = group, progress
-        self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
-
-    def __call__(self, model: Seq2Seq) -> Score:
-        """Return the score of the recipe's task: BLEU, or labelled F1."""
-        recipe = self.recipe
-        translator = Translator(
-            model,
-            self.tokenizer,
-            languages=recipe.languages,
-            search=recipe.search.model_copy(update={"n_best": 1}),
-            task=recipe.task,
-            device=model.output_weight.device,
-            text=TextConfig(one_sentence_per_line=True),
-        )
-        sources = self.group.shard(self.src)
-        with self.progress.track("validating", "sentences", len(sources)) as tracker:
-            hypotheses = self.group.gather(translated(translator, sources, tracker))
-        return translator.task.score(
-            hypotheses,
-            self.tgt,
-            lowercase=recipe.tokenizer.lowercases,
-            language=recipe.languages[1],
-        )

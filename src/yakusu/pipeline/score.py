@@ -8,11 +8,12 @@ from pathlib import Path
 
 from yakusu.data.corpus import Corpus, aligned, holds_trees, read_pairs
 from yakusu.data.text import Text, count_lines, raw_lines, read_lines
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
-from yakusu.scoring import Scored
 from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
+from yakusu.translator.scoring import Scored
 
 _COLUMNS = ("number", "score", "log_prob", "text")  # of an n-best list
 _OLD_COLUMNS = ("number", "score", "text")
@@ -27,7 +28,7 @@ def score(
     text: TextConfig | None = None,
     alternatives: int = 0,
     batch: int = 64,
-    device: str = "cpu",
+    engine: EngineConfig | None = None,
 ) -> Iterator[Scored]:
     """Compute the log-probability that a model assigns to given translations, in order.
 
@@ -40,7 +41,7 @@ def score(
             no effect.
         alternatives: Number of most probable tokens to return for each target position.
         batch: Maximum number of pairs scored together; on a CPU, it does not change the result.
-        device: Device to compute on: "cpu", "cuda" or "auto".
+        engine: As in `translate`.
 
     Yields:
         The log-probability of each translation, in total and per token, and its score, which is the
@@ -56,7 +57,7 @@ def score(
         `[scored.log_prob for scored in yakusu.score("runs/en-de/model", "news.en", "news.de")]`
     """
     _refuse_unequal_files(src, tgt)
-    translator = open_translator(model, text=text, ensemble=ensemble, device=device)
+    translator = open_translator(model, text=text, ensemble=ensemble, engine=engine)
     names = _name(src, "the source sentences"), _name(tgt, "the translations")
     sources, targets = sentences_for(translator, src, name=str(model)), _targets(translator, tgt)
     one, other = tee(aligned(sources, targets, names=names))
@@ -121,7 +122,7 @@ def rescore(
     ensemble: Sequence[str | Path] = (),
     text: TextConfig | None = None,
     batch: int = 64,
-    device: str = "cpu",
+    engine: EngineConfig | None = None,
 ) -> Iterator[tuple[NBestEntry, Scored]]:
     """Score the translations of an n-best list, in its order.
 
@@ -133,14 +134,14 @@ def rescore(
         ensemble: As in `score`.
         text: As in `score`.
         batch: As in `score`.
-        device: As in `score`.
+        engine: As in `score`.
 
     Raises:
         DataError: As in `score`, or a line of the list is malformed, or its number is smaller than
             that of the previous line or exceeds the number of source sentences.
         ModelError: As in `score`.
     """
-    translator = open_translator(model, text=text, ensemble=ensemble, device=device)
+    translator = open_translator(model, text=text, ensemble=ensemble, engine=engine)
     sources = sentences_for(translator, src, name=str(model))
     lines = raw_lines(n_best) if isinstance(n_best, str | Path) else n_best
     names = _name(src, "the source sentences"), _name(n_best, "the n-best list")

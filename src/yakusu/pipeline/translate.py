@@ -10,7 +10,7 @@ from yakusu.config import Config
 from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.data.layout import Layout
 from yakusu.data.text import Text, raw_lines
-from yakusu.device import keep_freed_memory
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
@@ -27,7 +27,7 @@ def translate(
     ensemble: Sequence[str | Path] = (),
     batch: int = 64,
     window: int | None = None,
-    device: str = "cpu",
+    engine: EngineConfig | None = None,
 ) -> Iterator[list[Translation]]:
     """Translate sentences in order, as they arrive.
 
@@ -40,7 +40,7 @@ def translate(
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
         window: Number of sentences read ahead and sorted by length (default: 32 batches).
-        device: Device to translate on: "cpu", "cuda" or "auto".
+        engine: What runs the model; None: the native engine on the CPU, where it can.
 
     Yields:
         The `n_best` best translations of each line or text, best first.
@@ -55,7 +55,7 @@ def translate(
     Example:
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
     """
-    translator = open_translator(model, options, text=text, ensemble=ensemble, device=device)
+    translator = open_translator(model, options, text=text, ensemble=ensemble, engine=engine)
     layout = None
     if isinstance(sentences, str | Path):
         sentences, layout = sentences_for(translator, sentences, name=str(model)), Layout()
@@ -68,11 +68,10 @@ def open_translator(
     *,
     text: TextConfig | None = None,
     ensemble: Sequence[str | Path] = (),
-    device: str = "cpu",
+    engine: EngineConfig | None = None,
 ) -> Translator:
     """Load a model folder and override its search settings; arguments as in `translate`."""
-    keep_freed_memory()
-    translator = Translator.load(model, ensemble=ensemble, device=device, text=text)
+    translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)
     if options is not None:
         given = _given(options)
         if translator.search.sampling and options.sampling:

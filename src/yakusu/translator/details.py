@@ -7,8 +7,7 @@ from yakusu.alignment import Link, pharaoh
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.model.base import SearchModel
-from yakusu.scoring import score_targets
+from yakusu.search.decoder import Decoder
 from yakusu.translator.links import Translated, word_links_of
 
 N_ALTERNATIVES = 5  # tokens listed for each position
@@ -39,20 +38,20 @@ class Details:
 
 
 def details_of(
-    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
+    decoder: Decoder, tokenizer: Tokenizer, pairs: Sequence[Translated], *, batch: int
 ) -> list[Details]:
     """The details of translations.
 
     Args:
-        model: The model, in evaluation mode.
-        tokenizer: Its tokenizer.
+        decoder: The models.
+        tokenizer: Their tokenizer.
         pairs: The sentences and their translations.
+        batch: Maximum number of sentences decoded together.
     """
     targets = [[*pair.tgt, EOS] for pair in pairs]
-    scores = score_targets(
-        model, [pair.src for pair in pairs], targets, alternatives=N_ALTERNATIVES
-    )
-    links = word_links_of(model, tokenizer, pairs)
+    encoded = [(pair.src, target) for pair, target in zip(pairs, targets, strict=True)]
+    scores = decoder.score(encoded, alternatives=N_ALTERNATIVES, batch=batch)
+    links = word_links_of(decoder, tokenizer, pairs, batch=batch)
     return [
         Details(
             tuple(_pieces(tokenizer, ids)),

@@ -5,22 +5,19 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-import torch
-
 from yakusu.alignment import Link
-from yakusu.data.batches import pad
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.terms import Term
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
-from yakusu.model.base import SearchModel
-from yakusu.search.beam import Hypothesis, beam_search, limit
 from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Decoder, Query
+from yakusu.search.hypothesis import Hypothesis, limit
 from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import tasks
 from yakusu.translator.constraints import Constraints
-from yakusu.translator.details import details_of
+from yakusu.translator.details import Details, details_of
 from yakusu.translator.links import Translated, unit_links_of
 from yakusu.translator.output import Output, slots_of, to_places, to_slots
 from yakusu.translator.placement import adjust_spaces, units
@@ -33,30 +30,26 @@ class JobTranslator:
     """Translates segments with a model and its tokenizer.
 
     Args:
-        model: A model or an ensemble; it is moved to `device` and set to evaluation mode.
+        decoder: A model, or an ensemble.
         tokenizer: The tokenizer that the model was trained with.
         search: Settings of the search, such as beam width and length penalty.
         task: The task of the model, by its name in `tasks`.
-        device: Device to translate on.
         max_source_tokens: Maximum number of source tokens, including eos. Longer segments are
             truncated, with a warning; a parser returns a flat tree for them instead.
     """
 
     def __init__(
         self,
-        model: SearchModel,
+        decoder: Decoder,
         tokenizer: Tokenizer,
         *,
         search: SearchConfig,
         task: str,
-        device: torch.device | str,
         max_source_tokens: int,
     ) -> None:
-        self.model = model.to(device).eval()
-        self.tokenizer, self.search = tokenizer, search
+        self.decoder, self.tokenizer, self.search = decoder, tokenizer, search
         self.task_name, self.task = task, tasks[task]()
-        self.device = torch.device(device)
-        self.max_source_tokens = min(max_source_tokens, model.max_length)
+        self.max_source_tokens = min(max_source_tokens, decoder.max_length)
         self._constraints = Constraints(tokenizer, self.task)
 
     def job(
@@ -95,7 +88,7 @@ class JobTranslator:
             self.search,
             n_source=len(ids) - 1,
             n_prefix=len(prefix),
-            max_length=self.model.max_length,
+            max_length=self.decoder.max_length,
         ) - len(prefix)
         self._constraints.check_phrases(job, room)
         return job
@@ -113,7 +106,7 @@ class JobTranslator:
                 f"the prefix '{shown}' has the spans of its source in another order, which a "
                 "vocabulary without placeholder tokens cannot spell: end the prefix before them"
             )
-        most = min(self.max_source_tokens, self.model.max_length - 1)
+        most = min(self.max_source_tokens, self.decoder.max_length - 1)
         if len(ids) > most:
             raise DataError(f"the prefix has {len(ids):,} tokens, more than {most:,}: shorten it")
         return ids
@@ -136,36 +129,42 @@ class JobTranslator:
         _log.warning(message, number, line[:40], len(ids), most, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
-    def hypotheses(self, jobs: Sequence[Job]) -> list[list[Hypothesis]]:
-        """The best translations of segments, as ids."""
+    def hypotheses(self, jobs: Sequence[Job], *, batch: int) -> list[list[Hypothesis]]:
+        """The best translations of segments, as ids; at most `batch` are decoded together."""
         search = self.search
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
-        src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
-        constraints, slots = self._constraints.of(jobs, n_beams=search.n_slots, device=self.device)
-        return beam_search(
-            self.model,
-            src,
-            search,
-            constraints=constraints,
-            slots=slots,
-            prefixes=[job.prefix for job in jobs],
-        )
+        queries = [Query(job.ids, job.prefix, self._constraints.of(job)) for job in jobs]
+        return self.decoder.search(queries, search, self._constraints.rules, batch=batch)
 
-    def outputs(self, jobs: Sequence[Job], *, details: bool) -> list[list[Output]]:
-        """The best translations of segments of the same padded length."""
-        found = self.hypotheses(jobs)
-        every = [(job, h) for job, best in zip(jobs, found, strict=True) for h in best]
+    def outputs(self, jobs: Sequence[Job], *, details: bool, batch: int) -> list[list[Output]]:
+        """The best translations of segments."""
+        outputs = [[self.without_model(job)] for job in jobs]
+        rows = [row for row, job in enumerate(jobs) if len(job.ids) > 1]
+        some = [jobs[row] for row in rows]
+        found = self.hypotheses(some, batch=batch)
+        every = [(job, h) for job, best in zip(some, found, strict=True) for h in best]
+        of_every = iter(self._outputs(every, details=details, batch=batch))
+        for row, best in zip(rows, found, strict=True):
+            outputs[row] = list(islice(of_every, len(best)))
+        return outputs
+
+    def _outputs(
+        self, every: Sequence[tuple[Job, Hypothesis]], *, details: bool, batch: int
+    ) -> list[Output]:
+        """The output for each hypothesis."""
         pieces = [self._pieces(h.tokens) for _, h in every]
         texts = [self._text(job, "".join(own)) for (job, _), own in zip(every, pieces, strict=True)]
         pairs = [
             self._translated(job, h.tokens, own, text)
             for (job, h), own, text in zip(every, pieces, texts, strict=True)
         ]
-        links = self._links([job.aligns for job, _ in every], pairs)
-        more = details_of(self.model, self.tokenizer, pairs) if details else [None] * len(every)
+        links = self._links([job.aligns for job, _ in every], pairs, batch=batch)
+        more: Sequence[Details | None] = [None] * len(every)
+        if details:
+            more = details_of(self.decoder, self.tokenizer, pairs, batch=batch)
         rows = zip(every, texts, links, more, strict=True)
-        outputs = iter(
+        return [
             Output(
                 text or job.text,
                 h.score,
@@ -176,8 +175,7 @@ class JobTranslator:
                 is_source=not text,
             )
             for (job, h), text, own_links, detail in rows
-        )
-        return [list(islice(outputs, len(best))) for best in found]
+        ]
 
     def _pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token adds to the text of a translation; placeholder tokens are slots."""
@@ -201,9 +199,10 @@ class JobTranslator:
         return Translated(source, job.ids, tokens, pieces, text)
 
     def _links(
-        self, chosen: Sequence[bool], texts: Sequence[Translated]
+        self, chosen: Sequence[bool], texts: Sequence[Translated], *, batch: int
     ) -> Iterator[tuple[Link, ...]]:
         """The links between units for the chosen translations; () for the others."""
         aligned = [text for text, needed in zip(texts, chosen, strict=True) if needed]
-        found = (own or () for own in unit_links_of(self.model, self.tokenizer, aligned))
+        links = unit_links_of(self.decoder, self.tokenizer, aligned, batch=batch)
+        found = (own or () for own in links)
         return (next(found) if needed else () for needed in chosen)

@@ -5,18 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import torch
-
-from yakusu.alignment import Link, attends, attention, content_words, word_links
-from yakusu.data.batches import pad
+from yakusu.alignment import Link, content_words, token_weights, word_links
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS
-from yakusu.model.base import SearchModel
-from yakusu.model.linear import MIN_SENTENCES
+from yakusu.search.decoder import Decoder
 from yakusu.translator.placement import units
-
-_MAX_WEIGHTS = 2**20  # attention weights of a batch, in one head of one layer
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ Members = Callable[[Translated], tuple[list[int], list[int]]]  # the word or uni
 
 
 def word_links_of(
-    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
+    decoder: Decoder, tokenizer: Tokenizer, pairs: Sequence[Translated], *, batch: int
 ) -> list[tuple[Link, ...] | None]:
     """The word alignment of each pair; None if the model has no attention to the source.
 
@@ -56,11 +50,11 @@ def word_links_of(
             content_words(_words_of(pair), tokenizer.target_pieces(pair.tgt)),
         )
 
-    return _links(model, pairs, words)
+    return _links(decoder, pairs, words, batch=batch)
 
 
 def unit_links_of(
-    model: SearchModel, tokenizer: Tokenizer, pairs: Sequence[Translated]
+    decoder: Decoder, tokenizer: Tokenizer, pairs: Sequence[Translated], *, batch: int
 ) -> list[tuple[Link, ...] | None]:
     """The links between the units of each pair; None if the model has no attention."""
 
@@ -70,7 +64,7 @@ def unit_links_of(
         tgt_starts = [end - len(own.lstrip()) for end, own in zip(ends, pair.pieces, strict=True)]
         return _units_at(pair.text, src_starts), _units_at("".join(pair.pieces), tgt_starts)
 
-    return _links(model, pairs, members)
+    return _links(decoder, pairs, members, batch=batch)
 
 
 def _words_of(pair: Translated) -> list[int]:
@@ -88,31 +82,15 @@ def _units_at(text: str, starts: Sequence[int]) -> list[int]:
 
 
 def _links(
-    model: SearchModel, pairs: Sequence[Translated], members: Members
+    decoder: Decoder, pairs: Sequence[Translated], members: Members, *, batch: int
 ) -> list[tuple[Link, ...] | None]:
-    """The links of each pair; pairs are aligned together if their lengths are equal."""
-    links: list[tuple[Link, ...] | None] = [None] * len(pairs)
-    if not attends(model):
-        return links
-    lengths = [(len(pair.src), len(pair.tgt) + 1) for pair in pairs]
-    for n_source, n_target in sorted(set(lengths)):
-        rows = [row for row, own in enumerate(lengths) if own == (n_source, n_target)]
-        most = max(MIN_SENTENCES, _MAX_WEIGHTS // (n_source * n_target))
-        for part in windows(iter(rows), most):
-            found = _links_of_equal_length(model, [pairs[row] for row in part], members)
-            for row, own in zip(part, found, strict=True):
-                links[row] = own
+    """The links of each pair; at most `batch` pairs are decoded together."""
+    if "cross" not in decoder.roles:
+        return [None] * len(pairs)
+    links: list[tuple[Link, ...] | None] = []
+    for some in windows(iter(pairs), batch):
+        encoded = [(pair.src, [*pair.tgt, EOS]) for pair in some]
+        for pair, maps in zip(some, decoder.attentions(encoded, ["cross"]), strict=True):
+            weights = token_weights([own["cross"] for own in maps])  # (T, S)
+            links.append(tuple(word_links(weights, *members(pair))))
     return links
-
-
-def _links_of_equal_length(
-    model: SearchModel, pairs: Sequence[Translated], members: Members
-) -> list[tuple[Link, ...]]:
-    filled = [*pairs, *[pairs[0]] * (MIN_SENTENCES - len(pairs))]
-    device = next(model.parameters()).device
-    src = pad([pair.src for pair in filled], model.src_pad).to(device)
-    tgt = torch.tensor([[*pair.tgt, EOS] for pair in filled], device=device)
-    weights = attention(model, src, tgt)  # (B, T, S)
-    return [
-        tuple(word_links(own, *members(pair))) for pair, own in zip(pairs, weights, strict=False)
-    ]

@@ -1,13 +1,9 @@
-"""Requests to a translator: sentences with their own settings, and their batches."""
+"""Requests to a translator: sentences with their own settings."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from pydantic import ConfigDict, with_config
 
-from yakusu.data.text import windows
-from yakusu.model.linear import padded_length
 from yakusu.search.spelling import Phrase
 
 
@@ -49,26 +45,3 @@ class Job:
     slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
     n_terms: int = 0  # terms of the glossary that the source contains
     aligns: bool = False  # whether the units of the translation are linked to those of the source
-
-    @property
-    def has_goal(self) -> bool:
-        """Whether the search must generate certain tokens."""
-        return bool(self.include or self.slots)
-
-
-def batches(jobs: Sequence[Job], batch: int) -> Iterator[list[int]]:
-    """The rows of each batch: sentences of the same padded length, shortest first.
-
-    Sentences with phrases to include or placeholder tokens are searched differently, so they are
-    batched separately.
-    """
-
-    def length(row: int) -> tuple[bool, int]:
-        return jobs[row].has_goal, len(jobs[row].ids)
-
-    def kind(row: int) -> tuple[bool, int]:
-        return jobs[row].has_goal, padded_length(len(jobs[row].ids))
-
-    rows = sorted((row for row, job in enumerate(jobs) if len(job.ids) > 1), key=length)
-    for _, same in groupby(rows, key=kind):
-        yield from windows(same, batch)

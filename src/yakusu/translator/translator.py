@@ -6,28 +6,25 @@ from functools import partial
 from itertools import islice, starmap
 from pathlib import Path
 
-import torch
-
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.device import pick_device
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import ModelError
-from yakusu.model.base import SearchModel, Seq2Seq
-from yakusu.model.ensemble import Ensemble
-from yakusu.scoring import Scored, Scorer
-from yakusu.search.beam import length_penalty
 from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Decoder
+from yakusu.search.hypothesis import length_penalty
 from yakusu.translator.details import Details
-from yakusu.translator.folder import AnyTablePlan, TranslatorConfig, open_model
 from yakusu.translator.jobs import JobTranslator
+from yakusu.translator.opening import open_decoder
 from yakusu.translator.output import Output, combinations, lines_of
 from yakusu.translator.passage import TextConfig
 from yakusu.translator.planning import Plan, Planner
-from yakusu.translator.request import Request, batches
+from yakusu.translator.request import Request
+from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.words import details_of_text
 
@@ -49,12 +46,11 @@ class Translator(JobTranslator):
     """Translates text with a model and its tokenizer.
 
     Args:
-        model: A model or an ensemble; it is moved to `device` and set to evaluation mode.
+        decoder: A model, or an ensemble.
         tokenizer: The tokenizer that the model was trained with.
         languages: Codes of the source and target languages, "" if unknown.
         search: Settings of the search, such as beam width and length penalty.
         task: The task of the model, by its name in `tasks`.
-        device: Device to translate on.
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
             truncated, with a warning; a parser returns a flat tree for them instead.
         text: How text is read; None: the defaults. A parser reads one sentence per line.
@@ -65,22 +61,20 @@ class Translator(JobTranslator):
 
     def __init__(
         self,
-        model: SearchModel,
+        decoder: Decoder,
         tokenizer: Tokenizer,
         *,
         languages: tuple[str, str],
         search: SearchConfig,
         task: str = "translation",
-        device: torch.device | str = "cpu",
         max_source_tokens: int = 1024,
         text: TextConfig | None = None,
     ) -> None:
         super().__init__(
-            model,
+            decoder,
             tokenizer,
             search=search,
             task=task,
-            device=device,
             max_source_tokens=max_source_tokens,
         )
         if self.task.constrains and text and (text.glossary or text.protect):
@@ -104,7 +98,7 @@ class Translator(JobTranslator):
         folder: str | Path,
         *,
         ensemble: Sequence[str | Path] = (),
-        device: torch.device | str = "cpu",
+        engine: EngineConfig | None = None,
         text: TextConfig | None = None,
     ) -> "Translator":
         """Open a model folder and verify its files.
@@ -112,53 +106,24 @@ class Translator(JobTranslator):
         Args:
             folder: A model folder; its languages and search settings are used.
             ensemble: Further model folders with the same vocabulary, for an ensemble (Table 2).
-            device: Device to translate on.
+            engine: What runs the model; None: the native engine on the CPU, where it can.
             text: How text is read; None: the defaults.
 
         Raises:
-            ModelError: A folder is incomplete or corrupted, or has a different vocabulary.
+            ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
+                engine cannot run the model.
+            RecipeError: There is no such device, or $YAKUSU_ENGINE names no engine.
             DataError: A regular expression in `text` is not valid.
         """
-        place = pick_device(str(device))
-        config, first, tokenizer = open_model(Path(folder))
-        members = [first]
-        for other in ensemble:
-            _, model, other_tokenizer = open_model(Path(other))
-            if other_tokenizer != tokenizer:
-                raise ModelError(
-                    f"the vocabulary of {other} differs from that of {folder}: train the models of "
-                    "an ensemble on the same text with the same tokenizer settings"
-                )
-            members.append(model)
+        folders = [Path(folder), *map(Path, ensemble)]
+        config, tokenizer, decoder = open_decoder(folders, engine or EngineConfig())
         return cls(
-            Ensemble(members) if ensemble else first,
+            decoder,
             tokenizer,
             languages=(config.source_language, config.target_language),
             search=config.search,
             task=config.task,
-            device=place,
             text=text,
-        )
-
-    def config(self, *, compressed: Sequence[AnyTablePlan] = ()) -> TranslatorConfig:
-        """The config.json of a translator with a single model.
-
-        Args:
-            compressed: Plans of the model's compressed tables.
-        """
-        if not isinstance(self.model, Seq2Seq):
-            raise ModelError("an ensemble cannot be saved: save its members separately")
-        return TranslatorConfig.model_validate(
-            {
-                "task": self.task_name,
-                "source_language": self.languages[0],
-                "target_language": self.languages[1],
-                "src_vocab_size": self.model.src_vocab_size,
-                "tgt_vocab_size": self.model.tgt_vocab_size,
-                "model": self.model.config,
-                "compressed": list(compressed),
-                "search": self.search,
-            }
         )
 
     def translate(self, texts: Iterable[str | Request]) -> list[str]:
@@ -206,12 +171,7 @@ class Translator(JobTranslator):
             ]
             n_read += len(items)
             jobs = [job for plan in plans for job in plan.jobs]
-            outputs = [[self.without_model(job)] for job in jobs]
-            for rows in batches(jobs, batch):
-                found = self.outputs([jobs[i] for i in rows], details=details)
-                for row, best in zip(rows, found, strict=True):
-                    outputs[row] = best
-            of_jobs = iter(outputs)
+            of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
             for plan in plans:
                 yield self._translations(plan, list(islice(of_jobs, len(plan.jobs))))
 
@@ -272,7 +232,7 @@ class Translator(JobTranslator):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         longest = self.max_source_tokens, self.max_source_tokens + self.search.max_extra
         penalty = partial(length_penalty, alpha=self.search.alpha)
-        scorer = Scorer(self.model, self.tokenizer, max_tokens=longest, penalty=penalty)
+        scorer = Scorer(self.decoder, self.tokenizer, max_tokens=longest, penalty=penalty)
         pairs = aligned(sources, targets, names=("the sources", "the targets"))
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
         for some in windows(pairs, window):

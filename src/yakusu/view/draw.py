@@ -16,7 +16,7 @@ from itertools import accumulate
 from xml.etree import ElementTree
 
 from yakusu.errors import DataError
-from yakusu.model.base import Role
+from yakusu.model.config import Role
 from yakusu.view.maps import AttentionMaps, Axis, Weights
 
 # All lengths are in pixels.

@@ -9,18 +9,16 @@ the predicted token.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
-from yakusu.model.base import Role, Seq2Seq
+from yakusu.model.config import Role
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
 
@@ -157,6 +155,8 @@ class AttentionMaps:
             each a tuple of N tensors (1, H, rows, columns); `encoder_tokens` and
             `decoder_tokens`, lists of strings.
         """
+        import torch  # bertviz expects tensors
+
         maps = {
             f"{role}_attention": tuple(torch.from_numpy(layer)[None] for layer in weights)
             for role, weights in self.weights.items()
@@ -180,7 +180,7 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
         DataError: A sentence is empty, too long or not valid text.
         ModelError: The model has no attention, or is an ensemble.
     """
-    model, tokenizer, task = attention_model(translator), translator.tokenizer, translator.task
+    roles, tokenizer, task = attention_roles(translator), translator.tokenizer, translator.task
     max_src, max_tgt = token_limits(translator)
     _check_text("source sentence", src)
     src_ids = tokenizer.encode_source([task.preprocess_source(src)])[0]
@@ -195,13 +195,13 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
         tgt_ids = tokenizer.encode_target([task.preprocess_target(tgt)])[0]
         tgt_pieces = tokenizer.target_surfaces(task.preprocess_target(tgt))
     _check_length(max_tgt, label, tgt, tgt_ids)
-    maps = compute_attention(model, torch.tensor([src_ids]), torch.tensor([tgt_ids]))
+    ((maps,),) = translator.decoder.attentions([(src_ids, tgt_ids)], roles)
     return AttentionMaps(
         src=src.strip(),
         tgt=tgt.strip(),
         source=_tokens(src_ids, tokenizer.source_surfaces(task.preprocess_source(src))),
         target=_tokens(tgt_ids, tgt_pieces),
-        weights={role: weights[0].float().cpu().numpy() for role, weights in maps.items()},
+        weights=maps,
     )
 
 
@@ -209,38 +209,22 @@ def token_limits(translator: Translator) -> tuple[int, int]:
     """Return the maximum numbers of source and target tokens of a map, including eos."""
     return (
         min(MAX_TOKENS, translator.max_source_tokens),
-        min(MAX_TOKENS, translator.model.max_length),
+        min(MAX_TOKENS, translator.decoder.max_length),
     )
 
 
-def attention_model(translator: Translator) -> Seq2Seq:
-    """Return the model of a translator.
+def attention_roles(translator: Translator) -> Collection[Role]:
+    """Return the kinds of attention that the model of a translator has.
 
     Raises:
         ModelError: The model has no attention, or is an ensemble.
     """
-    model = translator.model
-    if not (isinstance(model, Seq2Seq) and model.attention_layers()):
+    decoder = translator.decoder
+    if decoder.n_members > 1 or not decoder.roles:
         raise ModelError(
             "this model has no attention to show: use a single model with attention layers"
         )
-    return model
-
-
-@torch.inference_mode()
-def compute_attention(model: Seq2Seq, src: Tensor, tgt: Tensor) -> dict[Role, Tensor]:
-    """Run `Seq2Seq.attentions` on the model's device, without gradients.
-
-    Args:
-        model: A model with attention.
-        src: Source ids (B, S), on any device.
-        tgt: Target ids (B, T), on any device.
-
-    Returns:
-        (B, N, H, rows, columns) for each role that the model has.
-    """
-    device = next(model.parameters()).device
-    return model.attentions(src.to(device), tgt.to(device))
+    return decoder.roles
 
 
 def _translate(
@@ -249,7 +233,7 @@ def _translate(
     """Return the best translation as text, ids with eos, and pieces."""
     tokenizer = translator.tokenizer
     job = translator.job(Request(src), src_ids)
-    tokens = list(translator.hypotheses([job])[0][0].tokens)
+    tokens = list(translator.hypotheses([job], batch=1)[0][0].tokens)
     text = translator.task.postprocess(tokenizer.decode_target([tokens])[0], src)
     ids = [*tokens, EOS]  # every search ends in eos; at the maximum length no other choice is left
     return text, ids, tokenizer.target_pieces(ids)

@@ -1,6 +1,6 @@
 """Statistics of each attention head: means over a corpus.
 
-B batch, N layers, H heads, Q rows, K columns of a map; w_ij is the weight of column j in row i.
+N layers, H heads, Q rows, K columns of a map; w_ij is the weight of column j in row i.
 
 entropy      - sum_j w_ij ln w_ij, in nats: 0 if one token has all the weight, ln K if uniform
 maximum      max_j w_ij
@@ -11,23 +11,21 @@ itself       w_ii; in a decoder, column i is the token read last
 eos          weight of the source eos; None for decoder self-attention, which never reads eos
 start        weight of the start; decoder self-attention only
 
-Each value is a mean over all rows that are not padding, or None where it does not apply.
+Each value is a mean over all rows, or None where it does not apply.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from yakusu.data.batches import pad
 from yakusu.data.text import Pair, windows
 from yakusu.errors import DataError
-from yakusu.model.base import Role
+from yakusu.model.config import Role
 from yakusu.progress import Progress, Silent
 from yakusu.translator import Translator
-from yakusu.view.maps import attention_model, compute_attention, token_limits
+from yakusu.view.maps import Weights, attention_roles, token_limits
 
 _BATCH_SIZE = 16  # pairs; all maps of a batch are in memory at once
 Encoded = tuple[list[int], list[int]]
@@ -86,7 +84,7 @@ def head_statistics(
         DataError: No pair can be used.
         ModelError: The model has no attention, or is an ensemble.
     """
-    model, progress = attention_model(translator), progress or Silent()
+    roles, progress = attention_roles(translator), progress or Silent()
     limits, totals = token_limits(translator), dict[Role, _Totals]()
     n_read = n_pairs = 0
     with progress.track("analysing", "pairs", None) as tracker:
@@ -94,16 +92,9 @@ def head_statistics(
             batch = [pair for pair in _encode(translator, window) if _fits(pair, limits)]
             n_read, n_pairs = n_read + len(window), n_pairs + len(batch)
             tracker.advance(len(window))
-            if not batch:
-                continue
-            src, tgt = [src for src, _ in batch], [tgt for _, tgt in batch]
-            maps = compute_attention(model, pad(src, model.src_pad), pad(tgt, model.tgt_pad))
-            n_src, n_tgt = torch.tensor(list(map(len, src))), torch.tensor(list(map(len, tgt)))
-            for role, weights in maps.items():
-                n_rows = n_src if role == "encoder" else n_tgt  # (B)
-                n_columns = n_tgt if role == "decoder" else n_src  # (B)
-                values = _row_values(role, weights.float().cpu(), n_rows, n_columns)
-                totals.setdefault(role, _Totals()).add(values, n_rows)
+            for (maps,) in translator.decoder.attentions(batch, roles):
+                for role, weights in maps.items():
+                    totals.setdefault(role, _Totals()).add(_row_values(role, weights))
     if not n_pairs:
         raise DataError(
             f"none of the {n_read} pairs can be used: provide pairs of at most {limits[0]} source "
@@ -124,51 +115,44 @@ def _fits(pair: Encoded, limits: tuple[int, int]) -> bool:
     return all(1 < len(ids) <= limit for ids, limit in zip(pair, limits, strict=True))
 
 
-def _row_values(role: Role, w: Tensor, n_rows: Tensor, n_columns: Tensor) -> dict[str, Tensor]:
-    """Compute each statistic for each row of a batch of maps.
-
-    Args:
-        role: Encoder, decoder or cross-attention.
-        w: Weights (B, N, H, Q, K), padded.
-        n_rows: Number of rows of each map that are not padding, (B).
-        n_columns: Number of columns of each map that are not padding, (B).
+def _row_values(role: Role, w: Weights) -> dict[str, NDArray[np.float64]]:
+    """Compute each statistic for each row of the maps (N, H, Q, K) of a sentence.
 
     Returns:
-        (B, N, H, Q) for each statistic that applies to the role.
+        (N, H, Q) for each statistic that applies to the role.
     """
-    row, column = torch.arange(w.shape[-2])[:, None], torch.arange(w.shape[-1])  # (Q, 1), (K)
-    values = {"entropy": torch.special.entr(w).sum(-1), "maximum": w.amax(-1)}
+    weights = w.astype(np.float64)
+    row, column = np.ogrid[: w.shape[-2], : w.shape[-1]]  # (Q, 1), (1, K)
+    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
+    values = {"entropy": -(weights * logs).sum(-1), "maximum": weights.max(-1)}
     if role == "cross":
-        offset = (row + 0.5) / n_rows[:, None, None] - (column + 0.5) / n_columns[:, None, None]
-        distance = offset.abs()  # (B, Q, K)
+        distance = np.abs((row + 0.5) / w.shape[-2] - (column + 0.5) / w.shape[-1])  # (Q, K)
     else:
-        distance = (row - column).abs()[None]  # (1, Q, K)
-        values["itself"] = w.diagonal(dim1=-2, dim2=-1)
-        values["previous"] = F.pad(w.diagonal(-1, dim1=-2, dim2=-1), (1, 0))
-    values["distance"] = (w * distance[:, None, None]).sum(-1)
+        distance = np.abs(row - column)
+        values["itself"] = weights.diagonal(axis1=-2, axis2=-1)
+        previous = weights.diagonal(-1, axis1=-2, axis2=-1)
+        values["previous"] = np.pad(previous, [(0, 0), (0, 0), (1, 0)])
+    values["distance"] = (weights * distance).sum(-1)
     if role == "decoder":
-        values["start"] = w[..., 0]
+        values["start"] = weights[..., 0]
     else:
-        last = (n_columns - 1)[:, None, None, None, None].expand(*w.shape[:-1], 1)
-        values["eos"] = w.gather(-1, last).squeeze(-1)
+        values["eos"] = weights[..., -1]
     return values
 
 
 class _Totals:
-    """Sums of the statistics of one role over all rows that are not padding."""
+    """Sums of the statistics of one role over all rows."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, Tensor] = {}  # (N, H) each
+        self.sums: dict[str, NDArray[np.float64]] = {}  # (N, H) each
         self.n_rows = self.n_sentences = 0
 
-    def add(self, values: dict[str, Tensor], n_rows: Tensor) -> None:
-        """Add the values (B, N, H, Q) of a batch; the first n_rows (B) rows are not padding."""
-        self.n_rows += int(n_rows.sum())
-        self.n_sentences += len(n_rows)
+    def add(self, values: dict[str, NDArray[np.float64]]) -> None:
+        """Add the values (N, H, Q) of a sentence."""
+        self.n_rows += values["entropy"].shape[-1]
+        self.n_sentences += 1
         for name, value in values.items():
-            real = torch.arange(value.shape[-1]) < n_rows[:, None]  # (B, Q)
-            total = (value * real[:, None, None]).sum((0, 3), dtype=torch.float64)  # (N, H)
-            self.sums[name] = self.sums.get(name, 0) + total
+            self.sums[name] = self.sums.get(name, 0.0) + value.sum(axis=-1)
 
     def heads(self, role: Role) -> Iterator[HeadStatistics]:
         """Yield the means of each head, layer by layer."""

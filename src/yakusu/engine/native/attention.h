@@ -100,9 +100,9 @@ static void attend(const float *q, size_t stride, int n, const Sources *of, floa
 }
 
 /* Attention of one hypothesis to n target positions, whose keys and values are at `rows[t]` plus
-   `key` and `value`. */
-static void attend_targets(const float *q, float *const *rows, int n, size_t key, size_t value,
-                           int n_heads, int d_k, int d_v, float scale, float *scores, float *out) {
+   `key` and `value`. The weights of each head are stored `ld` apart, unless `weights` is NULL. */
+static void attend_targets(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
+                           int d_k, int d_v, float scale, float *scores, float *out, float *weights, int ld) {
     for (int h = 0; h < n_heads; h++, q += d_k, key += d_k, value += d_v, out += d_v) {
         for (int t = 0; t < n; t += 4) {
             vec dots[4] = {v_set(0.0f), v_set(0.0f), v_set(0.0f), v_set(0.0f)};
@@ -115,6 +115,11 @@ static void attend_targets(const float *q, float *const *rows, int n, size_t key
         }
         for (int t = 0; t < n; t += LANES) v_store(scores + t, v_mul(v_load(scores + t), v_set(scale)));
         vec total = v_set(exponentials(scores, n));
+        for (int t = 0; weights && t < n; t += LANES) {
+            float some[LANES];
+            v_store(some, v_div(v_load(scores + t), total));
+            memcpy(weights + h * ld + t, some, (n - t < LANES ? n - t : LANES) * sizeof *some);
+        }
         for (int d = 0; d < d_v; d += LANES) {
             vec sum = v_set(0.0f);
             for (int t = 0; t < n; t++)

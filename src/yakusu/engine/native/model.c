@@ -54,8 +54,9 @@ static void feed_forward(const Model *m, const FeedForward *f, const Norm *norm,
 }
 
 /* Self-attention of the sentences of n rows. */
-static void encoder_attention(const Model *m, const Layer *layer, const int *lengths, int n_sentences,
-                              float *x, int n, Scratch *s) {
+static void encoder_attention(const Model *m, int l, const int *lengths, int n_sentences,
+                              float *const *weights, float *x, int n, Scratch *s) {
+    const Layer *layer = &m->encoder[l];
     size_t stride = layer->self.qkv.n_out;
     linear(&layer->self.qkv, input(m, x, n, layer->norms, s->y), n, s->wide, s);
     const float *q = s->wide;
@@ -66,7 +67,12 @@ static void encoder_attention(const Model *m, const Layer *layer, const int *len
         own.keys = s->keys, own.values = own.keys + sources_size(own.n, own.n_heads, own.d_k, 0);
         store_keys(q + m->key_width, stride, &own);
         store_values(q + 2 * m->key_width, stride, &own);
-        attend(q, stride, own.n, &own, m->config.score_scale, s->scores, out, m->value_width, NULL);
+        size_t per_query = (size_t)own.n_heads * own.n;
+        int step = weights[i] ? 1 : own.n; /* the weights of one query at a time */
+        for (int t = 0; t < own.n; t += step)
+            attend(q + t * stride, stride, step, &own, m->config.score_scale, s->scores,
+                   out + (size_t)t * m->value_width, m->value_width,
+                   weights[i] ? weights[i] + ((size_t)l * own.n + t) * per_query : NULL);
         q += own.n * stride, out += (size_t)own.n * m->value_width;
     }
     linear(&layer->self.out, s->heads, n, s->y, s);
@@ -75,7 +81,7 @@ static void encoder_attention(const Model *m, const Layer *layer, const int *len
 
 /* The encoder stack; stores the keys and values that the decoder's layers attend to. */
 static void encode(const Member *member, const int32_t *ids, const int *lengths, int n_sentences,
-                   Sources *const *memories, Scratch *s) {
+                   Sources *const *memories, float *const *weights, Scratch *s) {
     const Model *m = member->model;
     int n = 0;
     for (int i = 0; i < n_sentences; i++)
@@ -83,7 +89,7 @@ static void encode(const Member *member, const int32_t *ids, const int *lengths,
             embed(m, &m->source, ids[n], m->source_positions + (size_t)t * m->width, s->x + (size_t)n * m->width);
     for (int l = 0; l < m->config.n_encoder_layers; l++) {
         const Layer *layer = &m->encoder[l];
-        encoder_attention(m, layer, lengths, n_sentences, s->x, n, s);
+        encoder_attention(m, l, lengths, n_sentences, weights, s->x, n, s);
         feed_forward(m, &layer->feed_forward, &layer->norms[1], s->x, n, s);
     }
     const float *x = input(m, s->x, n, &m->encoder_norm, s->y);
@@ -109,9 +115,10 @@ static void decoder_attention(const Member *member, int l, const Row *rows, int 
     for (int i = 0; i < n; i++) {
         const float *q = s->wide + i * stride;
         memcpy(rows[i].cache[rows[i].position] + at, q + m->key_width, width * sizeof *q);
-        attend_targets(q, rows[i].cache, rows[i].position + 1, at, at + m->key_width, h,
-                       m->key_width / h, m->value_width / h, m->config.score_scale, s->scores,
-                       s->heads + (size_t)i * m->value_width);
+        const Weights *w = &rows[i].weights;
+        attend_targets(q, rows[i].cache, rows[i].position + 1, at, at + m->key_width, h, m->key_width / h,
+                       m->value_width / h, m->config.score_scale, s->scores, s->heads + (size_t)i * m->value_width,
+                       w->to_target ? w->to_target + (size_t)l * h * w->n_target : NULL, w->n_target);
     }
     linear(&layer->self.out, s->heads, n, s->y, s);
     residual(m, x, s->y, n, layer->norms);
@@ -123,10 +130,10 @@ static void cross_attention(const Member *member, int l, const Row *rows, int n,
     const Layer *layer = &m->decoder[l];
     linear(&layer->cross.query, input(m, x, n, &layer->norms[1], s->y), n, s->wide, s);
     for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && rows[end].memory == rows[i].memory && !rows[i].attention;) end++;
+        float *weights = rows[i].weights.to_source;
+        for (end = i + 1; end < n && rows[end].memory == rows[i].memory && !weights;) end++;
         const Sources *of = &rows[i].memory[member->memory_at + l];
-        size_t per_layer = (size_t)of->n_heads * of->n;
-        float *weights = rows[i].attention ? rows[i].attention + (member->memory_at + l) * per_layer : NULL;
+        if (weights) weights += (size_t)l * of->n_heads * of->n;
         attend(s->wide + (size_t)i * m->key_width, m->key_width, end - i, of, m->config.score_scale, s->scores,
                s->heads + (size_t)i * m->value_width, m->value_width, weights);
     }
@@ -168,18 +175,26 @@ static void all_logits(const Model *m, int n, float *out, Scratch *s) {
     product(&m->output, s->x, n, &s->q, out, m->output.n_out, 0, m->output.n_out);
 }
 
+static void predict_stored(float *logits, int n, int n_tokens, Best *best) {
+    for (int r = 0; r < n; r++, logits += n_tokens)
+        for (int at = 0; at < n_tokens; at += BLOCK)
+            scan(&best[r], logits + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
+}
+
+/* log sum_y exp of stored logits */
+static float normaliser(const float *logits, int n_tokens) {
+    Best all = {.largest = -INFINITY};
+    for (int at = 0; at < n_tokens; at += BLOCK)
+        add_to_sum(&all, logits + at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
+    return (float)log_norm(&all);
+}
+
 /* log(1 / M sum_i P_i(y)) of M members, section 6.1 (Table 2); logits (M, n, n_tokens). */
-static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best *best) {
+static void average(float *logits, int n_members, int n, int n_tokens) {
     size_t size = (size_t)n * n_tokens;
-    for (int r = 0; r < n; r++) {
-        float *first = logits + (size_t)r * n_tokens;
+    for (float *first = logits; first < logits + size; first += n_tokens) {
         float norms[MAX_MEMBERS];
-        for (int i = 0; i < n_members; i++) {
-            Best all = {.largest = -INFINITY};
-            for (int at = 0; at < n_tokens; at += BLOCK)
-                add_to_sum(&all, first + i * size + at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
-            norms[i] = (float)log_norm(&all);
-        }
+        for (int i = 0; i < n_members; i++) norms[i] = normaliser(first + i * size, n_tokens);
         for (int at = 0; at < n_tokens; at += LANES) {
             vec most = v_sub(v_load(first + at), v_set(norms[0])), sum = v_set(0.0f);
             for (int i = 1; i < n_members; i++)
@@ -191,8 +206,6 @@ static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best
             for (int i = 0; i < LANES; i++) /* padding has -infinity */
                 first[at + i] = of[i] == -INFINITY ? of[i] : of[i] + (float)log_of(each[i] / n_members);
         }
-        for (int at = 0; at < n_tokens; at += BLOCK)
-            scan(&best[r], first + at, at, n_tokens - at < BLOCK ? n_tokens - at : BLOCK);
     }
 }
 
@@ -201,6 +214,6 @@ static void predict_mean(float *logits, int n_members, int n, int n_tokens, Best
 #define TEXT(isa) #isa
 #define STRING(isa) TEXT(isa)
 const Kernels NAME(ISA) = {
-    STRING(ISA), encode,     decode, predict,        all_logits, predict_mean,
-    linear,      store_keys, attend, attend_targets, activate,   normalise,
+    STRING(ISA), encode, decode,     predict, all_logits,     average,  predict_stored,
+    linear,              store_keys, attend,  attend_targets, activate, normalise,
 };

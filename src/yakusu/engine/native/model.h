@@ -12,13 +12,20 @@ typedef struct {
     Quantised q;
 } Scratch;
 
+/* Attention weights of one position of the decoder, with h heads; NULL: they are not stored. */
+typedef struct {
+    float *to_target; /* (layers, h, n_target) */
+    float *to_source; /* (layers, h, S) */
+    int n_target;
+} Weights;
+
 /* A hypothesis at one position. */
 typedef struct {
     int32_t id;            /* of the last token; -1: the zero vector */
     int position;
     float *const *cache;   /* (position + 1): keys and values of all layers at each position */
     const Sources *memory; /* (layers) */
-    float *attention;      /* (layers, heads, n) attention weights to the source, or NULL */
+    Weights weights;       /* where to store them */
 } Row;
 
 /* A model, and where its layers are in `Row.cache` and `Row.memory`; an ensemble has several. */
@@ -30,23 +37,26 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    /* Store the keys and values of n sentences for the layers of the decoder. */
+    /* Store the keys and values of n sentences for the layers of the decoder, and the attention
+       weights (layers, S, h, S) of those whose `weights` is not NULL. */
     void (*encode)(const Member *, const int32_t *ids, const int *lengths, int n, Sources *const *memories,
-                   Scratch *);
+                   float *const *weights, Scratch *);
     /* One position of the decoder stack for n rows; leaves the hidden states in `scratch`. */
     void (*decode)(const Member *, const Row *rows, int n, Scratch *);
     /* The normaliser and the best tokens of n rows, from hidden states. */
     void (*predict)(const Model *, int n, Best *best, Scratch *);
-    /* The same for the mean of the members' probabilities: all logits of each member, then the mean. */
+    /* The same for logits (n, n_tokens) that are stored, such as those of an ensemble: the logarithm of
+       the mean of the members' probabilities, which replaces the logits of the first member. */
     void (*logits)(const Model *, int n, float *out, Scratch *);
-    void (*predict_mean)(float *logits, int n_members, int n, int n_tokens, Best *best);
+    void (*average)(float *logits, int n_members, int n, int n_tokens);
+    void (*predict_stored)(float *logits, int n, int n_tokens, Best *best);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
     void (*store_keys)(const float *x, size_t stride, const Sources *to);
     void (*attend)(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
                    float *out, size_t out_stride, float *weights);
     void (*attend_targets)(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
-                           int d_k, int d_v, float scale, float *scores, float *out);
+                           int d_k, int d_v, float scale, float *scores, float *out, float *weights, int ld);
     void (*activate)(float *x, size_t n, int activation);
     void (*normalise)(const float *x, int n, const Norm *norm, float epsilon, float *y);
 } Kernels;

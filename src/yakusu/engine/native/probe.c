@@ -42,7 +42,7 @@ API int yk_probe_attention(const Kernels *kernels, const float *q, int n, const 
     }
     for (int i = 0; ok && target && i < n; i++)
         kernels->attend_targets(q + i * q_width, at, n_keys, 0, q_width, n_heads, d_k, d_v, scale, scores,
-                                out + i * out_width);
+                                out + i * out_width, NULL, 0);
     release(of.keys), release(scores), release(rows), release(at);
     return ok;
 }

@@ -16,6 +16,16 @@ static void extend_runs(Hypothesis *h, int length, int32_t token) {
         h->runs[p - 1] = h->tokens[length - p] == token ? h->runs[p - 1] + 1 : 0;
 }
 
+int repetitions(const int32_t *ids, int n) {
+    int most = 1;
+    for (int p = 1; p <= MAX_PERIOD && 2 * p <= n; p++)
+        for (int at = p, run = 0; at < n; at++) {
+            run = ids[at] == ids[at - p] ? run + 1 : 0;
+            if (1 + run / p > most) most = 1 + run / p;
+        }
+    return most;
+}
+
 int repeated(const Search *s, const Hypothesis *h, int32_t *ids) {
     int n = 0, size = s->settings.no_repeat_ngram;
     for (int p = 1; s->settings.repeats && p <= MAX_PERIOD && p <= s->length; p++)

@@ -15,7 +15,7 @@ enum { MAX_BEAM = 256, MAX_PERIOD = 64 /* longest n-gram whose repetitions are c
 typedef struct {
     int32_t beam, n_best;
     int32_t limit;           /* maximum number of tokens, including eos */
-    int32_t repeats;         /* how often an n-gram may occur in a row; 0: no limit */
+    int32_t repeats;         /* how often an n-gram may occur in a row, or as often as in the source; 0: no limit */
     int32_t no_repeat_ngram; /* 0: no limit */
     double margin;           /* in nats; infinity: none */
     double alpha;
@@ -49,6 +49,9 @@ typedef struct {
     Finished *found; /* (n_best), the best first */
     int n_found;
 } Search;
+
+/* How often any n-gram of a sentence occurs in a row. */
+int repetitions(const int32_t *ids, int n);
 
 /* The tokens that the limits on repetition ban after a hypothesis; returns their number. */
 int repeated(const Search *s, const Hypothesis *h, int32_t *ids);

@@ -51,7 +51,7 @@ struct Session {
     int n_unused, n_blocks, capacity;
     Scratch scratch;
     int scratch_rows, scratch_length;
-    float *logits; /* (members, rows, tokens) of an ensemble */
+    float *logits; /* (members, rows, tokens), if they are stored: of an ensemble, or to be sampled */
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
@@ -103,7 +103,7 @@ static int allocate_search(Sentence *s) {
     float **cache = s->arrays[1] = allocate((size_t)(n + beam) * limit * sizeof *cache);
     Hypothesis *hypotheses = s->arrays[2] = allocate(n * sizeof *hypotheses + n_best * sizeof *search->found);
     if (!tokens || !cache || !hypotheses) return 0;
-    search->open = hypotheses, search->spare = hypotheses + beam, search->n_open = 1;
+    search->open = hypotheses, search->spare = hypotheses + beam;
     search->found = (Finished *)(hypotheses + n);
     for (int i = 0; i < n_best; i++, tokens += limit) search->found[i].tokens = tokens;
     for (int k = 0; k < n; k++, tokens += limit, cache += limit)
@@ -188,11 +188,12 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
     s->n_members = n_models, s->n_tokens = models[0]->output.n_out, s->kernels = kernels;
     s->max_rows = max_rows, s->allowed = allowed, s->spelling = spelling;
     if (guide) s->guide = *guide;
+    int stored = n_models > 1 || s->guide.draw;
     s->waiting.end = &s->waiting.first, s->open.end = &s->open.first, s->finished.end = &s->finished.first;
     s->rows = allocate(max_rows * sizeof *s->rows), s->best = allocate(max_rows * sizeof *s->best);
     s->buffers = allocate(max_rows * sizeof *s->buffers);
-    if (n_models > 1) s->logits = allocate((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
-    int ok = s->rows && s->best && s->buffers && (n_models == 1 || s->logits);
+    if (stored) s->logits = allocate((size_t)n_models * max_rows * s->n_tokens * sizeof *s->logits);
+    int ok = s->rows && s->best && s->buffers && (!stored || s->logits);
     if (ok && reserve(s, max_rows > ENCODED ? max_rows : ENCODED, ENCODED)) return s;
     yk_free_session(s);
     return NULL;
@@ -220,6 +221,7 @@ static Sentence *new_sentence(Session *session, int64_t key, const Settings *set
     if (!s) return NULL;
     s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
     if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
+    s->search.n_open = session->guide.draw ? settings->beam : 1;
     memcpy(s->source, source, n_source * sizeof *source);
     if (n_given) memcpy(s->given, given, n_given * sizeof *given);
     push(&session->waiting, s);
@@ -229,8 +231,11 @@ static Sentence *new_sentence(Session *session, int64_t key, const Settings *set
 API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
               int n_prefix, const Settings *settings, int guided) {
     Sentence *s = new_sentence(session, key, settings, source, n_source, prefix, n_prefix);
-    if (s) s->guided = guided;
-    return s != NULL;
+    if (!s) return 0;
+    int in_source = repetitions(source, n_source), *repeats = &s->search.settings.repeats;
+    if (*repeats && *repeats < in_source) *repeats = in_source;
+    s->guided = guided;
+    return 1;
 }
 
 API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
@@ -246,6 +251,7 @@ static int admit(Session *session) {
     int32_t ids[ENCODED];
     int lengths[ENCODED], n = 0, n_positions = 0;
     Sources *memories[ENCODED];
+    float *weights[ENCODED];
     const int32_t *first = ids;
     for (Sentence *s; (s = session->waiting.first);) {
         int beam = s->search.settings.beam, fits = n_positions + s->n_source <= ENCODED;
@@ -253,7 +259,7 @@ static int admit(Session *session) {
         if (n && !fits) break;
         push(&session->open, take_at(&session->waiting, &session->waiting.first));
         session->n_rows += beam;
-        lengths[n] = s->n_source, memories[n++] = s->memory;
+        lengths[n] = s->n_source, weights[n] = s->record.encoder, memories[n++] = s->memory;
         if (fits) memcpy(ids + n_positions, s->source, s->n_source * sizeof *ids);
         else first = s->source; /* longer than ENCODED, and alone */
         n_positions += s->n_source;
@@ -262,7 +268,8 @@ static int admit(Session *session) {
     if (!n) return 1;
     if (!reserve(session, n_positions, n_positions)) return 0;
     for (int i = 0; i < session->n_members; i++)
-        session->kernels->encode(&session->members[i], first, lengths, n, memories, &session->scratch);
+        session->kernels->encode(&session->members[i], first, lengths, n, memories, weights,
+                                 &session->scratch);
     return 1;
 }
 
@@ -349,6 +356,14 @@ static int ask_guide(Session *session, Sentence *s, int row) {
     return 1;
 }
 
+/* Where the attention weights of position t are recorded. */
+static Weights weights_at(const Session *session, const Sentence *s, int t) {
+    const Config *config = &session->members[0].model->config;
+    size_t n = (size_t)t * config->n_decoder_layers * config->n_heads;
+    float *decoder = s->record.decoder, *cross = s->record.cross;
+    return (Weights){decoder ? decoder + n * s->n_given : NULL, cross ? cross + n * s->n_source : NULL, s->n_given};
+}
+
 /* The rows of a sentence's hypotheses. */
 static int write_rows(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
@@ -361,13 +376,13 @@ static int write_rows(Session *session, Sentence *s, int row) {
         float *block = take_block(session);
         if (!block) return 0;
         h->cache[t] = s->blocks[s->n_blocks++] = block;
-        session->rows[row] = (Row){t ? h->tokens[t - 1] : start, t, h->cache, s->memory, NULL};
+        session->rows[row] = (Row){t ? h->tokens[t - 1] : start, t, h->cache, s->memory, weights_at(session, s, t)};
         Best *best = &session->best[row];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
                        .probes = buffer->probes, .probed = buffer->probed};
         if (s->is_scored) best->allowed = NULL, best->wanted = s->record.n_alternatives;
         if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
-        else best->wanted = beam > 1 ? 2 * beam : 1;
+        else if (!session->guide.draw) best->wanted = beam > 1 ? 2 * beam : 1;
         if (forced < 0 && !restrict_row(session, s, h, best, buffer)) return 0;
     }
     return forced >= 0 || !s->guided || ask_guide(session, s, row - search->n_open);
@@ -394,6 +409,27 @@ static int add_probed(const Search *search, const Best *best, int k, Candidate *
     for (int i = 0; i < best->n_probes; i++)
         out[i] = (Candidate){before + (double)best->probed[i], k, best->probes[i]};
     return best->n_probes;
+}
+
+/* An extension of each hypothesis, drawn from the stored logits of `row`. */
+static int draw(Session *session, Sentence *s, int row, Candidate *out) {
+    const Search *search = &s->search;
+    int n = search->n_open, size = session->n_tokens;
+    float *logits = session->logits + (size_t)row * size;
+    int32_t ids[MAX_BEAM];
+    for (int k = 0; k < n; k++) {
+        const Best *best = &session->best[row + k];
+        float *own = logits + (size_t)k * size;
+        for (int id = 0; id < size; id++)
+            if (!best->allowed[id]) own[id] = -INFINITY;
+        for (int i = 0; i < best->n_banned; i++) own[best->banned[i]] = -INFINITY;
+    }
+    session->guide.draw(s->key, n, search->length, logits, ids);
+    for (int k = 0; k < n; k++) {
+        double before = search->open[k].log_prob - log_norm(&session->best[row + k]);
+        out[k] = (Candidate){before + (double)logits[(size_t)k * size + ids[k]], k, ids[k]};
+    }
+    return n;
 }
 
 /* All best and all proposed extensions of a sentence; returns their number. */
@@ -427,15 +463,18 @@ static void tell(Session *session, Sentence *s, const int32_t *beams) {
     if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
 }
 
-/* Extend the hypotheses of a sentence; `best` has a request for each of them. */
-static int extend(Session *session, Sentence *s, const Best *best) {
+/* Extend the hypotheses of a sentence, whose results are at `row`. */
+static int extend(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
+    const Best *best = &session->best[row];
     Candidate chosen[WANTED], *candidates = chosen;
     int32_t beams[MAX_BEAM];
     int n = 0;
-    if (!best->wanted || s->is_scored) { /* the token is given */
+    if (s->is_scored || (best->n_probes && !best->wanted)) { /* the token is given */
         for (int k = 0; k < search->n_open; k++) n += add_probed(search, &best[k], k, candidates + n);
         if (s->is_scored) record(s, best);
+    } else if (session->guide.draw) {
+        n = draw(session, s, row, candidates);
     } else if (s->guided == ORDERED) {
         size_t size = (size_t)session->max_rows * (WANTED + PROPOSALS) * sizeof *candidates;
         if (!session->candidates) session->candidates = allocate(size);
@@ -447,6 +486,20 @@ static int extend(Session *session, Sentence *s, const Best *best) {
     return 1;
 }
 
+/* What the search asks for in n rows. */
+static void predict(Session *session, int n) {
+    size_t size = (size_t)n * session->n_tokens;
+    for (int i = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
+        if (session->logits) session->kernels->logits(m, n, session->logits + i * size, &session->scratch);
+        else session->kernels->predict(m, n, session->best, &session->scratch);
+    }
+    if (session->n_members > 1)
+        session->kernels->average(session->logits, session->n_members, n, session->n_tokens);
+    if (session->logits) session->kernels->predict_stored(session->logits, n, session->n_tokens, session->best);
+}
+
 /* Decode a position of every open sentence; 1: there is more to do, 0: all done, -1: no memory. */
 static int step(Session *session) {
     int n = 0, row = 0;
@@ -455,17 +508,10 @@ static int step(Session *session) {
         if (!write_rows(session, s, n)) return -1;
         n += s->search.n_open;
     }
-    for (int i = 0; n && i < session->n_members; i++) {
-        const Model *m = session->members[i].model;
-        session->kernels->decode(&session->members[i], session->rows, n, &session->scratch);
-        if (session->n_members == 1) session->kernels->predict(m, n, session->best, &session->scratch);
-        else session->kernels->logits(m, n, session->logits + (size_t)i * n * session->n_tokens, &session->scratch);
-    }
-    if (n && session->n_members > 1)
-        session->kernels->predict_mean(session->logits, session->n_members, n, session->n_tokens, session->best);
+    if (n) predict(session, n);
     for (Sentence **at = &session->open.first, *s; (s = *at);) {
         int n_rows = s->search.n_open;
-        if (!extend(session, s, session->best + row)) return -1;
+        if (!extend(session, s, row)) return -1;
         row += n_rows;
         if (can_improve(&s->search)) { at = &s->next; continue; }
         session->n_rows -= s->search.settings.beam;

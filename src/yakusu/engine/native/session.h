@@ -15,7 +15,7 @@ typedef struct {
     const int16_t *byte_of; /* (V): the byte of each token, -1: none */
 } Spelling;
 
-enum { PROPOSALS = 64 }; /* tokens that a guide may propose for a hypothesis */
+enum { PROPOSALS = 256 }; /* tokens that a guide may propose for a hypothesis */
 
 /* The constraints of a sentence that are written in Python. */
 typedef struct {
@@ -25,6 +25,9 @@ typedef struct {
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
     /* Order n candidates; returns how many to consider. NULL: by log-probability. */
     int (*order)(int64_t key, int n, Candidate *candidates);
+    /* Draw an extension of each of n hypotheses from logits (n, V); those of tokens that may not follow
+       are -infinity. NULL: the search takes the best extensions. */
+    void (*draw)(int64_t key, int n, int step, const float *logits, int32_t *ids);
     /* The n open hypotheses are now these extensions of the previous ones. */
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;
@@ -37,10 +40,13 @@ typedef struct {
     double *log_probs;       /* (T) */
     int32_t *alternatives;   /* (T, n_alternatives): the most probable tokens */
     double *of_alternatives; /* (T, n_alternatives): their log-probabilities */
-    float *attention;        /* (T, layers, heads, S) or NULL */
+    float *encoder; /* attention weights (layers, S, h, S), or NULL; of sessions with one model */
+    float *decoder; /* (T, layers, h, T) or NULL */
+    float *cross;   /* (T, layers, h, S) or NULL */
 } Record;
 
-/* `allowed` (V): the tokens that may follow when no character is incomplete. `spelling` may be NULL. */
+/* `allowed` (V): the tokens that may follow when no character is incomplete. `spelling` and `guide`
+   may be NULL. If the guide draws tokens, all sentences are sampled. */
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
 API void yk_free_session(Session *session);

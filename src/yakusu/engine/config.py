@@ -1,0 +1,54 @@
+"""Which engine runs a model, and how."""
+
+import os
+from typing import Literal
+
+from pydantic import Field
+
+from yakusu.config import Config
+from yakusu.errors import RecipeError
+
+Engine = Literal["native", "torch"]
+VARIABLE = "YAKUSU_ENGINE"  # environment variable
+_ENGINES: tuple[Engine, ...] = ("native", "torch")
+
+
+class EngineConfig(Config):
+    """What runs a model.
+
+    Attributes:
+        device: "cpu", "cuda", or "auto": a GPU if torch finds one, otherwise the CPU.
+        engine: "native": the compiled CPU engine; "torch": every model, on any device. None: the
+            value of $YAKUSU_ENGINE; if it is not set, the native engine on a CPU for the models
+            that it supports, and torch otherwise.
+        precision: Of the native engine's matrix products. torch computes in float32.
+        threads: Number of threads of the native engine, each with its own sentences; None: one per
+            processor core that this process may use. Translations do not depend on it.
+    """
+
+    device: str = "cpu"
+    engine: Engine | None = None
+    precision: Literal["int8", "float32"] = "int8"
+    threads: int | None = Field(None, ge=1)
+
+    @property
+    def requested(self) -> Engine | None:
+        """The engine that was asked for; None: any.
+
+        Raises:
+            RecipeError: The environment variable names no engine.
+        """
+        if self.engine or not (name := os.environ.get(VARIABLE)):
+            return self.engine
+        for engine in _ENGINES:
+            if name == engine:
+                return engine
+        raise RecipeError(f"{VARIABLE} is '{name}': set it to native or torch, or unset it")
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads."""
+        if self.threads:
+            return self.threads
+        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+        return len(affinity(0)) if affinity else os.cpu_count() or 1

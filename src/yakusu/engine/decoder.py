@@ -1,0 +1,236 @@
+"""The native engine as a `Decoder`: one worker per thread, each with its own sentences."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from threading import Event, Lock
+from typing import TypeVar
+
+import numpy as np
+
+from yakusu.engine.guide import Guided
+from yakusu.engine.library import Settings
+from yakusu.engine.model import NativeModel
+from yakusu.engine.session import Recorded, Session
+from yakusu.model.config import Role
+from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Pair, Query, TargetScore, Weights
+from yakusu.search.hypothesis import Hypothesis, limit
+from yakusu.search.sampling import Sampler
+from yakusu.search.tokens import TokenRules
+
+_ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
+T = TypeVar("T")
+Add = Callable[[Session, int], None]  # adds the sentence with this number to a session
+
+
+@dataclass
+class NativeDecoder:
+    """Models in the layout of the library's kernels; no torch.
+
+    Args:
+        models: The models; their vocabularies are the same.
+        threads: Number of threads.
+    """
+
+    models: Sequence[NativeModel]
+    threads: int = 1
+
+    @property
+    def max_length(self) -> int:
+        """The longest sentence, in tokens including eos."""
+        return min(model.max_length for model in self.models)
+
+    @property
+    def roles(self) -> Collection[Role]:
+        """All kinds of attention."""
+        return _ROLES
+
+    @property
+    def n_members(self) -> int:
+        """The number of models."""
+        return len(self.models)
+
+    def search(
+        self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+    ) -> list[list[Hypothesis]]:
+        """See `Decoder.search`."""
+
+        def add(session: Session, row: int) -> None:
+            query = queries[row]
+            settings = self._settings(query, config)
+            guided = _guided(query, config, settings.limit)
+            session.search(row, query.source, settings, prefix=query.prefix, guided=guided)
+
+        def new_session() -> Session:
+            n_rows = batch * config.n_slots
+            return Session(self.models, rules, n_rows, samples=config.sampling is not None)
+
+        rows = sorted(range(len(queries)), key=lambda row: -len(queries[row].source))
+        found = self._run(rows, new_session, add, batch)
+        nothing = Hypothesis((), -math.inf, -math.inf)
+        return [found[row] or [nothing] for row in range(len(queries))]
+
+    def _settings(self, query: Query, config: SearchConfig) -> Settings:
+        longest = limit(
+            config,
+            n_source=len(query.source) - 1,
+            n_prefix=len(query.prefix),
+            max_length=self.max_length,
+        )
+        return Settings(
+            beam=config.n_slots,
+            n_best=config.n_best,
+            limit=longest + 1,
+            repeats=config.max_repeats,
+            no_repeat_ngram=config.no_repeat_ngram,
+            margin=_margin(query, config),
+            alpha=config.alpha,
+        )
+
+    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
+        """See `Decoder.score`."""
+        n = min(alternatives, self.models[0].tgt_vocab_size - 1)
+        recorded = [_recorded(len(target), n) for _, target in pairs]
+        self._record(pairs, recorded, self.models, batch)
+        return [
+            TargetScore(tuple(own.log_probs.tolist()), tuple(_alternatives(own)))
+            for own in recorded
+        ]
+
+    def attentions(
+        self, pairs: Sequence[Pair], roles: Collection[Role]
+    ) -> list[list[dict[Role, Weights]]]:
+        """See `Decoder.attentions`."""
+        found: list[list[dict[Role, Weights]]] = [[] for _ in pairs]
+        for model in self.models:
+            recorded = [_with_attention(pair, model, roles) for pair in pairs]
+            self._record(pairs, recorded, [model], len(pairs))
+            for own, each in zip(found, recorded, strict=True):
+                own.append(_by_role(each))
+        return found
+
+    def _record(
+        self,
+        pairs: Sequence[Pair],
+        recorded: Sequence[Recorded],
+        models: Sequence[NativeModel],
+        batch: int,
+    ) -> None:
+        def add(session: Session, row: int) -> None:
+            session.score(row, *pairs[row], recorded[row])
+
+        rows = sorted(range(len(pairs)), key=lambda row: -len(pairs[row][1]))
+        self._run(rows, lambda: Session(models, max_rows=max(1, batch)), add, batch)
+
+    # ---- workers -----------------------------------------------------------------------------
+
+    def _run(
+        self, rows: Sequence[int], new_session: Callable[[], Session], add: Add, batch: int
+    ) -> dict[int, list[Hypothesis]]:
+        """Decode all sentences; the results by their numbers."""
+        n_workers = min(self.threads, len(rows))
+        share = min(batch, -(-len(rows) // max(1, n_workers)))
+        waiting, stop = _Shared(rows), Event()
+
+        def work() -> dict[int, list[Hypothesis]]:
+            return dict(_decoded(new_session(), waiting, add, share, stop))
+
+        if n_workers <= 1:
+            return work() if rows else {}
+        with ThreadPoolExecutor(n_workers) as pool:
+            try:
+                workers = [pool.submit(work) for _ in range(n_workers)]
+                parts = [worker.result() for worker in workers]
+            finally:
+                stop.set()  # after an interrupt, or an error in a worker
+        return {row: best for part in parts for row, best in part.items()}
+
+
+class _Shared(Iterable[T]):
+    """An iterator that several threads take items from."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items, self._lock = iter(items), Lock()
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            with self._lock:
+                found = list(islice(self._items, 1))
+            if not found:
+                return
+            yield found[0]
+
+
+def _decoded(
+    session: Session, waiting: Iterable[int], add: Add, share: int, stop: Event
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    """Decode the sentences that one worker takes: as many at a time as its share."""
+    more = iter(waiting)
+    while not stop.is_set():
+        for row in islice(more, share - session.n_unfinished):
+            add(session, row)
+        if not session.n_unfinished:
+            return
+        yield from session.advance()
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+def _margin(query: Query, config: SearchConfig) -> float:
+    """Hypotheses with goals, or that are sampled, are not dropped."""
+    has_goal = query.restrictions is not None and query.restrictions.has_goal
+    return math.inf if config.margin is None or has_goal or config.sampling else config.margin
+
+
+def _guided(query: Query, config: SearchConfig, n_steps: int) -> Guided:
+    sampler = None
+    if config.sampling:
+        sampler = Sampler(
+            config.sampling, list(query.source), n_samples=config.n_slots, n_steps=n_steps
+        )
+    restrictions = query.restrictions
+    return Guided(None if restrictions and restrictions.is_plain else restrictions, sampler)
+
+
+# ---- records -------------------------------------------------------------------------------------
+
+
+def _recorded(n_target: int, n: int) -> Recorded:
+    return Recorded(
+        np.zeros(n_target), np.zeros((n_target, n), np.int32), np.zeros((n_target, n))
+    )
+
+
+def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:
+    recorded, (n_source, n_target) = _recorded(len(pair[1]), 0), map(len, pair)
+    heads = model.config.n_heads
+    if "encoder" in roles:
+        shape = model.config.n_encoder_layers, n_source, heads, n_source
+        recorded.encoder = np.zeros(shape, np.float32)
+    of_target = n_target, model.config.n_decoder_layers, heads
+    if "decoder" in roles:
+        recorded.decoder = np.zeros((*of_target, n_target), np.float32)
+    if "cross" in roles:
+        recorded.cross = np.zeros((*of_target, n_source), np.float32)
+    return recorded
+
+
+def _by_role(recorded: Recorded) -> dict[Role, Weights]:
+    """(N, H, rows, columns) for each role."""
+    found: dict[Role, Weights] = {}
+    if recorded.encoder is not None:
+        found["encoder"] = recorded.encoder.transpose(0, 2, 1, 3)
+    if recorded.decoder is not None:
+        found["decoder"] = recorded.decoder.transpose(1, 2, 0, 3)
+    if recorded.cross is not None:
+        found["cross"] = recorded.cross.transpose(1, 2, 0, 3)
+    return found
+
+
+def _alternatives(recorded: Recorded) -> Iterator[tuple[tuple[int, float], ...]]:
+    rows = zip(recorded.alternatives.tolist(), recorded.of_alternatives.tolist(), strict=True)
+    return (tuple(zip(ids, log_probs, strict=True)) for ids, log_probs in rows)

@@ -1,0 +1,119 @@
+"""Sentences whose search Python restricts, orders or samples: the functions that the library calls.
+
+K hypotheses of a sentence, V vocabulary without padding, M candidates.
+"""
+
+from collections.abc import Callable
+from ctypes import c_float, c_int32, c_uint8
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yakusu.engine.library import PROPOSALS, Guide
+from yakusu.search.restrictions import Restrictions
+from yakusu.search.sampling import Sampler
+
+CANDIDATE = np.dtype([("log_prob", np.float64), ("beam", np.int32), ("id", np.int32)])
+UNGUIDED, RESTRICTED, ORDERED = range(3)  # see native/session.h
+
+
+@dataclass(frozen=True)
+class Guided:
+    """What Python does for a sentence."""
+
+    restrictions: Restrictions | None
+    sampler: Sampler | None
+
+    @property
+    def kind(self) -> int:
+        """Which functions the library calls."""
+        if self.restrictions is None:
+            return RESTRICTED if self.sampler else UNGUIDED
+        return ORDERED if self.restrictions.has_goal and not self.sampler else RESTRICTED
+
+
+class Guides:
+    """The guided sentences of a session, by key.
+
+    An exception in a function that the library calls cannot pass through the library. It is kept,
+    and `check` raises it.
+
+    Args:
+        n_tokens: V, padded as in the library.
+        samples: Whether tokens are drawn.
+    """
+
+    def __init__(self, *, n_tokens: int, samples: bool) -> None:
+        self.sentences: dict[int, Guided] = {}
+        self._n_tokens, self._error = n_tokens, None
+        self.functions = Guide(
+            Guide.restrict_type(self._kept(self._restrict)),
+            Guide.order_type(self._kept(self._order)),
+            Guide.draw_type(self._kept(self._draw)) if samples else Guide.draw_type(),
+            Guide.follow_type(self._kept(self._follow)),
+        )
+
+    def check(self) -> None:
+        """Raise the first exception since the last call."""
+        if error := self._error:
+            self._error = None
+            raise error
+
+    def _kept(self, function: Callable[..., int]) -> Callable[..., int]:
+        def called(*args: Any) -> int:
+            if self._error:
+                return 0
+            try:
+                return function(*args)
+            except BaseException as error:  # KeyboardInterrupt, too
+                self._error = error
+                return 0
+
+        return called
+
+    def _restrict(self, key: int, n: int, left: int, allowed: int, proposals: int) -> int:
+        wanted = _array(proposals, c_int32, (n, PROPOSALS))
+        wanted[:, 0] = -1
+        restrictions = self.sentences[key].restrictions
+        if restrictions is None:
+            return 0
+        flags = _array(allowed, c_uint8, (n, self._n_tokens))
+        flags[:, : restrictions.n_tokens] = restrictions.allowed(left)
+        if restrictions.has_goal:
+            for row, own in zip(wanted, restrictions.proposals(), strict=False):
+                ids = np.unique(own[own >= 0])[: PROPOSALS - 1]
+                row[: len(ids)], row[len(ids)] = ids, -1
+        return 0
+
+    def _order(self, key: int, n: int, candidates: int) -> int:
+        """Put the candidates into the order in which the search follows them."""
+        rows = _array(candidates, c_uint8, (n * CANDIDATE.itemsize,)).view(CANDIDATE)
+        restrictions = self.sentences[key].restrictions
+        assert restrictions is not None
+        order = restrictions.order(rows["log_prob"], rows["beam"], rows["id"])
+        rows[:] = rows[order]
+        return len(rows)
+
+    def _draw(self, key: int, n: int, step: int, logits: int, ids: int) -> int:
+        sampler = self.sentences[key].sampler
+        assert sampler is not None
+        own = _array(logits, c_float, (n, self._n_tokens))
+        _array(ids, c_int32, (n,))[:] = sampler.draw(own, step)
+        return 0
+
+    def _follow(self, key: int, n: int, beams: int, ids: int) -> int:
+        guided = self.sentences[key]
+        chosen, tokens = (_array(each, c_int32, (n,)).astype(np.int64) for each in (beams, ids))
+        if guided.restrictions:
+            guided.restrictions.follow(chosen, tokens)
+        if guided.sampler:
+            guided.sampler.follow(chosen)
+        return 0
+
+
+def _array(address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Memory of the library as an array."""
+    size = int(np.prod(shape))
+    return np.ctypeslib.as_array((kind * size).from_address(address)).reshape(shape)

@@ -1,0 +1,109 @@
+"""What a translator needs of its models: search, given targets, and attention weights.
+
+S source, T target, N layers, H heads.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yakusu.model.config import Role
+from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.restrictions import Restrictions
+from yakusu.search.tokens import TokenRules
+
+Weights = NDArray[np.float32]
+Alternative = tuple[int, float]  # a token id and its log-probability
+Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
+
+
+@dataclass(frozen=True)
+class Query:
+    """A sentence to translate.
+
+    Attributes:
+        source: Its ids, ending with eos.
+        prefix: The ids that the translation begins with, without eos.
+        restrictions: What the translation must and must not contain; None: `TokenRules` only. They
+            change during the search, so they belong to one query.
+    """
+
+    source: Sequence[int]
+    prefix: Sequence[int] = ()
+    restrictions: Restrictions | None = None
+
+
+@dataclass(frozen=True)
+class TargetScore:
+    """The log-probabilities of the tokens of one target, in nats."""
+
+    token_log_probs: tuple[float, ...]  # of each token, including eos
+    alternatives: tuple[tuple[Alternative, ...], ...]  # of each position, most probable first
+
+    @property
+    def log_prob(self) -> float:
+        """log P(Y | X), summed in double precision."""
+        return math.fsum(self.token_log_probs)
+
+
+class Decoder(Protocol):
+    """One or more models that decode together, behind an engine.
+
+    On a CPU, the results for a sentence do not depend on the others.
+    """
+
+    @property
+    def max_length(self) -> int:
+        """The longest sentence, in tokens including eos."""
+
+    @property
+    def roles(self) -> Collection[Role]:
+        """The kinds of attention that every member has."""
+
+    @property
+    def n_members(self) -> int:
+        """The number of models."""
+
+    def search(
+        self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each query, best first: at most `n_best`.
+
+        If no token is allowed, an empty hypothesis with log-probability -inf.
+
+        Args:
+            queries: Sentences of at most `max_length` tokens.
+            config: Settings of the search.
+            rules: The tokens that may be generated.
+            batch: Maximum number of sentences decoded together.
+        """
+
+    def score(
+        self, pairs: Sequence[Pair], *, alternatives: int, batch: int
+    ) -> list[TargetScore]:
+        """The log-probability of each target.
+
+        Args:
+            pairs: Sources and targets of at most `max_length` tokens.
+            alternatives: Number of most probable tokens to return for each position.
+            batch: Maximum number of pairs scored together.
+        """
+
+    def attentions(
+        self, pairs: Sequence[Pair], roles: Collection[Role]
+    ) -> list[list[dict[Role, Weights]]]:
+        """The attention weights of each pair, in each member.
+
+        Args:
+            pairs: Sources and targets.
+            roles: The roles to compute, among `roles`.
+
+        Returns:
+            (N, H, rows, columns) for each role: rows and columns are S, S in the encoder, T, T in
+            the decoder, and T, S between them.
+        """
