@@ -1,18 +1,27 @@
 """Tensors on disk: safetensors, averages of tensors, int8 rows, entropy-coded streams.
 
-Nothing is ever unpickled (docs/decisions/0005).
+`arrays.py` reads the same files without torch, and defines the names in them. Nothing is ever
+unpickled (docs/decisions/0005).
 """
 
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from yakusu.arrays import (
+    INTEGERS,
+    SCALE,
+    SHAPE,
+    integers_of,
+    invalid,
+    open_safetensors,
+    rows_of,
+)
 from yakusu.errors import ModelError
 
 Tensors = dict[str, Tensor]
@@ -49,7 +58,7 @@ def load_tensors(path: Path) -> Tensors:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise _invalid(path) from error
+        raise invalid(path) from error
 
 
 class TensorsOnDisk(Mapping[str, Tensor]):
@@ -60,10 +69,7 @@ class TensorsOnDisk(Mapping[str, Tensor]):
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._file: Any = safe_open(path, "pt")  # safetensors ships no types
-        except (OSError, SafetensorError) as error:
-            raise _invalid(path) from error
+        self._file = open_safetensors(path, "pt")
 
     def __getitem__(self, name: str) -> Tensor:
         tensor: Tensor = self._file.get_tensor(name)
@@ -74,10 +80,6 @@ class TensorsOnDisk(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self._file.keys())
-
-
-def _invalid(path: Path) -> ModelError:
-    return ModelError(f"{path} is not a valid safetensors file: copy the folder again")
 
 
 # ---- averages, section 6.1 -----------------------------------------------------------------------
@@ -116,8 +118,6 @@ def _different_models() -> ModelError:
 
 # ---- int8 rows: row = scale x integers from -127 to 127 ------------------------------------------
 
-_SCALE = "scale of "  # prefix of the name of a matrix, for its scales
-
 
 def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> Tensors:
     """Round every matrix of floats to int8 rows, with one scale per row.
@@ -136,39 +136,32 @@ def to_int8(weights: Mapping[str, Tensor], keep: Collection[str] = ()) -> Tensor
             continue
         scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(tensor.dtype).tiny)
         rounded[name] = (tensor * (127 / scale)).round().to(torch.int8)
-        rounded[_SCALE + name] = scale / 127
+        rounded[SCALE + name] = scale / 127
     return rounded
 
 
 def has_int8(weights: Mapping[str, Tensor]) -> bool:
     """Return whether any of the tensors is a result of `to_int8`."""
-    return any(name.startswith(_SCALE) for name in weights)
+    return any(name.startswith(SCALE) for name in weights)
 
 
 def from_int8(weights: Mapping[str, Tensor]) -> Tensors:
     """Return the tensors that `to_int8` was given, up to rounding."""
-    return {
-        name: tensor * weights[_SCALE + name] if _SCALE + name in weights else tensor
-        for name, tensor in weights.items()
-        if not name.startswith(_SCALE)
-    }
+    return {name: rows_of(weights, name) for name in weights if not name.startswith(SCALE)}
 
 
 # ---- streams: integers (V, M) in a Huffman code --------------------------------------------------
-
-_INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
-_SHAPE = "shape of "  # prefix of the name of a matrix, for its shape
 
 
 def to_streams(weights: Mapping[str, Tensor]) -> Tensors:
     """Encode every matrix of integers, with its shape; leave all other tensors unchanged."""
     encoded: Tensors = {}
     for name, tensor in weights.items():
-        if not name.endswith(_INTEGERS):
+        if not name.endswith(INTEGERS):
             encoded[name] = tensor
             continue
         encoded[name] = torch.frombuffer(bytearray(_stream(tensor)), dtype=torch.uint8)
-        encoded[_SHAPE + name] = torch.tensor(tensor.shape)
+        encoded[SHAPE + name] = torch.tensor(tensor.shape)
     return encoded
 
 
@@ -183,19 +176,11 @@ def from_streams(weights: Mapping[str, Tensor]) -> Tensors:
     Raises:
         ValueError: A stream is not valid.
     """
-    decoded: Tensors = {}
-    for name, tensor in weights.items():
-        if name.endswith(_INTEGERS) and not name.startswith(_SHAPE):
-            try:
-                columns = bytearray(zlib.decompress(tensor.numpy().tobytes()))
-                integers = torch.frombuffer(columns, dtype=torch.int8)
-                n_rows, n_columns = weights[_SHAPE + name].tolist()
-                decoded[name] = integers.view(n_columns, n_rows).T.contiguous()
-            except (zlib.error, KeyError, RuntimeError) as error:
-                raise ValueError(f"the stream '{name}' is corrupted: {error}") from error
-        elif not name.startswith(_SHAPE):
-            decoded[name] = tensor
-    return decoded
+    return {
+        name: torch.from_numpy(integers_of(weights, name)) if name.endswith(INTEGERS) else tensor
+        for name, tensor in weights.items()
+        if not name.startswith(SHAPE)
+    }
 
 
 def _stream(integers: Tensor) -> bytes:
