@@ -12,8 +12,8 @@ from torch import Tensor
 from yakusu.compress.compressor import CodebookCompressor
 from yakusu.data.vocabulary import EOS
 from yakusu.model.base import DecoderState, SearchModel, Seq2Seq, models, shift_right
-from yakusu.model.coded_tables import CodedTablePlan, TableName
 from yakusu.model.ensemble import Ensemble
+from yakusu.model.table_plans import CodedTablePlan, TableName
 from yakusu.pipeline.tables import table_of
 
 V, B, S = 12, 5, 9

@@ -12,7 +12,8 @@ from yakusu.compress.lattice import Integers, Lattice, entropy
 from yakusu.compress.storage import PackedCodes
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
-from yakusu.model.coded_tables import CodedTable, CodedTablePlan, IntegerTable, _product
+from yakusu.model.coded_tables import CodedTable, IntegerTable, _product, empty_table
+from yakusu.model.table_plans import CodedTablePlan
 from yakusu.weights import from_streams, to_streams
 
 V, D, M, N = 321, 16, 7, 5  # 320 vectors and pad; N of them exact
@@ -126,7 +127,7 @@ def compressed(model: Seq2Seq) -> Seq2Seq:
 
 def test_saved_weights_restore_the_model(tiny: Tiny) -> None:
     model, other = compressed(tiny(vocab_size=50)), tiny(vocab_size=50, seed=1)
-    CODES.put(other, CODES.empty(other))
+    CODES.put(other, empty_table(CODES, other))
     weights = {name: weight.clone() for name, weight in model.weights().items()}
     tables = sorted(name.split(".")[1] for name in weights if "table." in name)
     assert tables == ["basis", "exact", "packed", "weights"]  # a tied table is stored once

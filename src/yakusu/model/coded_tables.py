@@ -5,64 +5,38 @@ plain tensors and unpack their own bits. The first N ids (the most frequent ones
 vectors instead of codes. The last id is padding; its vector is zero. Nothing here is trained.
 """
 
-from abc import ABC, abstractmethod
 from math import ceil
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from yakusu.config import Config
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import PackedLinear, version_of
 from yakusu.model.table import DenseTable, Table
+from yakusu.model.table_plans import (
+    AnyTablePlan,
+    CodedTablePlan,
+    IntegerTablePlan,
+    TableName,
+)
 
-TableName = Literal["src_table", "tgt_table", "output_table"]
 LARGEST = 127  # largest magnitude of a symmetric 8-bit integer
 _ROWS = 512  # ids whose coefficients are computed at a time
 
 
-class TablePlan(Config, ABC):
-    """Sizes of one compressed table, and the tables of a model that it replaces."""
-
-    tables: tuple[TableName, ...]
-    n_components: int
-
-    def put(self, model: Seq2Seq, table: Table) -> None:
-        """Replace the tables of `model` by `table`."""
-        for name in self.tables:
-            setattr(model, name, table)
-
-    @abstractmethod
-    def empty(self, model: Seq2Seq) -> Table:
-        """Return a compressed table of zeros for `model`, into which weights can be loaded."""
-
-    def shape_in(self, model: Seq2Seq) -> tuple[int, int]:
-        """Return V and D of the tables in `model`."""
-        dense = getattr(model, self.tables[0])
-        assert isinstance(dense, DenseTable), "a table can be compressed only once"
-        vocab_size, width = dense.weight.shape
-        return vocab_size, width
+def empty_table(plan: AnyTablePlan, model: Seq2Seq) -> "CodedTable | IntegerTable":
+    """Return a table of zeros for `model`, into which weights can be loaded."""
+    dense = getattr(model, plan.tables[0])
+    assert isinstance(dense, DenseTable), "a table can be compressed only once"
+    vocab_size, width = dense.weight.shape
+    sizes = {"n_components": plan.n_components, "n_exact": plan.n_exact}
+    if isinstance(plan, IntegerTablePlan):
+        return IntegerTable(vocab_size, width, **sizes)
+    return CodedTable(vocab_size, width, n_codes=plan.n_codes, **sizes)
 
 
 # ---- codes --------------------------------------------------------------------------------------
-
-
-class CodedTablePlan(TablePlan):
-    """Plan of a `CodedTable`."""
-
-    n_codes: int
-    n_exact: int = 0
-
-    def empty(self, model: Seq2Seq) -> "CodedTable":
-        """Return a coded table of zeros for `model`, into which weights can be loaded."""
-        return CodedTable(
-            *self.shape_in(model),
-            n_components=self.n_components,
-            n_codes=self.n_codes,
-            n_exact=self.n_exact,
-        )
 
 
 class CodedTable(Table):
@@ -83,12 +57,14 @@ class CodedTable(Table):
     ) -> None:
         super().__init__()
         self.n_components, self.n_codes = n_components, n_codes
-        n_bytes = (n_components * self.n_bits + 7) // 8
-        n_coefficients = -(-(n_components + 1) // 8) * 8
-        self.packed = _fixed(torch.zeros(vocab_size - 1 - n_exact, n_bytes, dtype=torch.uint8))
-        self.weights = _fixed(torch.zeros(n_components, n_codes))  # alpha
-        self.basis = _fixed(torch.zeros(width, n_coefficients))  # B, transposed: (D, C)
-        self.exact = _fixed(torch.zeros(n_exact, width))
+        plan = CodedTablePlan(
+            tables=(), n_components=n_components, n_codes=n_codes, n_exact=n_exact
+        )
+        self.n_bits, shapes = plan.n_bits, plan.shapes(vocab_size, width)
+        self.packed = _fixed(torch.zeros(shapes["packed"], dtype=torch.uint8))
+        self.weights = _fixed(torch.zeros(shapes["weights"]))  # alpha
+        self.basis = _fixed(torch.zeros(shapes["basis"]))  # B, transposed: (D, C)
+        self.exact = _fixed(torch.zeros(shapes["exact"]))
         self._to_vector, self._to_coefficient = PackedLinear(), PackedLinear()
         self._to_logit, self._to_exact = PackedLinear(), PackedLinear()
         self._all: Tensor | None = None  # (V, C)
@@ -123,11 +99,6 @@ class CodedTable(Table):
         table.basis[:, :n_components] = basis.T
         table.basis[:, n_components] = mean
         return table
-
-    @property
-    def n_bits(self) -> int:
-        """Number of bits per code."""
-        return max(1, (self.n_codes - 1).bit_length())
 
     def plan(self, tables: tuple[TableName, ...]) -> CodedTablePlan:
         """Return the plan that restores this table in place of the named tables."""
@@ -190,27 +161,17 @@ class CodedTable(Table):
 # ---- integers -----------------------------------------------------------------------------------
 
 
-class IntegerTablePlan(TablePlan):
-    """Plan of an `IntegerTable`."""
-
-    n_exact: int = 0
-
-    def empty(self, model: Seq2Seq) -> "IntegerTable":
-        """Return an integer table of zeros for `model`, into which weights can be loaded."""
-        sizes = {"n_components": self.n_components, "n_exact": self.n_exact}
-        return IntegerTable(*self.shape_in(model), **sizes)
-
-
 class IntegerTable(Table):
     """Embedding table whose vectors are rebuilt from integers q and a basis B: mean + q B."""
 
     def __init__(self, vocab_size: int, width: int, *, n_components: int, n_exact: int = 0) -> None:
         super().__init__()
-        n_words = vocab_size - 1 - n_exact
-        self.numbers = _fixed(torch.zeros(n_words, n_components, dtype=torch.int8))  # q
-        self.mean = _fixed(torch.zeros(width))
-        self.basis = _fixed(torch.zeros(n_components, width))  # B
-        self.exact = _fixed(torch.zeros(n_exact, width))
+        plan = IntegerTablePlan(tables=(), n_components=n_components, n_exact=n_exact)
+        shapes = plan.shapes(vocab_size, width)
+        self.numbers = _fixed(torch.zeros(shapes["numbers"], dtype=torch.int8))  # q
+        self.mean = _fixed(torch.zeros(shapes["mean"]))
+        self.basis = _fixed(torch.zeros(shapes["basis"]))  # B
+        self.exact = _fixed(torch.zeros(shapes["exact"]))
         self._to_vector, self._to_inner, self._to_exact = (PackedLinear() for _ in range(3))
 
     @classmethod

@@ -20,15 +20,9 @@ from yakusu.compress.lattice import Integers, Tier
 from yakusu.compress.storage import CompressedMatrix, PackedCodes
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.model.coded_tables import (
-    LARGEST,
-    CodedTable,
-    CodedTablePlan,
-    IntegerTable,
-    IntegerTablePlan,
-    TableName,
-)
+from yakusu.model.coded_tables import LARGEST, CodedTable, IntegerTable
 from yakusu.model.table import DenseTable
+from yakusu.model.table_plans import AnyTablePlan, TableName
 from yakusu.pipeline.receipt import TableFacts
 from yakusu.progress import Progress
 from yakusu.weights import stored_bits
@@ -50,7 +44,7 @@ class CompressedTable:
     ratio: Bits before divided by bits after, including exact vectors and codebook.
     """
 
-    plan: CodedTablePlan | IntegerTablePlan
+    plan: AnyTablePlan
     n_words: int
     width: int
     bits: float
