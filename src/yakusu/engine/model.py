@@ -1,13 +1,15 @@
 """A Transformer in the layout of the kernels."""
 
-import ctypes
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_void_p
 
-from yakusu.engine.library import library
-from yakusu.engine.library import Matrix
+from yakusu.arrays import Array
+from yakusu.engine.library import Matrix, library
 from yakusu.engine.packing import Packing, Weights
+from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
-from yakusu.model.config import TransformerConfig
+from yakusu.model.config import ModelConfig, TransformerConfig
+from yakusu.model.table_plans import AnyTablePlan
 
 N_POSITIONS = 2048  # of the table of sinusoids
 
@@ -46,6 +48,40 @@ class NativeModel:
             raise ModelError("there is not enough memory for the model")
         self.config, self.max_length, self.int8 = config, n_positions, int8
         self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
+
+    @classmethod
+    def load(
+        cls,
+        config: ModelConfig,
+        stored: Mapping[str, Array],
+        plans: Sequence[AnyTablePlan] = (),
+        *,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        int8: bool,
+    ) -> "NativeModel":
+        """Pack the weights of a model folder, each of which is read and expanded only meanwhile.
+
+        Args:
+            config: Sizes of the model.
+            stored: Its weights, as `Decoded` returns them.
+            plans: Its compressed tables.
+            src_vocab_size: Size of the source vocabulary, including padding.
+            tgt_vocab_size: Size of the target vocabulary, including padding.
+            int8: Compute with integers of 8 bits.
+
+        Raises:
+            ModelError: The model is not a Transformer, the weights belong to another model, one of
+                them is NaN, or there is not enough memory.
+        """
+        if not isinstance(config, TransformerConfig):
+            raise ModelError(
+                f"the CPU engine does not run a model of the kind '{config.name}': use --engine "
+                "torch"
+            )
+        sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
+        weights = DenseWeights(config, stored, plans, **sizes)
+        return cls(weights.config, weights, **sizes, int8=int8)
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
