@@ -19,7 +19,7 @@ import yakusu
 from yakusu.model.architectures import models
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.network import save_translator
 from yakusu.translator.request import Request
 
 TrainOptions = Callable[..., list[str]]

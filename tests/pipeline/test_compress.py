@@ -30,7 +30,7 @@ from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.network import save_translator
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 

@@ -22,7 +22,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.network import save_translator
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905

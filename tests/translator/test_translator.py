@@ -19,7 +19,7 @@ from yakusu.model.transformer import Transformer
 from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.network import save_translator
 from yakusu.translator.passage import TextConfig
 from yakusu.translator.request import Job, Request
 

@@ -5,27 +5,29 @@ model.safetensors   weights
 tokenizer.model     or source.model and target.model
 receipt.json        provenance and cost of training; README.md is the model card
 manifest.json       sizes and SHA-256 of these files
+
+This module does not import torch; `network.py` reads the weights as a network of torch, and
+`native.py` as a model of the CPU engine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import ValidationError
 
+from yakusu.arrays import Array, ArraysOnDisk, Decoded
 from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
-from yakusu.folder import save_folder, verify_folder, write_json
-from yakusu.model.architectures import build
-from yakusu.model.base import Seq2Seq
-from yakusu.model.coded_tables import CodedTablePlan, IntegerTablePlan
+from yakusu.folder import verify_folder
 from yakusu.model.config import AnyConfig
+from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
-from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
-AnyTablePlan = CodedTablePlan | IntegerTablePlan
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 class TranslatorConfig(Config):
@@ -40,58 +42,58 @@ class TranslatorConfig(Config):
     compressed: list[AnyTablePlan] = []  # noqa: RUF012  (pydantic copies it)
     search: SearchConfig
 
+    @property
+    def vocab_sizes(self) -> dict[str, int]:
+        """Both vocabulary sizes, including padding, as keyword arguments of `build`."""
+        return {"src_vocab_size": self.src_vocab_size, "tgt_vocab_size": self.tgt_vocab_size}
 
-def open_model(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
-    """Verify and read a model folder.
 
-    Raises:
-        ModelError: The folder is incomplete, corrupted or inconsistent.
-    """
-    if (folder / "model" / "manifest.json").exists():
-        raise ModelError(f"{folder} is a run folder: use its model, {folder / 'model'}")
-    verify_folder(folder)
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder whose files are complete and intact."""
+
+    path: Path
+    config: TranslatorConfig
+    tokenizer: Tokenizer
+
+    @classmethod
+    def open(cls, path: Path) -> "ModelFolder":
+        """Verify a folder; read its configuration and its tokenizer.
+
+        Raises:
+            ModelError: The folder is incomplete, corrupted or inconsistent.
+        """
+        if (path / "model" / "manifest.json").exists():
+            raise ModelError(f"{path} is a run folder: use its model, {path / 'model'}")
+        verify_folder(path)
+        return cls(path, _read_config(path), Tokenizer.load(path))
+
+    @property
+    def weights(self) -> Mapping[str, Array]:
+        """The weights by name, each read when it is accessed."""
+        return Decoded(ArraysOnDisk(self.path / WEIGHTS))
+
+
+def _read_config(folder: Path) -> TranslatorConfig:
+    with consistent(folder):
+        text = (folder / CONFIG).read_text(encoding="utf-8")
     try:
-        text = (folder / "config.json").read_text(encoding="utf-8")
-        config = TranslatorConfig.model_validate_json(text)
-        sizes = {"src_vocab_size": config.src_vocab_size, "tgt_vocab_size": config.tgt_vocab_size}
-        model = build(config.model, **sizes)
-        for plan in config.compressed:
-            plan.put(model, plan.empty(model))
-        weights = load_tensors(folder / "model.safetensors")
-        model.load_weights(from_streams(from_int8(weights)))
+        return TranslatorConfig.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
-        raise ModelError(f"{folder}/config.json is invalid: {key}: {message}") from error
+        raise ModelError(f"{folder}/{CONFIG} is invalid: {key}: {message}") from error
+
+
+@contextmanager
+def consistent(folder: Path) -> Iterator[None]:
+    """Report any error while the files of a folder are decoded, and name the folder.
+
+    Raises:
+        ModelError: The folder is inconsistent.
+    """
+    try:
+        yield
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"{folder} is inconsistent: {error}") from error
-    return config, model, Tokenizer.load(folder)
-
-
-def save_translator(
-    folder: Path,
-    weights: Tensors,
-    tokenizer: Tokenizer,
-    config: TranslatorConfig,
-    *,
-    documents: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Write a model folder atomically.
-
-    Args:
-        folder: Path of the new folder.
-        weights: The weights of the model; matrices may be int8 rows.
-        tokenizer: The tokenizer that the model was trained with.
-        config: Task, sizes, languages and search settings.
-        documents: Contents of further text files, by file name.
-    """
-
-    def fill(temporary: Path) -> None:
-        write_json(temporary / "config.json", config.model_dump())
-        save_tensors(temporary / "model.safetensors", weights)
-        tokenizer.save(temporary)
-        for name, text in documents.items():
-            (temporary / name).write_text(text, encoding="utf-8")
-
-    save_folder(folder, fill)

@@ -22,7 +22,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
-from yakusu.translator.folder import save_translator
+from yakusu.translator.network import save_translator
 
 WORDS = ("the", "red", "Boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SEEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,!?"

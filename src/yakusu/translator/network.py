@@ -1,0 +1,57 @@
+"""The network of a model folder, in torch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.folder import save_folder, write_json
+from yakusu.model.architectures import build
+from yakusu.model.base import Seq2Seq
+from yakusu.model.coded_tables import empty_table
+from yakusu.translator.folder import CONFIG, WEIGHTS, ModelFolder, TranslatorConfig, consistent
+from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
+
+
+def open_model(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
+    """Verify and read a model folder.
+
+    Raises:
+        ModelError: The folder is incomplete, corrupted or inconsistent.
+    """
+    opened = ModelFolder.open(folder)
+    with consistent(folder):
+        model = build(opened.config.model, **opened.config.vocab_sizes)
+        for plan in opened.config.compressed:
+            plan.put(model, empty_table(plan, model))
+        weights = load_tensors(folder / WEIGHTS)
+        model.load_weights(from_streams(from_int8(weights)))
+    return opened.config, model, opened.tokenizer
+
+
+def save_translator(
+    folder: Path,
+    weights: Tensors,
+    tokenizer: Tokenizer,
+    config: TranslatorConfig,
+    *,
+    documents: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write a model folder atomically.
+
+    Args:
+        folder: Path of the new folder.
+        weights: The weights of the model; matrices may be int8 rows.
+        tokenizer: The tokenizer that the model was trained with.
+        config: Task, sizes, languages and search settings.
+        documents: Contents of further text files, by file name.
+    """
+
+    def fill(temporary: Path) -> None:
+        write_json(temporary / CONFIG, config.model_dump())
+        save_tensors(temporary / WEIGHTS, weights)
+        tokenizer.save(temporary)
+        for name, text in documents.items():
+            (temporary / name).write_text(text, encoding="utf-8")
+
+    save_folder(folder, fill)
