@@ -30,9 +30,7 @@ def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tupl
     return y, scale, integers
 
 
-def attention(
-    isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool
-) -> Any:
+def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool) -> Any:
     """Attention of queries (n, h, d_k) to keys (S, h, d_k) and values (S, h, d_v)."""
     q, k, v = map(floats, (q, k, v))
     n_heads, d_k, d_v = q.shape[1], q.shape[2], v.shape[2]

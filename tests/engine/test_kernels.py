@@ -140,7 +140,11 @@ def test_layer_norm(isa: str, n: int) -> None:
 @given(SEEDS, st.integers(1, 20), WIDTHS, WIDTHS)
 def test_all_instruction_sets_give_the_same_bits(seed: int, n: int, n_out: int, n_in: int) -> None:
     x, rows = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in)
-    q, k, v = numbers(seed, n, 2, 32), numbers(seed + 1, n_in, 2, 32), numbers(seed + 2, n_in, 2, 16)
+    q, k, v = (
+        numbers(seed, n, 2, 32),
+        numbers(seed + 1, n_in, 2, 32),
+        numbers(seed + 2, n_in, 2, 16),
+    )
     for results in zip(
         *(
             [

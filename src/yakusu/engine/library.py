@@ -29,11 +29,26 @@ class Config(Structure):
     _fields_ = (
         *(
             (name, c_int32)
-            for name in (
-                "d_model n_heads d_k d_v d_ff n_encoder_layers n_decoder_layers src_vocab_size "
-                "tgt_vocab_size n_positions pre_norm activation int8 tied_source tied_output start "
-                "eos unk"
-            ).split()
+            for name in [
+                "d_model",
+                "n_heads",
+                "d_k",
+                "d_v",
+                "d_ff",
+                "n_encoder_layers",
+                "n_decoder_layers",
+                "src_vocab_size",
+                "tgt_vocab_size",
+                "n_positions",
+                "pre_norm",
+                "activation",
+                "int8",
+                "tied_source",
+                "tied_output",
+                "start",
+                "eos",
+                "unk",
+            ]
         ),
         ("score_scale", c_float),
         ("embedding_scale", c_float),
