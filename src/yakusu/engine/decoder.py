@@ -18,6 +18,7 @@ from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Pair, Query, TargetScore, Weights
 from yakusu.search.hypothesis import Hypothesis, limit
+from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
 
@@ -61,7 +62,7 @@ class NativeDecoder:
         def add(session: Session, row: int) -> None:
             query = queries[row]
             settings = self._settings(query, config)
-            guided = _guided(query, config, settings.limit)
+            guided = _guided(query, config, rules, settings.limit)
             session.search(row, query.source, settings, prefix=query.prefix, guided=guided)
 
         def new_session() -> Session:
@@ -186,14 +187,16 @@ def _margin(query: Query, config: SearchConfig) -> float:
     return math.inf if config.margin is None or has_goal or config.sampling else config.margin
 
 
-def _guided(query: Query, config: SearchConfig, n_steps: int) -> Guided:
-    sampler = None
+def _guided(
+    query: Query, config: SearchConfig, rules: TokenRules, n_steps: int
+) -> Guided | None:
+    """What Python does for a sentence; None: nothing, because `rules` are all it needs."""
     if config.sampling:
-        sampler = Sampler(
-            config.sampling, list(query.source), n_samples=config.n_slots, n_steps=n_steps
-        )
+        sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
+        sampler = Sampler(config.sampling, query.source, **sizes)
+        return Guided(query.restrictions or Restrictions(rules), sampler)
     restrictions = query.restrictions
-    return Guided(None if restrictions and restrictions.is_plain else restrictions, sampler)
+    return None if restrictions is None or restrictions.is_plain else Guided(restrictions)
 
 
 # ---- records -------------------------------------------------------------------------------------

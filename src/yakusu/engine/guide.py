@@ -23,14 +23,12 @@ UNGUIDED, RESTRICTED, ORDERED = range(3)  # see native/session.h
 class Guided:
     """What Python does for a sentence."""
 
-    restrictions: Restrictions | None
-    sampler: Sampler | None
+    restrictions: Restrictions
+    sampler: Sampler | None = None
 
     @property
     def kind(self) -> int:
         """Which functions the library calls."""
-        if self.restrictions is None:
-            return RESTRICTED if self.sampler else UNGUIDED
         return ORDERED if self.restrictions.has_goal and not self.sampler else RESTRICTED
 
 
@@ -74,13 +72,11 @@ class Guides:
         return called
 
     def _restrict(self, key: int, n: int, left: int, allowed: int, proposals: int) -> int:
+        restrictions = self.sentences[key].restrictions
+        flags = _array(allowed, c_uint8, (n, self._n_tokens))
+        flags[:, : restrictions.rules.n_tokens] = restrictions.allowed(left)
         wanted = _array(proposals, c_int32, (n, PROPOSALS))
         wanted[:, 0] = -1
-        restrictions = self.sentences[key].restrictions
-        if restrictions is None:
-            return 0
-        flags = _array(allowed, c_uint8, (n, self._n_tokens))
-        flags[:, : restrictions.n_tokens] = restrictions.allowed(left)
         if restrictions.has_goal:
             for row, own in zip(wanted, restrictions.proposals(), strict=False):
                 ids = np.unique(own[own >= 0])[: PROPOSALS - 1]
@@ -90,9 +86,7 @@ class Guides:
     def _order(self, key: int, n: int, candidates: int) -> int:
         """Put the candidates into the order in which the search follows them."""
         rows = _array(candidates, c_uint8, (n * CANDIDATE.itemsize,)).view(CANDIDATE)
-        restrictions = self.sentences[key].restrictions
-        assert restrictions is not None
-        order = restrictions.order(rows["log_prob"], rows["beam"], rows["id"])
+        order = self.sentences[key].restrictions.order(rows["log_prob"], rows["beam"], rows["id"])
         rows[:] = rows[order]
         return len(rows)
 
@@ -106,8 +100,7 @@ class Guides:
     def _follow(self, key: int, n: int, beams: int, ids: int) -> int:
         guided = self.sentences[key]
         chosen, tokens = (_array(each, c_int32, (n,)).astype(np.int64) for each in (beams, ids))
-        if guided.restrictions:
-            guided.restrictions.follow(chosen, tokens)
+        guided.restrictions.follow(chosen, tokens)
         if guided.sampler:
             guided.sampler.follow(chosen)
         return 0

@@ -173,6 +173,11 @@ _FUNCTIONS = {  # name: result, arguments
 }
 
 
+def is_installed() -> bool:
+    """Whether the library was compiled."""
+    return PATH.exists()
+
+
 @cache
 def library() -> ctypes.CDLL:
     """The library.

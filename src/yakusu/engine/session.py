@@ -89,27 +89,27 @@ class Session:
         self._allowed[:n_tokens] = True if self.rules is None else self.rules.allowed
         if self.rules is None:
             self._allowed[UNK] = False
+        self._spelling = self._spelling_of(self.rules)
         self._handle = self._library.yk_session(
             (c_void_p * len(self.models))(*(model.handle for model in self.models)),
             len(self.models),
             found,
             self.max_rows,
             self._allowed.ctypes.data,
-            self._spelling(),
+            self._spelling,
             byref(self._guides.functions),
         )
         if not self._handle:
             raise MemoryError
 
-    def _spelling(self) -> Spelling | None:
-        table = self.rules.spelling if self.rules else None
+    @staticmethod
+    def _spelling_of(rules: TokenRules | None) -> Spelling | None:
+        """The addresses of arrays of the rules, which the library reads."""
+        table = rules.characters if rules else None
         if table is None:
             return None
-        byte_of = np.full(len(self._allowed), -1, np.int16)
-        byte_of[: len(table.byte_of)] = table.byte_of
-        arrays = (np.ascontiguousarray(table.next), np.ascontiguousarray(table.tokens), byte_of)
-        self._spelled = Spelling(*(array.ctypes.data for array in arrays)), arrays  # keeps them
-        return self._spelled[0]
+        arrays = table.next, table.tokens, table.byte_of
+        return Spelling(*(array.ctypes.data for array in arrays))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -134,9 +134,9 @@ class Session:
             guided: What Python does in its search.
         """
         src, given = np.array(source, np.int32), np.array(prefix, np.int32)
-        kind = guided.kind if guided else UNGUIDED
-        if guided and kind != UNGUIDED:
-            self._guides.sentences[key] = guided
+        kind = UNGUIDED
+        if guided:
+            kind, self._guides.sentences[key] = guided.kind, guided
         ids = src.ctypes.data, len(src), given.ctypes.data, len(given)
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
 

@@ -1,14 +1,17 @@
 """The network of a model folder, in torch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.device import keep_freed_memory, pick_device
 from yakusu.folder import save_folder, write_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import empty_table
+from yakusu.model.ensemble import Ensemble
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder import CONFIG, WEIGHTS, ModelFolder, TranslatorConfig, consistent
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
@@ -20,13 +23,34 @@ def open_model(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
         ModelError: The folder is incomplete, corrupted or inconsistent.
     """
     opened = ModelFolder.open(folder)
-    with consistent(folder):
-        model = build(opened.config.model, **opened.config.vocab_sizes)
-        for plan in opened.config.compressed:
+    return opened.config, _network(opened), opened.tokenizer
+
+
+def torch_decoder(folders: Sequence[ModelFolder], *, device: str) -> TorchDecoder:
+    """The decoder of a model, or of an ensemble, that torch runs.
+
+    Args:
+        folders: The models.
+        device: "cpu", "cuda", or "auto".
+
+    Raises:
+        ModelError: A folder is inconsistent, or the sizes of the vocabularies differ.
+        RecipeError: There is no such device.
+    """
+    keep_freed_memory()
+    place = pick_device(device)
+    networks = [_network(folder) for folder in folders]
+    return TorchDecoder(networks[0] if len(networks) == 1 else Ensemble(networks), device=place)
+
+
+def _network(folder: ModelFolder) -> Seq2Seq:
+    with consistent(folder.path):
+        model = build(folder.config.model, **folder.config.vocab_sizes)
+        for plan in folder.config.compressed:
             plan.put(model, empty_table(plan, model))
-        weights = load_tensors(folder / WEIGHTS)
+        weights = load_tensors(folder.path / WEIGHTS)
         model.load_weights(from_streams(from_int8(weights)))
-    return opened.config, model, opened.tokenizer
+    return model
 
 
 def save_translator(

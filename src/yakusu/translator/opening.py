@@ -1,4 +1,4 @@
-"""Opens model folders for an engine."""
+"""Opens model folders for the engine that runs them."""
 
 import logging
 from collections.abc import Sequence
@@ -12,32 +12,83 @@ from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.errors import ModelError
 from yakusu.search.decoder import Decoder
-from yakusu.translator.folder import ModelFolder, TranslatorConfig
+from yakusu.translator.folder import ModelFolder, TranslatorConfig, consistent
 
 _log = logging.getLogger(__name__)
 
 
 def open_decoder(
-    folders: Sequence[Path], config: EngineConfig, *, device: str
+    paths: Sequence[Path], config: EngineConfig
 ) -> tuple[TranslatorConfig, Tokenizer, Decoder]:
     """Open a model folder, or several as an ensemble.
 
     Args:
-        folders: Model folders; the first one gives languages and search settings.
-        config: Settings of inference.
-        device: "cpu", "cuda" or "auto".
+        paths: Model folders; the first one gives the languages and the search settings.
+        config: What runs the models.
 
     Raises:
         ModelError: A folder is incomplete or corrupted, has a different vocabulary, or the engine
             cannot run its model.
         RecipeError: There is no such device, or $YAKUSU_ENGINE names no engine.
     """
-    opened = [ModelFolder.open(folder) for folder in folders]
-    first, *others = opened
-    for folder, other in zip(folders[1:], others, strict=True):
+    folders = [ModelFolder.open(path) for path in paths]
+    first, *others = folders
+    for other in others:
         if other.tokenizer != first.tokenizer:
             raise ModelError(
-                f"the vocabulary of {folder} differs from that of {folders[0]}: train the models "
-                "of an ensemble on the same text with the same tokenizer settings"
+                f"the vocabulary of {other.path} differs from that of {first.path}: train the "
+                "models of an ensemble on the same text with the same tokenizer settings"
             )
-    ...
+    decoder = _native(folders, config) if _is_native(folders, config) else _torch(folders, config)
+    return first.config, first.tokenizer, decoder
+
+
+def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
+    """Whether the native engine runs the models.
+
+    Raises:
+        ModelError: It cannot, although it was asked for.
+    """
+    wanted = config.requested
+    if wanted == "torch" or (wanted is None and config.device != "cpu"):
+        return False
+    reason = _why_not(folders, config)
+    if wanted and reason:
+        raise ModelError(f"the native engine {reason}: use --engine torch")
+    if reason:
+        _log.warning("the native engine %s: torch runs this model, which is slower", reason)
+    return not reason
+
+
+def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None:
+    """Why the native engine cannot run the models; None: it can."""
+    if config.device != "cpu":
+        return f"runs on the CPU only, not on '{config.device}'"
+    found = (unsupported(folder.config.model) for folder in folders)
+    if missing := next(filter(None, found), None):
+        return f"does not support {missing}"
+    return None if is_installed() else "was not compiled when yakusu was installed"
+
+
+def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
+    return NativeDecoder(
+        [_packed(folder, int8=config.precision == "int8") for folder in folders],
+        threads=config.n_threads,
+    )
+
+
+def _packed(folder: ModelFolder, *, int8: bool) -> NativeModel:
+    with consistent(folder.path):
+        return NativeModel.load(
+            folder.config.model,
+            folder.weights,
+            folder.config.compressed,
+            **folder.config.vocab_sizes,
+            int8=int8,
+        )
+
+
+def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:
+    from yakusu.translator.network import torch_decoder  # loads torch
+
+    return torch_decoder(folders, device=config.device)

@@ -321,7 +321,7 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
         if (!buffer->banned) return buffer->capacity = 0;
     }
     best->banned = buffer->banned, best->n_banned = limited ? repeated(search, h, buffer->banned) : 0;
-    best->allowed = spelled(session, h, left, buffer);
+    best->allowed = s->guided ? session->allowed : spelled(session, h, left, buffer);
     return best->allowed != NULL;
 }
 
@@ -450,14 +450,14 @@ static int all_extensions(Session *session, const Search *search, const Best *be
     return out - session->candidates;
 }
 
-/* Tell the guide and the spelling which hypotheses are open now. */
+/* Tell the guide, or else the spelling, which hypotheses are open now. */
 static void tell(Session *session, Sentence *s, const int32_t *beams) {
     Search *search = &s->search;
     int32_t ids[MAX_BEAM];
     for (int k = 0; k < search->n_open; k++) {
         Hypothesis *h = &search->open[k];
         ids[k] = h->tokens[search->length - 1];
-        int byte = session->spelling ? session->spelling->byte_of[ids[k]] : -1;
+        int byte = session->spelling && !s->guided ? session->spelling->byte_of[ids[k]] : -1;
         h->node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
     }
     if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);

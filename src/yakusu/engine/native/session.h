@@ -19,9 +19,9 @@ enum { PROPOSALS = 256 }; /* tokens that a guide may propose for a hypothesis */
 
 /* The constraints of a sentence that are written in Python. */
 typedef struct {
-    /* Before each step: clear the flags (n, V) of tokens that may not follow hypothesis k of n, and
-       write the tokens that it should be extended by anyway (n, PROPOSALS), increasing, then -1.
-       `left`: how many tokens may follow. */
+    /* Before each step: set the flags (n, V) of the tokens that may follow hypothesis k of n, and write
+       the tokens that it should be extended by anyway (n, PROPOSALS), increasing, then -1. `left`: how
+       many tokens may follow. */
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
     /* Order n candidates; returns how many to consider. NULL: by log-probability. */
     int (*order)(int64_t key, int n, Candidate *candidates);
