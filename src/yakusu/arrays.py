@@ -46,7 +46,8 @@ class ArraysOnDisk(Mapping[str, Array]):
         except (AttributeError, KeyError, TypeError) as error:  # types that numpy does not have
             kind = self._file.get_slice(name).get_dtype()
             raise ModelError(
-                f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16"
+                f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16, or use "
+                "--engine torch"
             ) from error
         return array
 

@@ -54,7 +54,7 @@ class NativeModel:
         cls,
         config: ModelConfig,
         stored: Mapping[str, Array],
-        plans: Sequence[AnyTablePlan] = (),
+        plans: Sequence[AnyTablePlan],
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,

@@ -36,7 +36,7 @@ def tying(owned: dict[str, TableName]) -> Literal["three-way", "decoder", "none"
 
 def shapes(
     config: TransformerConfig,
-    plans: Sequence[AnyTablePlan] = (),
+    plans: Sequence[AnyTablePlan],
     *,
     src_vocab_size: int,
     tgt_vocab_size: int,
