@@ -1,57 +1,50 @@
 """Model folders open for the engine as they open in torch, and translate alike."""
 
-import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from yakusu.engine.library import Settings
+from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
-from yakusu.engine.session import Session
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, sha256, write_json
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
-from yakusu.search.beam import beam_search, limit
 from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Decoder, Query
+from yakusu.search.tokens import TokenRules
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder import ModelFolder
-from yakusu.translator.native import open_native
 from yakusu.translator.network import open_model
+from yakusu.translator.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 TRANSFORMERS = ("transformer", "codes", "integers", "variant", "parser")
 TABLES = ("src_table", "tgt_table", "output_table")
-SEARCH = SearchConfig(max_repeats=0, max_extra=10)
 
 Tokens = list[tuple[int, ...]]
 
 
-def sources(folder: Path) -> list[list[int]]:
+def native(folder: Path, precision: Literal["int8", "float32"]) -> Decoder:
+    return open_decoder([folder], EngineConfig(engine="native", precision=precision, threads=1))[2]
+
+
+def translate(decoder: Decoder, folder: Path) -> Tokens:
+    tokenizer = ModelFolder.open(folder).tokenizer
     lines = (FILES / "test.en").read_text(encoding="utf-8").splitlines()
-    return ModelFolder.open(folder).tokenizer.encode_source(lines)
-
-
-def settings(source: Sequence[int], max_length: int) -> Settings:
-    longest = limit(SEARCH, n_source=len(source), n_prefix=0, max_length=max_length)
-    return Settings(SEARCH.beam, 1, longest, 0, 0, math.inf, SEARCH.alpha)
-
-
-def translate(model: NativeModel, ids: Sequence[Sequence[int]]) -> Tokens:
-    session = Session([model])
-    for key, source in enumerate(ids):
-        session.search(key, source, settings(source, model.max_length))
-    found = dict(session.run())
-    return [found[key][0].tokens for key in range(len(ids))]
+    queries = [Query(source) for source in tokenizer.encode_source(lines)]
+    found = decoder.search(queries, SearchConfig(max_extra=10), TokenRules.of(tokenizer), batch=8)
+    return [best.tokens for best, *_ in found]
 
 
 def without_rounding(model: Seq2Seq) -> Seq2Seq:
@@ -97,32 +90,35 @@ def test_the_weights_of_a_folder_are_those_of_torch(name: str) -> None:
         np.testing.assert_allclose(found[each], weight.detach().numpy(), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["transformer", "codes", "integers"])
+@pytest.mark.parametrize("name", ["transformer", "codes", "integers", "parser"])
 def test_translations_in_float32_are_those_of_torch(name: str) -> None:
-    ids = sources(FILES / name)
-    _, model, _ = open_model(FILES / name)
-    expected = [beam_search(without_rounding(model), torch.tensor([s]), SEARCH)[0] for s in ids]
-    _, native, _ = open_native(FILES / name, int8=False)
-    assert translate(native, ids) == [best.tokens for best, *_ in expected]
+    folder = FILES / name
+    torchs = TorchDecoder(without_rounding(open_model(folder)[1]))
+    assert translate(native(folder, "float32"), folder) == translate(torchs, folder)
 
 
 @pytest.mark.parametrize("name", ["codes", "integers"])
-def test_integers_of_a_compressed_model_are_those_of_a_dense_one(name: str) -> None:
-    ids = sources(FILES / name)
-    config, native, _ = open_native(FILES / name, int8=True)
-    dense = without_rounding(open_model(FILES / name)[1]).weights()
-    stored = {each: weight.detach().numpy() for each, weight in dense.items()}
-    other = NativeModel.load(config.model, stored, (), **config.vocab_sizes, int8=True)
-    assert translate(native, ids) == translate(other, ids)
+def test_a_compressed_model_in_int8_equals_the_dense_one(name: str) -> None:
+    folder = FILES / name
+    config, model, _ = open_model(folder)
+    dense = {
+        each: weight.detach().numpy() for each, weight in without_rounding(model).weights().items()
+    }
+    other = NativeModel.load(config.model, dense, (), **config.vocab_sizes, int8=True)
+    assert translate(native(folder, "int8"), folder) == translate(NativeDecoder([other]), folder)
 
 
-@pytest.mark.parametrize("name", ["recurrent", "convolutional"])
-def test_a_model_that_is_not_a_transformer_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"), [("recurrent", "recurrent models"), ("variant", "restricted self-attention")]
+)
+def test_a_model_that_the_engine_does_not_support_is_refused(name: str, kind: str) -> None:
+    opened = ModelFolder.open(FILES / name)
+    config = opened.config
     with pytest.raises(ModelError) as error:
-        open_native(FILES / name, int8=True)
-    assert str(error.value) == (
-        f"the CPU engine does not run a model of the kind '{name}': use --engine torch"
-    )
+        NativeModel.load(
+            config.model, opened.weights, config.compressed, **config.vocab_sizes, int8=True
+        )
+    assert str(error.value) == f"the native engine does not support {kind}: use --engine torch"
 
 
 # ---- invalid folders -----------------------------------------------------------------------------
@@ -131,7 +127,7 @@ def test_a_model_that_is_not_a_transformer_is_refused(name: str) -> None:
 def both_errors(folder: Path) -> set[str]:
     """What both ways to open a folder say about it."""
     found = set()
-    for opened in (lambda: open_model(folder), lambda: open_native(folder, int8=True)):
+    for opened in (lambda: open_model(folder), lambda: native(folder, "int8")):
         with pytest.raises(ModelError) as error:
             opened()
         found.add(str(error.value))
@@ -182,35 +178,17 @@ def test_both_ways_report_a_corrupted_stream(copied: Path) -> None:
 _OPENS = """
 import sys
 from pathlib import Path
-{imports}
 sys.modules["torch"] = None  # importing it is an error
-from yakusu.translator.native import open_native
-for name in {names}:
-    open_native(Path(name), int8=True)
+from yakusu.engine.config import EngineConfig
+from yakusu.translator.opening import open_decoder
+for name in sys.argv[1:]:
+    open_decoder([Path(name)], EngineConfig(engine="native"))
 """
-# The package imports `Translator`, which imports torch; the modules below it do not.
-_WITHOUT_TRANSLATOR = """
-import types
-import yakusu
-package = sys.modules["yakusu.translator"] = types.ModuleType("yakusu.translator")
-package.__path__ = [str(Path(yakusu.__file__).parent / "translator")]
-"""
-
-
-def open_without_torch(imports: str) -> subprocess.CompletedProcess[str]:
-    names = [str(FILES / name) for name in TRANSFORMERS if name != "variant"]
-    script = _OPENS.format(imports=imports, names=names)
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
 
 
 def test_a_folder_opens_without_torch() -> None:
-    done = open_without_torch(_WITHOUT_TRANSLATOR)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.xfail(strict=True, reason="yakusu.translator imports torch")
-def test_the_package_of_the_translator_is_imported_without_torch() -> None:
-    done = open_without_torch("")
+    names = [FILES / name for name in TRANSFORMERS if name != "variant"]
+    done = subprocess.run(
+        [sys.executable, "-c", _OPENS, *names], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
