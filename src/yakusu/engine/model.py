@@ -72,8 +72,8 @@ class NativeModel:
             int8: Compute with integers of 8 bits.
 
         Raises:
-            ModelError: The engine does not support the model, the weights belong to another model, one of
-                them is NaN, or there is not enough memory.
+            ModelError: The engine does not support the model, the weights belong to another model,
+                one of them is NaN, or there is not enough memory.
         """
         if missing := unsupported(config):
             raise ModelError(f"the native engine does not support {missing}: use --engine torch")

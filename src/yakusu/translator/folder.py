@@ -6,7 +6,7 @@ tokenizer.model     or source.model and target.model
 receipt.json        provenance and cost of training; README.md is the model card
 manifest.json       sizes and SHA-256 of these files
 
-This module does not import torch; `opening.py` opens folders for the native engine, and `network.py`
+This module does not import torch. `opening.py` opens folders for the native engine, `network.py`
 for torch.
 """
 
