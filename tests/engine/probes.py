@@ -36,9 +36,7 @@ def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tupl
     return y, scale, integers
 
 
-def attention(
-    isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool
-) -> Any:
+def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool) -> Any:
     """Attention of queries (n, h, d_k) to keys (S, h, d_k) and values (S, h, d_v)."""
     q, k, v = map(floats, (q, k, v))
     n_heads, d_k, d_v = q.shape[1], q.shape[2], v.shape[2]
@@ -49,10 +47,9 @@ def attention(
         *(pointer, pointer, number, pointer, pointer, number, number, number, number),
         *(c_float, number, pointer),
     )
-    assert function(
-        kernels(isa), q.ctypes.data, len(q), k.ctypes.data, v.ctypes.data, len(k), n_heads, d_k, d_v,
-        scale, target, out.ctypes.data,
-    )  # fmt: skip
+    addresses = q.ctypes.data, len(q), k.ctypes.data, v.ctypes.data
+    sizes = len(k), n_heads, d_k, d_v
+    assert function(kernels(isa), *addresses, *sizes, scale, target, out.ctypes.data)
     return out
 
 

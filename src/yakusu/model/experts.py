@@ -21,8 +21,8 @@ class Experts(Routes):
     """Sparsely gated feed-forward networks, section 2 of Shazeer et al. 2017.
 
     Args:
-        config: The sizes d_model and d_ff, `activation`, n_experts, top_k, and `balance`, the weight
-            of the auxiliary loss.
+        config: The sizes d_model and d_ff, `activation`, n_experts, top_k, and `balance`, the
+            weight of the auxiliary loss.
     """
 
     def __init__(self, config: TransformerConfig) -> None:

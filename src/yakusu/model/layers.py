@@ -28,14 +28,17 @@ def sigmoid(x: Tensor) -> Tensor:
 
 def silu(x: Tensor) -> Tensor:
     """x sigmoid(x), in inference with the same bits wherever an element lies in memory."""
-    return x * sigmoid(x) if torch.is_inference_mode_enabled() else F.silu(x)
+    return x * sigmoid(x) if _in_inference() else F.silu(x)
 
 
 def gelu(x: Tensor) -> Tensor:
     """x / 2 (1 + erf(x / sqrt(2))), not its approximation by tanh; see `silu`."""
-    if not torch.is_inference_mode_enabled():
-        return F.gelu(x)
-    return x * 0.5 * (1 + (x * math.sqrt(0.5)).erf())
+    return x * 0.5 * (1 + (x * math.sqrt(0.5)).erf()) if _in_inference() else F.gelu(x)
+
+
+def _in_inference() -> bool:
+    # The second call would break the graph of torch.compile.
+    return not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "silu": silu, "gelu": gelu}

@@ -54,9 +54,7 @@ class ModelLoss(nn.Module):
             with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
                 hidden = self._hidden(src, tgt)[is_token]  # (N, D)
                 weight, bias = self.model.output_weight, self.model.output_bias
-                loss = smoothed_loss(
-                    hidden, weight, tgt[is_token], epsilon=self.epsilon, bias=bias
-                )
+                loss = smoothed_loss(hidden, weight, tgt[is_token], epsilon=self.epsilon, bias=bias)
             return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
         finally:
             forget_routing(self.model)
