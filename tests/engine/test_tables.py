@@ -54,6 +54,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"mixing": "convolution", "kernel": 5},
     {"mixing": "recurrent", **LEARNED},
     {"n_experts": 3},
+    {"biases": True, "output_bias": True, "n_encoder_layers": 3},
 ]
 
 
