@@ -18,4 +18,4 @@ def compiler() -> list[str]:
 def printed(compiler: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the driver prints with the generic kernels of this processor."""
     folder: Path = tmp_path_factory.mktemp("driver")
-    return drive(build_driver(folder, compiler), "generic")
+    return drive(build_driver(folder, compiler, flags=["-O1"]), "generic")

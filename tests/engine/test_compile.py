@@ -20,6 +20,7 @@ from yakusu.engine.compile import (
 )
 from yakusu.engine.library import instruction_sets as available
 
+FAST = ("-O1",)  # to compile
 SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -92,7 +93,7 @@ def test_names_of_machines_differ_between_systems() -> None:
 @pytest.fixture(scope="module")
 def library(compiler: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("library") / library_name()
-    compile_library(out, compiler)
+    compile_library(out, compiler, flags=FAST)
     return out
 
 
@@ -105,7 +106,7 @@ def test_the_library_is_all_that_is_left(library: Path) -> None:
 def test_the_same_sources_give_the_same_bytes(
     compiler: list[str], library: Path, tmp_path: Path
 ) -> None:
-    compile_library(tmp_path / library.name, compiler)
+    compile_library(tmp_path / library.name, compiler, flags=FAST)
     assert (tmp_path / library.name).read_bytes() == library.read_bytes()
 
 
@@ -133,6 +134,7 @@ def test_ziglang_and_the_system_compiler_give_the_same_bits(tmp_path: Path, prin
 # ---- sanitizers --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_and_searches_behave_as_c_defines_and_leak_no_memory(
     compiler: list[str], tmp_path: Path, printed: str
 ) -> None:
