@@ -110,8 +110,9 @@ class EngineHook(BuildHookInterface[Any]):
         try:
             _load_compile().compile_library(out, chosen.compiler, machine=chosen.machine)
         except subprocess.CalledProcessError as error:
+            command = " ".join(chosen.compiler)
             sys.exit(
-                f"{error.stderr}\n{' '.join(chosen.compiler)} could not compile the CPU engine (see "
-                "above): choose another compiler with CC=..., or set YAKUSU_COMPILER to zig, or to "
-                "none to install without the engine"
+                f"{error.stderr}\n{command} could not compile the CPU engine (see above): choose "
+                "another compiler with CC=..., or set YAKUSU_COMPILER to zig, or to none to "
+                "install without the engine"
             )

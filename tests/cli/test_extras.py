@@ -1,8 +1,10 @@
 """A library that is not installed is named together with the extra that installs it."""
 
+from importlib import import_module
+
 import pytest
 
-from yakusu.cli import app
+app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the Typer application
 
 
 @pytest.mark.parametrize(

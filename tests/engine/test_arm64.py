@@ -34,8 +34,6 @@ def test_arm64_computes_the_same_bits(driver: Path, printed: str, kernels: str, 
 
 
 @pytest.mark.parametrize(("kernels", "cpu"), [("dotprod", OLD), ("avx2", NEW)])
-def test_kernels_that_the_processor_lacks_are_refused(
-    driver: Path, kernels: str, cpu: str
-) -> None:
+def test_kernels_that_the_processor_lacks_are_refused(driver: Path, kernels: str, cpu: str) -> None:
     done = subprocess.run([QEMU, "-cpu", cpu, driver, kernels], capture_output=True, check=False)
     assert done.returncode == 3 and not done.stdout

@@ -21,7 +21,7 @@ from yakusu.engine.compile import (
 from yakusu.engine.library import instruction_sets as available
 
 FAST = ("-O1",)  # to compile
-SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def script(path: Path, text: str) -> str:
