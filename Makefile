@@ -41,6 +41,7 @@ wheels:
 
 clean:
 	rm -rf .venv site build dist .coverage .coverage.* coverage.xml htmlcov
+	rm -rf src/yakusu/engine/libyakusu.* src/yakusu/engine/.libyakusu-*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
