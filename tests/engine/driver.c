@@ -101,27 +101,27 @@ typedef struct {
     Matrix matrices[MAX_MATRICES];
     float *vectors[MAX_VECTORS];
     int n_matrices, n_vectors;
-} Weights;
+} Arrays;
 
-static void add_matrix(Weights *to, int n_out, int n_in, int has_bias) {
+static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
     float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
     to->matrices[to->n_matrices++] = (Matrix){numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in};
 }
 
-static void add_table(Weights *to) {
+static void add_table(Arrays *to) {
     float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
     for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
     to->matrices[to->n_matrices++] = (Matrix){rows, bias, PADDED, D_MODEL};
 }
 
-static void add_norms(Weights *to, int n) {
+static void add_norms(Arrays *to, int n) {
     for (int i = 0; i < n; i++) {
         to->vectors[to->n_vectors++] = numbers(D_MODEL, 0.2f, 1);
         to->vectors[to->n_vectors++] = numbers(D_MODEL, 0.2f, 0);
     }
 }
 
-static void add_layer(Weights *to, int decoder) {
+static void add_layer(Arrays *to, int decoder) {
     int width = HEADS * D_HEAD;
     add_matrix(to, 3 * width, D_MODEL, 0), add_matrix(to, D_MODEL, width, 0);
     if (decoder) {
@@ -140,7 +140,7 @@ static Model *new_model(int seed, int tied, int pre_norm, int activation, int in
         .int8 = int8, .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
         .score_scale = 0.25f, .embedding_scale = 7, .epsilon = 1e-5f,
     };
-    Weights w = {.n_matrices = 0};
+    Arrays w = {.n_matrices = 0};
     state = seed;
     for (int i = 0; i < (tied ? 1 : 3); i++) add_table(&w);
     for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(POSITIONS * D_MODEL, 1, 0);
@@ -207,16 +207,12 @@ static void score(const Kernels *kernels, const Model *model) {
     memset(allowed, 1, sizeof allowed);
     Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL);
     int n = sentence(9, src), n_tgt = sentence(4, tgt);
-    size_t n_weights = (size_t)n_tgt * LAYERS * HEADS * n;
-    float *attention = numbers(n_weights, 0, 0);
-    Record record = {3, log_probs, best, of_best, attention};
+    Record record = {.n_alternatives = 3, .log_probs = log_probs, .alternatives = best, .of_alternatives = of_best};
     if (!session || !yk_score(session, 1, src, n, tgt, n_tgt, &record)) exit(1);
     while (yk_advance(session, 5) > 0) {}
     print("log_probs", log_probs, n_tgt * sizeof *log_probs);
     print("alternatives", best, n_tgt * 3 * sizeof *best);
     print("of_alternatives", of_best, n_tgt * 3 * sizeof *of_best);
-    print("weights", attention, n_weights * sizeof *attention);
-    free(attention);
     yk_free_session(session);
 }
 
