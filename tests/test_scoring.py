@@ -20,8 +20,9 @@ from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.scoring import Scored, score_targets, token_log_probs
-from yakusu.search.beam import beam_search, length_penalty
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import length_penalty
 from yakusu.translator import Translator
 
 Tiny = Callable[..., Seq2Seq]

@@ -28,9 +28,10 @@ from yakusu.data.vocabulary import EOS
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
-from yakusu.search.beam import Candidates, Hypothesis, Search
+from yakusu.search.beam import Search
+from yakusu.search.candidates import Candidates, top_k
 from yakusu.search.config import SearchConfig
-from yakusu.search.ranking import top_k
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator import Translator
 from yakusu.translator.request import Job, Request, batches
 
@@ -119,7 +120,7 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
     with torch.inference_mode():
         for rows in batches(jobs, 64):
             src = pad([jobs[row].ids for row in rows], translator.model.src_pad, multiple=16)
-            search = setting.search(translator.model, src, config, None, [[]] * len(rows))
+            search = setting.search(translator.model, src, config, [], [[]] * len(rows))
             while any(sentence >= 0 for sentence in search.sentences):
                 n_rows += _open_rows(search)
                 search.extend()
@@ -189,7 +190,7 @@ def random_models(n_models: int, *, n_sentences: int = 50, beam: int = 4) -> dic
         src = pad(ids, model.src_pad, multiple=16)
         with torch.inference_mode():
             old, new = (
-                search(model, src, config, None, [[]] * len(ids)).run()
+                search(model, src, config, [], [[]] * len(ids)).run()
                 for search in (ShrinkingBeam, Search)
             )
         gains += [mine[0].score - other[0].score for mine, other in zip(new, old, strict=True)]

@@ -19,7 +19,8 @@ from yakusu.data.text import read_lines
 from yakusu.data.vocabulary import EOS
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.scoring import score_targets
-from yakusu.search.beam import Hypothesis, beam_search, length_penalty
+from yakusu.search.beam import beam_search
+from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.translator import Translator
 
 benchmark = Benchmark(

@@ -9,8 +9,9 @@ import torch
 from yakusu.data.batches import pad
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search.beam import Hypothesis, beam_search
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 
 Search = Callable[..., list[list[Hypothesis]]]
 

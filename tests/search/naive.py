@@ -7,8 +7,8 @@ import torch
 
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 
 LONGEST_PERIOD = 64
 

@@ -17,9 +17,10 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
 from yakusu.search import beam as search_module
-from yakusu.search.beam import Hypothesis, beam_search, length_penalty
+from yakusu.search.beam import beam_search
+from yakusu.search.candidates import top_k
 from yakusu.search.config import SearchConfig
-from yakusu.search.ranking import top_k
+from yakusu.search.hypothesis import Hypothesis, length_penalty
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]

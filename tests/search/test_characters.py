@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,21 +16,18 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search.beam import Hypothesis, beam_search
-from yakusu.search.characters import (
-    CharacterConstraint,
-    Spellings,
-    may_be_generated,
-    with_characters,
-)
+from yakusu.search.beam import beam_search
+from yakusu.search.characters import CharacterConstraint, CharacterTable, may_be_generated
 from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.constraint import Constraint
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.phrases import phrase_constraint
-from yakusu.search.slots import SlotGoal
+from yakusu.search.restrictions import Restrictions
 from yakusu.search.spelling import PhraseVocabulary
+from yakusu.search.tokens import TokenRules
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
-CPU = torch.device("cpu")
 SEEN = "abcdeé猫犬😀\u0301ß \u200b\ufffd"
 SPELLED = set("abcdeé猫犬😀\u0301ß")  # neither spaces, control characters nor U+FFFD
 
@@ -43,8 +41,14 @@ def tokenizer() -> Tokenizer:
 
 
 @cache
-def spellings() -> Spellings:
-    return Spellings(tokenizer())
+def rules() -> TokenRules:
+    return TokenRules.of(tokenizer())
+
+
+def table() -> CharacterTable:
+    characters = rules().characters
+    assert characters
+    return characters
 
 
 def model_of_bytes(tiny: Tiny, seed: int, more: float = 3.0) -> Seq2Seq:
@@ -62,14 +66,11 @@ def search(
     ids: Sequence[list[int]],
     config: SearchConfig,
     more: Sequence[str] = (),
-    **own: Any,
+    prefixes: Sequence[Sequence[int]] = (),
 ) -> list[list[Hypothesis]]:
-    constraint = CharacterConstraint(
-        spellings(), more or [""] * len(ids), n_beams=config.n_slots, device=CPU
-    )
+    of_each = [Restrictions(rules(), more_characters=own) for own in more or [""] * len(ids)]
     src = pad(list(ids), model.src_pad, multiple=SOURCE_MULTIPLE)
-    constraints = [constraint, *own.pop("constraints", [])]
-    return beam_search(model, src, config, constraints=constraints, **own)
+    return beam_search(model, src, config, restrictions=of_each, prefixes=prefixes)
 
 
 def check(tokens: Sequence[int], allowed: set[str]) -> int:
@@ -153,17 +154,17 @@ def test_characters_are_complete_together_with_slots_and_phrases(
 def check_with_slots(model: Seq2Seq, config: SearchConfig, *, phrases: Sequence[str]) -> None:
     """Search for two slots in the first sentence and one in the second."""
     kinds = [UNK, *tokenizer().target_slots.values()]
-    slot, k = tokenizer().target_slots[SLOTS[2]], config.n_slots
-    constraint = phrase_constraint(
-        PhraseVocabulary(tokenizer()), [phrases] * 2, [[]] * 2, n_beams=k, device=CPU
-    )
-    found = search(
-        model,
-        [[5, 6, 7, EOS], [8, 9, EOS]],
-        config,
-        constraints=[constraint] if phrases else [],
-        slots=SlotGoal([[slot, slot], [slot]], kinds, n_beams=k, device=CPU),
-    )
+    slot = tokenizer().target_slots[SLOTS[2]]
+
+    def restrictions(required: Sequence[int]) -> Restrictions:
+        constraints: list[Constraint] = []
+        if phrases:
+            constraints.append(phrase_constraint(PhraseVocabulary(tokenizer()), phrases, []))
+        return Restrictions(rules(), constraints, required)
+
+    src = pad([[5, 6, 7, EOS], [8, 9, EOS]], model.src_pad, multiple=SOURCE_MULTIPLE)
+    of_each = [restrictions([slot, slot]), restrictions([slot])]
+    found = beam_search(model, src, config, restrictions=of_each)
     for best, n in zip(found, (2, 1), strict=True):
         for hypothesis in best:
             assert hypothesis.log_prob > -math.inf
@@ -173,29 +174,85 @@ def check_with_slots(model: Seq2Seq, config: SearchConfig, *, phrases: Sequence[
             assert all(phrase in text for phrase in phrases)
 
 
-def test_allowed_tokens_keep_their_logits() -> None:
-    constraint = CharacterConstraint(spellings(), [""], n_beams=2, device=CPU)
+def test_only_bytes_that_continue_a_character_may_follow_its_beginning() -> None:
+    constraint = CharacterConstraint(table())
     first, second, third = (tokenizer().target_bytes[byte] for byte in "犬".encode())
     n = tokenizer().tgt_vocab_size - 1
-    before = torch.randn(1, 2, n)
-    constraint.restrict(logits := before.clone(), torch.tensor([[9, 9]]))
     begin = {character.encode()[0] for character in SPELLED}
     others = set(range(n)) - set(tokenizer().target_bytes)
     allowed = {tokenizer().target_bytes[byte] for byte in begin} | others
-    assert set((logits[0, 0] > -torch.inf).nonzero()[:, 0].tolist()) == allowed
-    assert torch.equal(logits[0, 0, list(allowed)], before[0, 0, list(allowed)])
-    constraint.follow(torch.tensor([[0, 0]]), torch.tensor([[first, 2]]))
-    constraint.follow(torch.tensor([[1, 0]]), torch.tensor([[2, second]]))
-    constraint.restrict(logits := before.clone(), torch.tensor([[8, 8]]))
-    assert (logits[0, 1] > -torch.inf).nonzero().tolist() == [[third]]
-    assert logits[0, 1, third] == before[0, 1, third]
-    constraint.follow(torch.tensor([[1, 1]]), torch.tensor([[third, third]]))
-    assert constraint.begun == [[b"", b""]]
+    assert constraint.allowed(np.array([9])).shape == (1, n)
+    assert set(np.flatnonzero(constraint.allowed(np.array([9]))).tolist()) == allowed
+    constraint.follow(np.array([0, 0]), np.array([first, 2]))
+    constraint.follow(np.array([1, 0]), np.array([2, second]))
+    following = constraint.allowed(np.array([8, 8]))
+    assert set(np.flatnonzero(following[0]).tolist()) == allowed
+    assert np.flatnonzero(following[1]).tolist() == [third]
+    constraint.follow(np.array([1, 1, 1]), np.array([third] * 3))
+    assert constraint.nodes.tolist() == [0, 0, 0]
+
+
+def test_a_character_begins_only_if_there_is_room_for_it_and_eos() -> None:
+    constraint, of = CharacterConstraint(table()), tokenizer().target_bytes
+    for left in range(1, 7):
+        flags = constraint.allowed(np.array([left]))[0]
+        for character in SPELLED:
+            data = character.encode()
+            assert flags[of[data[0]]] == (len(data) < left)
+
+
+def test_a_text_token_ends_an_incomplete_character() -> None:
+    """As in a forced prefix, whose tokens are not restricted."""
+    constraint, of = CharacterConstraint(table()), tokenizer().target_bytes
+    for token in ("犬".encode()[0], 0xFF, 0x80):
+        constraint.follow(np.array([0]), np.array([of[token]]))
+    assert constraint.nodes.tolist() == [0]
+    constraint.follow(np.array([0]), np.array([of["犬".encode()[0]]]))
+    constraint.follow(np.array([0]), np.array([2]))
+    assert constraint.nodes.tolist() == [0]
 
 
 def test_characters_that_cannot_be_printed_are_not_spelled() -> None:
     assert not any(map(may_be_generated, " \n\u200b\ufffd\ue000\x00"))
-    assert with_characters({}, "é") == {b"": {0xC3}, b"\xc3": {0xA9}}
-    base = with_characters({}, "a")
-    assert with_characters(base, "é")[b""] == {0x61, 0xC3}
-    assert base == {b"": {0x61}}
+    assert all(map(table().spells, SPELLED))
+    assert not any(map(table().spells, "fè鳥\u200b\ufffd \u0300"))
+
+
+def test_a_table_is_extended_by_further_characters_only() -> None:
+    longer = table().extended("鳥狗f")
+    assert all(map(longer.spells, SPELLED | set("鳥狗f")))
+    assert not any(map(table().spells, "鳥狗f"))
+    assert not longer.spells("g")
+    assert table().extended("".join(SPELLED)) is table()
+    spelled = list(map(str.encode, SPELLED))
+    assert len(table().next) == len({data[:i] for data in spelled for i in range(len(data))})
+
+
+# ---- what a vocabulary may generate --------------------------------------------------------------
+
+
+def test_unknown_and_placeholder_tokens_and_other_bytes_are_not_generated_by_default() -> None:
+    begin = {character.encode()[0] for character in SPELLED}
+    expected = {UNK, *tokenizer().target_slots.values()}
+    expected |= {i for byte, i in enumerate(tokenizer().target_bytes) if byte not in begin}
+    assert set(np.flatnonzero(~rules().allowed).tolist()) == expected
+    assert len(expected) > 100
+
+
+def test_a_sentence_without_requirements_shares_the_default_tokens() -> None:
+    plain, first = Restrictions(rules()), tokenizer().target_bytes["犬".encode()[0]]
+    assert plain.is_plain and not plain.has_goal
+    assert plain.allowed(5) is rules().allowed
+    assert plain.allowed(4) is not rules().allowed
+    plain.follow(np.array([0, 0]), np.array([2, first]))
+    assert plain.allowed(9)[1].sum() == 2  # 猫 and 犬
+    assert (plain.allowed(9)[0] == rules().allowed).all()
+    plain.follow(np.array([0]), np.array([2]))
+    assert plain.allowed(9) is rules().allowed
+    assert Restrictions(rules(), more_characters="猫ß").is_plain
+    for other in (
+        Restrictions(rules(), more_characters="鳥"),
+        Restrictions(rules(), required=[UNK]),
+        Restrictions(rules(), [phrase_constraint(PhraseVocabulary(tokenizer()), [], ["bad"])]),
+    ):
+        assert not other.is_plain and other.allowed(9) is not rules().allowed

@@ -9,8 +9,8 @@ import pytest
 from tests.search.naive import NaiveSearch
 from yakusu.data.vocabulary import EOS
 from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 
 Clear = Callable[..., Seq2Seq]
 Search = Callable[..., list[list[Hypothesis]]]

@@ -8,6 +8,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,15 +19,17 @@ from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search.beam import Hypothesis, beam_search
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Goal
-from yakusu.search.phrases import phrase_constraint
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.phrases import PhraseConstraint, phrase_constraint
+from yakusu.search.restrictions import Restrictions
 from yakusu.search.spelling import Phrase, PhraseVocabulary
+from yakusu.search.tokens import TokenRules
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
-CPU = torch.device("cpu")
 
 
 class ToyTokenizer(Tokenizer):
@@ -114,11 +117,13 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Translate sentences with phrases."""
     exclude = asked.exclude or [[] for _ in asked.include]
-    constraint = phrase_constraint(
-        vocabulary, asked.include, exclude, n_beams=config.n_slots, device=CPU
-    )
+    rules = TokenRules(model.tgt_pad)
+    restrictions = [
+        Restrictions(rules, [phrase_constraint(vocabulary, *phrases)])
+        for phrases in zip(asked.include, exclude, strict=True)
+    ]
     return beam_search(
-        model, padded(model, ids), config, constraints=[constraint], prefixes=prefixes
+        model, padded(model, ids), config, restrictions=restrictions, prefixes=prefixes
     )
 
 
@@ -505,7 +510,7 @@ def test_impossible_phrases_are_refused(
 ) -> None:
     vocabulary = PhraseVocabulary(ToyTokenizer(PIECES))
     with pytest.raises(DataError, match=message):
-        phrase_constraint(vocabulary, [include], [exclude], n_beams=2, device=CPU)
+        phrase_constraint(vocabulary, include, exclude)
     with pytest.raises(DataError, match=message):
         vocabulary.tokens_needed(include, exclude)
 
@@ -526,55 +531,46 @@ def test_a_phrase_with_unknown_characters_need_not_be_excluded(tiny: Tiny) -> No
 def test_words_that_contain_an_excluded_phrase_remain_possible() -> None:
     toy = ToyTokenizer(PIECES)
     vocabulary = PhraseVocabulary(toy)
-    constraint = phrase_constraint(vocabulary, [[]], [["ab", "東"]], n_beams=1, device=CPU)
-    logits = torch.zeros(1, 1, toy.tgt_vocab_size - 1)
-    constraint.follow(
-        torch.zeros(1, 1, dtype=torch.long), torch.tensor([[toy.pieces.index("▁ab")]])
-    )
-    constraint.restrict(logits, torch.tensor([[10]]))
-    allowed = [p for p, x in zip(toy.pieces, logits[0, 0].tolist(), strict=True) if x == 0]
+    constraint = phrase_constraint(vocabulary, [], ["ab", "東"])
+    constraint.follow(np.array([0]), np.array([toy.pieces.index("▁ab")]))
+    (flags,) = constraint.allowed(np.array([10])).tolist()
+    allowed = [piece for piece, may_follow in zip(toy.pieces, flags, strict=True) if may_follow]
     assert allowed == [*"abcABC123", "ab"]
 
 
 def test_only_phrases_to_include_make_a_goal(vocabulary: PhraseVocabulary) -> None:
-    def make(include: list[list[str]], exclude: list[list[str]]) -> object:
-        return phrase_constraint(vocabulary, include, exclude, n_beams=2, device=CPU)
-
-    assert isinstance(make([[], ["Uhr"]], [[], []]), Goal)
-    assert not isinstance(make([[], []], [["Uhr"], []]), Goal)
+    assert isinstance(phrase_constraint(vocabulary, ["Uhr"], ["Zug"]), Goal)
+    assert not isinstance(phrase_constraint(vocabulary, [], ["Uhr"]), Goal)
 
 
-def test_kept_sentences_have_a_state_of_their_own(vocabulary: PhraseVocabulary) -> None:
-    ids = vocabulary.spell("Der Zug")
-    first = phrase_constraint(vocabulary, [["Der Zug"]], [[]], n_beams=1, device=CPU)
-    second = first.keep(torch.tensor([0, 0]))
-    beams = torch.zeros(2, 1, dtype=torch.long)
-    for token in [*ids, vocabulary.spell("Uhr")[0]]:
-        second.follow(beams, torch.tensor([[token], [token]]))
-    assert second.met.tolist() == [[2], [2]]
-    assert first.met.tolist() == [[0]]
-    assert isinstance(second, Goal)
-    assert isinstance(first, Goal)
-    third = torch.tensor([[[ids[0]]]])
-    assert first.progress(third).tolist() == [[[1]]]
-    assert second.progress(third.repeat(2, 1, 1)).tolist() == [[[len(ids)]], [[len(ids)]]]
-    assert ids[0] in first.proposals().flatten().tolist()
-    assert (second.proposals() == -1).all()
+def test_every_hypothesis_has_a_state_of_its_own(vocabulary: PhraseVocabulary) -> None:
+    ids, other = vocabulary.spell("Der Zug"), vocabulary.spell("Uhr")[0]
+    goal = phrase_constraint(vocabulary, ["Der Zug"], [])
+    assert isinstance(goal, Goal) and isinstance(goal, PhraseConstraint)
+    zero, one = np.array([0]), np.array([0, 1])
+    assert goal.progress(zero, np.array(ids[:1])).tolist() == [1]
+    goal.follow(np.array([0, 0]), np.array([ids[0], other]))
+    for token in [*ids[1:], other]:
+        goal.follow(one, np.array([token, other]))
+    assert goal.met.tolist() == [2, 0]
+    assert goal.progress(one, np.array([ids[0]] * 2)).tolist() == [len(ids), 1]
+    proposals = goal.proposals()
+    assert (proposals[0] == -1).all() and ids[0] in proposals[1]
+    goal.follow(np.array([1, 0, 1]), np.array([other] * 3))
+    assert goal.met.tolist() == [0, 2, 0]
+    assert goal.allowed(np.array([30])).shape == (3, len(vocabulary.pieces.texts))
 
 
 def test_proposals_continue_and_begin_phrases() -> None:
     toy = ToyTokenizer(PIECES)
-    constraint = phrase_constraint(
-        PhraseVocabulary(toy), [["ab c", "東京", "-"]], [[]], n_beams=1, device=CPU
-    )
+    constraint = phrase_constraint(PhraseVocabulary(toy), ["ab c", "東京", "-"], [])
     assert isinstance(constraint, Goal)
 
     def proposed() -> list[str]:
         return [toy.pieces[i] for i in constraint.proposals().flatten().tolist() if i >= 0]
 
     def follow(piece: str) -> None:
-        step = torch.tensor([[toy.pieces.index(piece)]])
-        constraint.follow(torch.zeros(1, 1, dtype=torch.long), step)
+        constraint.follow(np.array([0]), np.array([toy.pieces.index(piece)]))
 
     follow("c")
     assert proposed() == ["▁ab", "▁東京", "東京", "▁", "-"]

@@ -12,8 +12,8 @@ from tests.search.naive import NaiveSearch
 from yakusu.data.vocabulary import EOS
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
 

@@ -2,8 +2,8 @@
 
 import math
 
+import numpy as np
 import pytest
-import torch
 
 from yakusu.search.ranking import BONUS, alternate
 
@@ -25,18 +25,22 @@ def naive_order(log_probs: list[float], progress: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("n_stages", [1, 2, 5, 30])
 def test_candidates_alternate_between_stages(n_stages: int) -> None:
-    rng = torch.Generator().manual_seed(n_stages)
-    for _ in range(10):
-        log_probs = 5 * torch.randn(3, 24, generator=rng, dtype=torch.float64)
-        log_probs[torch.rand(3, 24, generator=rng) < 0.2] = -torch.inf
-        progress = torch.randint(n_stages, (3, 24), generator=rng)
-        order = alternate(log_probs, progress)
-        for row in range(3):
-            expected = naive_order(log_probs[row].tolist(), progress[row].tolist())
-            assert order[row].tolist()[: len(expected)] == expected
-            assert sorted(order[row].tolist()) == list(range(24))
+    rng = np.random.default_rng(n_stages)
+    for _ in range(30):
+        log_probs = 5 * rng.standard_normal(24)
+        log_probs[rng.random(24) < 0.2] = -np.inf
+        progress = rng.integers(n_stages, size=24)
+        order = alternate(log_probs, progress).tolist()
+        expected = naive_order(log_probs.tolist(), progress.tolist())
+        assert order[: len(expected)] == expected
+        assert sorted(order) == list(range(24))
 
 
 def test_candidates_of_one_stage_are_sorted_by_log_probability() -> None:
-    log_probs = torch.tensor([[-3.0, -1.0, -torch.inf, -2.0]])
-    assert alternate(log_probs, torch.ones(1, 4, dtype=torch.long)).tolist() == [[1, 3, 0, 2]]
+    log_probs = np.array([-3.0, -1.0, -np.inf, -2.0])
+    assert alternate(log_probs, np.ones(4, dtype=np.int64)).tolist() == [1, 3, 0, 2]
+
+
+def test_equal_candidates_keep_their_order() -> None:
+    assert alternate(np.full(5, -1.0), np.array([0, 1, 0, 1, 0])).tolist() == [1, 0, 3, 2, 4]
+    assert alternate(np.full(3, -np.inf), np.array([0, 1, 0])).tolist() == [0, 1, 2]

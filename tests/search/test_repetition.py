@@ -11,8 +11,8 @@ import torch
 from tests.search.naive import LONGEST_PERIOD, occurrences, occurrences_at_end, repeats_ngram
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.repetition import LoopLimit, NoRepeatedNgram, repetitions
 
 Clear = Callable[..., Seq2Seq]
@@ -74,7 +74,7 @@ def follow_at_random(limit: Any, banned: Banned, *, n_sentences: int, seed: int)
     tokens: list[list[list[int]]] = [[[]] * n_beams for _ in rows]
     for step in range(24):
         logits = torch.zeros(len(rows), n_beams, 7)
-        limit.restrict(logits, torch.full((len(rows),), 99))
+        limit.restrict(logits)
         for row, k in product(range(len(rows)), range(n_beams)):
             excluded = {i for i in range(2, 7) if logits[row, k, i] == -torch.inf}
             expected = {i for i in range(2, 7) if banned(tokens[row][k], i, rows[row])}

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from tests.search.naive import NaiveSearch, repeats_ngram
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.sampling import Sampler
 
 Clear = Callable[..., Seq2Seq]
@@ -106,20 +107,36 @@ def test_a_draw_inverts_the_cumulative_distribution(seed: int) -> None:
         top_p=numbers.choice((1.0, 0.9, 0.5, 0.01)),
         seed=seed,
     )
-    sampler = Sampler(config, [[2, EOS], [3, EOS]], n_samples=3, n_steps=4)
-    logits = torch.randn(2, 3, 11, generator=torch.Generator().manual_seed(seed))
-    logits[:, :, UNK] = -torch.inf
+    sampler = Sampler(config, [2, EOS], n_samples=6, n_steps=4)
+    logits = np.random.default_rng(seed).standard_normal((6, 11)).astype(np.float32)
+    logits[:, UNK] = -np.inf
     for step in range(4):
-        for row, of_row in enumerate(sampler.draw(logits, step).tolist()):
-            for sample, token in enumerate(of_row):
-                p = distribution(logits[row, sample].tolist(), config)
-                u, reached = sampler.uniform[row, sample, step].item(), 0.0
-                expected = next(
-                    candidate
-                    for candidate, probability in p.items()
-                    if (reached := reached + probability) > u
-                )
-                assert token == expected
+        for sample, token in enumerate(sampler.draw(logits, step).tolist()):
+            p = distribution(logits[sample].tolist(), config)
+            u, reached = sampler.uniform[sample, step], 0.0
+            expected = next(
+                candidate
+                for candidate, probability in p.items()
+                if (reached := reached + probability) > u
+            )
+            assert token == expected
+        same = sampler.draw(logits[:1].repeat(6, axis=0), step)
+        assert sampler.draw(logits[:1], step).tolist() == same.tolist()
+
+
+def test_a_draw_without_a_possible_token_is_a_token() -> None:
+    """Its log-probability is -inf, so the search drops the sample."""
+    sampler = Sampler(SamplingConfig(), [2, EOS], n_samples=2, n_steps=1)
+    for value in (-np.inf, np.nan):
+        drawn = sampler.draw(np.full((2, 5), value, dtype=np.float32), 0)
+        assert ((drawn >= 0) & (drawn < 5)).all()
+
+
+def test_samples_keep_their_random_numbers_when_others_end() -> None:
+    sampler = Sampler(SamplingConfig(), [2, EOS], n_samples=4, n_steps=3)
+    before = sampler.uniform.tolist()
+    sampler.follow(np.array([3, 1]))
+    assert sampler.uniform.tolist() == [before[3], before[1]]
 
 
 @pytest.mark.parametrize(
@@ -203,10 +220,10 @@ def test_other_seeds_samples_and_sentences_have_other_random_numbers() -> None:
     streams = [
         tuple(stream)
         for seed in (0, 1, 2, 2**40)
-        for rows in Sampler(
-            SamplingConfig(seed=seed), sources, n_samples=4, n_steps=5
+        for source in sources
+        for stream in Sampler(
+            SamplingConfig(seed=seed), source, n_samples=4, n_steps=5
         ).uniform.tolist()
-        for stream in rows
     ]
     assert len(streams) == len(set(streams)) == 64
     flat = sorted(number for stream in streams for number in stream)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,9 +13,12 @@ from yakusu.data.batches import pad
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.search.beam import Hypothesis, beam_search
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.restrictions import Restrictions
 from yakusu.search.slots import SlotGoal
+from yakusu.search.tokens import TokenRules
 
 Clear = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
@@ -28,9 +32,10 @@ def search(
     config: SearchConfig,
     prefixes: Sequence[Sequence[int]] = (),
 ) -> list[list[Hypothesis]]:
-    goal = SlotGoal(required, KINDS, n_beams=config.n_slots, device=torch.device("cpu"))
+    rules = TokenRules(model.tgt_pad, slot_kinds=KINDS)
+    restrictions = [Restrictions(rules, required=own) for own in required]
     src = pad(list(ids), model.src_pad, multiple=SOURCE_MULTIPLE)
-    return beam_search(model, src, config, slots=goal, prefixes=prefixes)
+    return beam_search(model, src, config, restrictions=restrictions, prefixes=prefixes)
 
 
 def slots_of(tokens: Sequence[int]) -> Counter[int]:
@@ -126,29 +131,30 @@ def test_a_wide_beam_finds_the_best_of_all_outputs_with_the_slots(
         assert hypothesis.log_prob == pytest.approx(expected[hypothesis.tokens], abs=1e-4)
 
 
-def test_allowed_tokens_keep_their_logits() -> None:
-    goal = SlotGoal([[2, 2], []], [2, 3], n_beams=1, device=torch.device("cpu"))
-    logits = torch.arange(12.0).reshape(2, 1, 6)
-    before = logits.clone()
-    goal.restrict(logits, torch.tensor([[9], [9]]))
-    allowed = logits > -torch.inf
-    assert allowed.tolist() == [
-        [[False, True, True, False, True, True]],
-        [[True, True, False, False, True, True]],
+def test_only_missing_slots_are_allowed_and_eos_only_after_them() -> None:
+    one, none = (SlotGoal(required, [2, 3], n_tokens=6) for required in ([2, 2], []))
+    left = np.array([9])
+    assert one.allowed(left).tolist() == [[False, True, True, False, True, True]]
+    assert none.allowed(left).tolist() == [[True, True, False, False, True, True]]
+    assert one.allowed(np.array([3])).tolist() == [[False, False, True, False, False, False]]
+    one.follow(np.array([0, 0]), np.array([2, 4]))
+    assert one.allowed(np.array([3])).tolist() == [
+        [False, True, True, False, True, True],
+        [False, False, True, False, False, False],
     ]
-    assert torch.equal(logits[allowed], before[allowed])
-    goal.restrict(logits := before.clone(), torch.tensor([[3], [1]]))
-    assert (logits > -torch.inf).tolist()[0] == [[False, False, True, False, False, False]]
+    one.follow(np.array([0]), np.array([2]))
+    assert one.allowed(left).tolist() == [[True, True, False, False, True, True]]
 
 
 def test_a_goal_counts_what_has_been_placed() -> None:
-    goal = SlotGoal([[2, 2, 3]], [2, 3], n_beams=2, device=torch.device("cpu"))
-    assert goal.proposals().tolist() == [[[2], [2]]]
-    goal.follow(torch.tensor([[0, 0]]), torch.tensor([[2, 5]]))
-    goal.follow(torch.tensor([[1, 0]]), torch.tensor([[3, 2]]))
-    assert goal.missing.tolist() == [[[2, 0], [0, 1]]]
-    assert goal.proposals().tolist() == [[[2], [3]]]
-    assert goal.progress(torch.tensor([[[2, 3, 5], [2, 3, 5]]])).tolist() == [
-        [[2, 1, 1], [2, 3, 2]]
-    ]
-    assert goal.keep(torch.tensor([0, 0])).missing.tolist() == [[[2, 0], [0, 1]]] * 2
+    goal = SlotGoal([2, 2, 3], [2, 3], n_tokens=6)
+    assert goal.proposals().tolist() == [[2]]
+    assert goal.progress(np.array([0, 0]), np.array([3, 5])).tolist() == [1, 0]
+    goal.follow(np.array([0, 0]), np.array([2, 5]))
+    goal.follow(np.array([1, 0]), np.array([3, 2]))
+    assert goal.missing.tolist() == [[2, 0], [0, 1]]
+    assert goal.proposals().tolist() == [[2], [3]]
+    beams, ids = np.array([0, 0, 0, 1, 1, 1]), np.array([2, 3, 5, 2, 3, 5])
+    assert goal.progress(beams, ids).tolist() == [2, 1, 1, 2, 3, 2]
+    goal.follow(np.array([1]), np.array([3]))
+    assert goal.proposals().tolist() == [[-1]]

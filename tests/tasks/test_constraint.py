@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -17,6 +18,9 @@ from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.constraint import Flags, Ints
+from yakusu.search.restrictions import Restrictions
+from yakusu.search.tokens import TokenRules
 from yakusu.tasks.constraint import MAX_CHAIN, BracketRules, TreeConstraint
 
 Tiny = Callable[..., Seq2Seq]
@@ -25,27 +29,32 @@ TOKENS = ["</s>", "<unk>", "NN", ".", "(A", ")A", "(B", ")B"]
 V = len(TOKENS) + 1  # pad
 
 
-def constraint(*n_words: int, n_beams: int = 1, tokens: list[str] = TOKENS) -> TreeConstraint:
-    rules = BracketRules(tokens, eos=EOS, device=torch.device("cpu"))
-    return TreeConstraint(rules, n_words, n_beams=n_beams)
+def constraint(n_words: int, tokens: list[str] = TOKENS) -> TreeConstraint:
+    return TreeConstraint(BracketRules(tokens, eos=EOS), n_words)
 
 
-def allowed(state: TreeConstraint, left: Tensor, n_tokens: int = len(TOKENS)) -> Tensor:
-    """The tokens that may follow each hypothesis: (B, K, V - 1)."""
-    logits = torch.zeros(*state.depth.shape, n_tokens)
-    state.restrict(logits, left[:, None].expand(state.depth.shape))
-    return logits == 0
+def restrictions(*n_words: int) -> list[Restrictions]:
+    rules = TokenRules(len(TOKENS))
+    return [Restrictions(rules, [constraint(n)]) for n in n_words]
+
+
+def allowed(state: TreeConstraint, left: int) -> list[list[int]]:
+    """The tokens that may follow each hypothesis."""
+    return [np.flatnonzero(flags).tolist() for flags in state.allowed(np.array([left]))]
+
+
+def follow(state: TreeConstraint, beams: list[int], tokens: list[int]) -> None:
+    state.follow(np.array(beams), np.array(tokens))
 
 
 def outputs(state: TreeConstraint, limit: int, before: tuple[int, ...] = ()) -> Iterator[str]:
     """All outputs of at most `limit` tokens, including eos, that the constraint allows."""
-    may_follow = allowed(state, torch.tensor([limit - len(before)]))[0, 0]
-    for token in may_follow.nonzero().flatten().tolist():
+    for token in allowed(state, limit - len(before))[0]:
         if token == EOS:
             yield " ".join(TOKENS[i] for i in before)
             continue
         after = copy.deepcopy(state)
-        after.follow(torch.tensor([[0]]), torch.tensor([[token]]))
+        follow(after, [0], [token])
         yield from outputs(after, limit, (*before, token))
 
 
@@ -90,36 +99,27 @@ def test_no_token_is_allowed_if_no_tree_fits() -> None:
 
 
 def test_the_number_of_consecutive_opening_brackets_is_limited() -> None:
-    state, left = constraint(1), torch.tensor([1000])
+    state = constraint(1)
     for _ in range(MAX_CHAIN):
-        assert allowed(state, left)[0, 0, TOKENS.index("(A")]
-        state.follow(torch.tensor([[0]]), torch.tensor([[TOKENS.index("(A")]]))
-    assert allowed(state, left)[0, 0].nonzero().flatten().tolist() == [
-        TOKENS.index(tag) for tag in ("NN", ".")
-    ]
+        assert TOKENS.index("(A") in allowed(state, 1000)[0]
+        follow(state, [0], [TOKENS.index("(A")])
+    assert allowed(state, 1000) == [[TOKENS.index(tag) for tag in ("NN", ".")]]
 
 
 def test_a_label_that_cannot_be_closed_is_never_opened() -> None:
     state = constraint(1, tokens=[*TOKENS, "(C"])
-    assert allowed(state, torch.tensor([9]), len(TOKENS) + 1)[0, 0].tolist() == [
-        t in ("(A", "(B") for t in TOKENS
-    ] + [False]
+    assert allowed(state, 9) == [[TOKENS.index(label) for label in ("(A", "(B")]]
 
 
 def test_reordered_hypotheses_keep_their_open_brackets() -> None:
-    state, left = constraint(1, 1, n_beams=2), torch.tensor([9, 9])
+    state = constraint(1)
     a, b, word = (TOKENS.index(token) for token in ("(A", "(B", "NN"))
-    state.follow(torch.tensor([[0, 1], [0, 1]]), torch.tensor([[a, b], [a, b]]))
-    state.follow(torch.tensor([[1, 0], [0, 0]]), torch.full((2, 2), word))
-    closing = [[")B", ")A"], [")A", ")A"]]
-    for sentence in (0, 1):
-        for beam in (0, 1):
-            token = TOKENS.index(closing[sentence][beam])
-            assert allowed(state, left)[sentence, beam].nonzero().flatten().tolist() == [token]
-    kept = state.keep(torch.tensor([1, 0, 0]))
-    assert allowed(kept, left[:1].expand(3))[:, 0].nonzero()[:, 1].tolist() == [
-        TOKENS.index(token) for token in (")A", ")B", ")B")
-    ]
+    follow(state, [0, 0], [a, b])
+    follow(state, [1, 0, 0], [word] * 3)
+    closing = [[TOKENS.index(token)] for token in (")B", ")A", ")A")]
+    assert allowed(state, 9) == closing
+    follow(state, [2, 0], [TOKENS.index(")A"), TOKENS.index(")B")])
+    assert allowed(state, 7) == [[EOS], [EOS]]
 
 
 @pytest.mark.parametrize("beam", [1, 4, 21])
@@ -132,7 +132,7 @@ def test_an_untrained_model_generates_trees_over_the_words(
         model,
         sources(*n_words),
         SearchConfig(beam=beam, alpha=0.3, max_extra=max_extra, n_best=beam, max_repeats=0),
-        constraints=[constraint(*n_words, n_beams=beam)],
+        restrictions=restrictions(*n_words),
     )
     for n, best in zip(n_words, found, strict=True):
         assert best
@@ -146,7 +146,7 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
 ) -> None:
     src, every = sources(2), list(outputs(constraint(2), limit=7))
     config = SearchConfig(beam=60, n_best=60, alpha=0.0, max_extra=4, max_repeats=0)
-    (found,) = beam_search(model, src, config, constraints=[constraint(2, n_beams=60)])
+    (found,) = beam_search(model, src, config, restrictions=restrictions(2))
     assert sorted(" ".join(TOKENS[i] for i in h.tokens) for h in found) == sorted(every)
     with torch.inference_mode():
         memory = model.encode(src)
@@ -160,36 +160,32 @@ def test_a_wide_beam_finds_all_trees_with_their_probabilities(
 
 def test_a_parse_is_independent_of_other_sentences_in_the_batch(model: Seq2Seq) -> None:
     n_words, config = [7, 2, 5, 3, 9, 1], SearchConfig(beam=4, alpha=0.3, max_extra=30)
-    together = beam_search(
-        model, sources(*n_words), config, constraints=[constraint(*n_words, n_beams=4)]
-    )
+    together = beam_search(model, sources(*n_words), config, restrictions=restrictions(*n_words))
     for n, found in zip(n_words, together, strict=True):
-        alone = beam_search(model, sources(n), config, constraints=[constraint(n, n_beams=4)])
+        alone = beam_search(model, sources(n), config, restrictions=restrictions(n))
         assert alone == [found]
 
 
 class Anything:
     """A constraint that allows every token."""
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        assert len(logits) == len(left)
+    def allowed(self, left: Ints) -> Flags:
+        return np.ones((len(left), len(TOKENS)), dtype=np.bool_)
 
-    def follow(self, beams: Tensor, ids: Tensor) -> None:
+    def follow(self, beams: Ints, ids: Ints) -> None:
         assert beams.shape == ids.shape
-
-    def keep(self, sentences: Tensor) -> "Anything":
-        return self
 
 
 def test_a_constraint_that_allows_everything_changes_nothing(model: Seq2Seq) -> None:
     config = SearchConfig(beam=4, n_best=4)
     free = beam_search(model, sources(3, 5, 8), config)
-    assert beam_search(model, sources(3, 5, 8), config, constraints=[Anything()]) == free
+    anything = [Restrictions(TokenRules(len(TOKENS)), [Anything()]) for _ in range(3)]
+    assert beam_search(model, sources(3, 5, 8), config, restrictions=anything) == free
 
 
 def test_the_output_is_empty_if_no_token_is_allowed(model: Seq2Seq) -> None:
     config = SearchConfig(beam=2, max_extra=0)
-    (found,) = beam_search(model, sources(3), config, constraints=[constraint(3, n_beams=2)])
+    (found,) = beam_search(model, sources(3), config, restrictions=restrictions(3))
     assert [(h.tokens, h.log_prob) for h in found] == [((), -math.inf)]
 
 
@@ -197,11 +193,11 @@ def test_the_deepest_output_can_be_parsed() -> None:
     words = [f"w{i}" for i in range(60)]
     state, tokens = constraint(len(words)), list[int]()
     while not tokens or tokens[-1] != EOS:
-        may_follow = allowed(state, torch.tensor([1000 - len(tokens)]))[0, 0]
+        (may_follow,) = allowed(state, 1000 - len(tokens))
         # Open as many brackets as possible, and close each as late as possible.
-        token = next(i for i in (4, 2, 5, EOS) if may_follow[i])
-        state.follow(torch.tensor([[0]]), torch.tensor([[token]]))
+        token = next(i for i in (4, 2, 5, EOS) if i in may_follow)
+        follow(state, [0], [token])
         tokens.append(token)
     line = delinearise([TOKENS[i] for i in tokens[:-1]], words)
     assert words_of(tree_over(words, line)) == words
-    assert int(state.labels.shape[2]) > MAX_DEPTH  # MAX_DEPTH was reached
+    assert state.labels.shape[1] > MAX_DEPTH  # MAX_DEPTH was reached

@@ -16,8 +16,8 @@ from yakusu.folder import read_json, write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.search.beam import Hypothesis
 from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator import Translator
 from yakusu.translator.folder import save_translator
 from yakusu.translator.passage import TextConfig

@@ -13,7 +13,7 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
-from yakusu.search.beam import Hypothesis
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
 from yakusu.view import AttentionMaps, Token, attention_maps

@@ -14,8 +14,8 @@ closed when none of its hypotheses is open, or when no open one can still enter 
 import math
 from bisect import insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -24,35 +24,13 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
-from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Constraint, Goal
-from yakusu.search.ranking import alternate, top_k, with_proposals
+from yakusu.search.candidates import Candidates, top_k, towards_goal
+from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.constraint import Ints
+from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition
-from yakusu.search.sampling import Sampler, sampler_of
-from yakusu.search.slots import SlotGoal
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^alpha, Wu et al. 2016; |Y| includes eos."""
-    return float(((5 + length) / 6) ** alpha)
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A translation as ids, without eos."""
-
-    tokens: tuple[int, ...]
-    log_prob: float  # log P(Y | X) in nats, including eos
-    score: float  # log_prob / lp(Y)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Extensions of open hypotheses, best first: (B, n) each."""
-
-    log_probs: Tensor
-    beams: Tensor  # the hypotheses that are extended
-    ids: Tensor
+from yakusu.search.restrictions import Restrictions
+from yakusu.search.sampling import Sampler
 
 
 def beam_search(
@@ -60,8 +38,7 @@ def beam_search(
     src: Tensor,
     config: SearchConfig,
     *,
-    constraints: Sequence[Constraint] = (),
-    slots: SlotGoal | None = None,
+    restrictions: Sequence[Restrictions] = (),
     prefixes: Sequence[Sequence[int]] = (),
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
@@ -74,10 +51,9 @@ def beam_search(
         model: In evaluation mode.
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
-        constraints: They exclude tokens, without changing the probabilities of the others. If one
-            of them is a `Goal`, they take precedence over the limits on repetition.
-        slots: The placeholder tokens that each translation must contain, among them UNK for
-            vocabularies that have no placeholder tokens; None: UNK is never generated.
+        restrictions: What each translation may and must contain. They exclude tokens, without
+            changing the probabilities of the others. The search uses them up. (): only UNK is
+            excluded.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
@@ -90,13 +66,11 @@ def beam_search(
     found: list[list[Hypothesis]] = [[]] * len(src)
     with torch.inference_mode():
         for rows, same_length in _by_length(src, model):
-            index = torch.tensor(rows, device=src.device)
             search = Search(
                 model,
                 same_length,
                 config,
-                [constraint.keep(index) for constraint in constraints],
-                slots.keep(index) if slots else None,
+                [restrictions[row] for row in rows] if restrictions else [],
                 [list(prefixes[row]) for row in rows] if prefixes else [[]] * len(rows),
             )
             for row, best in zip(rows, search.run(), strict=True):
@@ -126,8 +100,7 @@ class Search:
         model: In evaluation mode.
         src: Source ids (B, S) of sentences with the same padded length.
         config: Settings of the search.
-        constraints: As in `beam_search`.
-        slots: As in `beam_search`.
+        restrictions: As in `beam_search`.
         prefixes: The ids that each translation must begin with; [] for none.
     """
 
@@ -136,8 +109,7 @@ class Search:
         model: SearchModel,
         src: Tensor,
         config: SearchConfig,
-        constraints: Sequence[Constraint],
-        slots: SlotGoal | None,
+        restrictions: Sequence[Restrictions],
         prefixes: list[list[int]],
     ) -> None:
         self.model, self.config = model, config
@@ -155,24 +127,41 @@ class Search:
             for n, p in zip(lengths, self.prefixes, strict=True)
         ]
         self.repetition = limits_on_repetition(model, src, config)
-        self.constraints = [constraint.keep(rows) for constraint in constraints]
-        self.slots = slots.keep(rows) if slots else None
-        self.has_slots = bool(slots and slots.required.any())
-        self.sampler = sampler_of(model, src, config, max(self.limits))
+        self.restrictions = restrictions  # of each sentence, or none
+        self.default = restrictions[0].rules.allowed if restrictions else None  # of all sentences
+        excluded = [UNK] if self.default is None else np.flatnonzero(~self.default)
+        self.excluded = torch.as_tensor(excluded, device=src.device)
+        self.samplers = [] if config.sampling is None else self._samplers(config.sampling, src)
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
-        if self.sampler is None:
+        if not self.samplers:
             # At the start, all hypotheses are equal, so only the first is extended.
             self.log_probs[:, 1:] = -torch.inf
         self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
 
-    @property
-    def goals(self) -> list[Goal]:
-        """The constraints that propose tokens."""
-        goals = [constraint for constraint in self.constraints if isinstance(constraint, Goal)]
-        return [*goals, self.slots] if self.slots and self.has_slots else goals
+    def _samplers(self, config: SamplingConfig, src: Tensor) -> list[Sampler]:
+        """The sampler of each sentence."""
+        sources = [[i for i in ids if i != self.model.src_pad] for ids in src.tolist()]
+        n = self.config.n_slots
+        return [
+            Sampler(config, sources[row], n_samples=n, n_steps=self.limits[row])
+            for row in range(len(self.found))
+        ]
+
+    def _open_rows(self) -> list[tuple[int, int]]:
+        """The rows that are open, and their sentences."""
+        return [(row, sentence) for row, sentence in enumerate(self.sentences) if sentence >= 0]
+
+    def _restricted(self) -> list[tuple[int, Restrictions]]:
+        """The rows that are open, and their restrictions."""
+        rows = self._open_rows() if self.restrictions else []
+        return [(row, self.restrictions[sentence]) for row, sentence in rows]
+
+    def _goals(self) -> list[tuple[int, Restrictions]]:
+        """The rows that are open and must generate certain tokens."""
+        return [(row, own) for row, own in self._restricted() if own.has_goal]
 
     def run(self) -> list[list[Hypothesis]]:
         """Search until all sentences are closed; return the n best hypotheses of each."""
@@ -190,10 +179,8 @@ class Search:
         log_norm = logits.amax(-1).double() - logits.softmax(-1).amax(-1).double().log()  # (B, K)
         self._restrict(logits)
         self.length += 1
-        if self.sampler:
-            candidates = self._drawn(self.sampler, logits, log_norm)
-        else:
-            candidates = self.best(logits, log_norm)
+        extensions = self._drawn if self.samplers else self.best
+        candidates = extensions(logits, log_norm)
         ended = (candidates.ids == EOS) & (candidates.log_probs > -torch.inf)  # (B, n)
         self._finish(candidates, ended)
         self._follow(candidates, ended)
@@ -205,59 +192,61 @@ class Search:
             for row, ids in enumerate(self.prefixes)
             if self.length < len(ids)
         ]
-        left = torch.tensor(self.limits, device=logits.device) - self.length  # (B,)
-        logits[left == 1, :, EOS + 1 :] = -torch.inf
-        left = left[:, None].expand(logits.shape[:2])  # (B, K)
-        if self.slots:
-            self.slots.restrict(logits, left)
-        else:
-            logits[:, :, UNK] = -torch.inf
-        self._restrict_by_constraints(logits, left)
+        left = [most - self.length for most in self.limits]
+        self._apply_restrictions(logits, left)
+        last = torch.tensor([n == 1 for n in left], device=logits.device)
+        logits[last, :, EOS + 1 :] = -torch.inf
+        self._limit_repetition(logits)
         for row, token, values in forced:
             logits[row] = -torch.inf
             logits[row, :, token] = values
 
-    def _restrict_by_constraints(self, logits: Tensor, left: Tensor) -> None:
-        """Apply the constraints, then the limits on repetition unless they leave no token."""
-        slots = self.slots if self.has_slots else None
-        of_slots = logits[:, :, slots.kinds] if slots else None
-        room = left - slots.missing.sum(dim=-1) if slots else left  # for other tokens (B, K)
-        for constraint in self.constraints:
-            constraint.restrict(logits, room)
-        if slots and of_slots is not None:
-            stuck = logits.amax(dim=-1) == -torch.inf  # only placeholder tokens may follow
-            of_slots.masked_fill_(~stuck[:, :, None], -torch.inf)
-            logits[:, :, slots.kinds] = logits[:, :, slots.kinds].maximum(of_slots)
-        unlimited = logits.clone() if self.goals and self.repetition else None
+    def _apply_restrictions(self, logits: Tensor, left: Sequence[int]) -> None:
+        """Set the logits (B, K, V - 1) of excluded tokens to -inf: at once where it is possible."""
+        own_rows = {}
+        for row, own in self._restricted():
+            allowed = own.allowed(left[row])
+            if allowed is not self.default:
+                excluded = torch.from_numpy(~allowed).to(logits.device)  # (K, V - 1)
+                own_rows[row] = logits[row].masked_fill(excluded, -torch.inf)
+        logits[:, :, self.excluded] = -torch.inf
+        for row, values in own_rows.items():
+            logits[row] = values
+
+    def _limit_repetition(self, logits: Tensor) -> None:
+        """Apply the limits, except where they leave no token to a hypothesis with a goal."""
+        if not self.repetition:
+            return
+        goals = torch.tensor([row for row, _ in self._goals()], dtype=torch.long)
+        goals = goals.to(logits.device)
+        unlimited = logits[goals]  # a copy
         for limits in self.repetition:
-            limits.restrict(logits, left)
-        if unlimited is not None:
-            stuck = logits.amax(dim=-1) == -torch.inf  # (B, K)
-            logits[stuck] = unlimited[stuck]
+            limits.restrict(logits)
+        limited = logits[goals]
+        stuck = limited.amax(dim=-1, keepdim=True) == -torch.inf
+        logits[goals] = unlimited.where(stuck, limited)
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
         k = self.config.beam
         n = 2 * k if k > 1 else 1
         values, ids = top_k(logits, min(n, logits.shape[-1]))  # (B, K, n)
-        goals = self.goals
-        if goals:
-            proposals = torch.cat([goal.proposals() for goal in goals], dim=2)
-            values, ids = with_proposals(values, ids, logits, proposals)
         log_probs = self.log_probs[:, :, None] + (values.double() - log_norm[:, :, None])
-        log_probs = log_probs.flatten(1)  # (B, K n)
-        if goals:
-            progress = torch.stack([goal.progress(ids) for goal in goals]).sum(dim=0)  # (B, K, m)
-            places = alternate(log_probs, progress.flatten(1))[:, :n]
-            log_probs = log_probs.gather(1, places)
-        else:
-            log_probs, places = log_probs.topk(min(n, log_probs.shape[1]), dim=1)
+        log_probs, places = log_probs.flatten(1).topk(min(n, ids[0].numel()), dim=1)
         beams = places.div(ids.shape[-1], rounding_mode="floor")
-        return Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
+        candidates = Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
+        for row, own in self._goals():
+            of_tokens = logits[row].double() - log_norm[row, :, None]  # (K, V - 1)
+            found = towards_goal(own, self.log_probs[row, :, None] + of_tokens, ids[row])
+            candidates.put(row, found)
+        return candidates
 
-    def _drawn(self, sampler: Sampler, logits: Tensor, log_norm: Tensor) -> Candidates:
+    def _drawn(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """One random extension of each hypothesis."""
-        ids = sampler.draw(logits, self.length - 1)  # (B, K)
+        drawn = np.zeros(logits.shape[:2], dtype=np.int64)
+        for row, sentence in self._open_rows():
+            drawn[row] = self.samplers[sentence].draw(logits[row].cpu().numpy(), self.length - 1)
+        ids = torch.from_numpy(drawn).to(logits.device)  # (B, K)
         values = logits.gather(2, ids[:, :, None])[:, :, 0]
         beams = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
         return Candidates(self.log_probs + (values.double() - log_norm), beams, ids)
@@ -282,17 +271,27 @@ class Search:
         log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
         self.log_probs = log_probs.gather(1, chosen)
         beams, self.prev_ids = candidates.beams.gather(1, chosen), candidates.ids.gather(1, chosen)
-        if self.config.margin is not None and not self.goals and not self.sampler:
+        if self.config.margin is not None and not self.samplers:
             best = self.log_probs.amax(dim=1, keepdim=True)
-            self.log_probs[self.log_probs < best - self.config.margin] = -torch.inf
+            dropped = self.log_probs < best - self.config.margin
+            dropped[[row for row, _ in self._goals()]] = False
+            self.log_probs[dropped] = -torch.inf
         self.state.reorder(beams)
-        for constraint in (*self.constraints, self.slots, *self.repetition):
-            if constraint:
-                constraint.follow(beams, self.prev_ids)
-        if self.sampler:
-            self.sampler.follow(beams)
+        for limits in self.repetition:
+            limits.follow(beams, self.prev_ids)
+        self._follow_sentences(beams.cpu().numpy(), self.prev_ids.cpu().numpy())
         history = self.tokens.gather(1, beams[:, :, None].expand_as(self.tokens))
         self.tokens = torch.cat([history, self.prev_ids[:, :, None]], dim=2)
+
+    def _follow_sentences(self, beams: Ints, ids: Ints) -> None:
+        """Tell restrictions and samplers which hypotheses are open now: (B, K) each."""
+        for row, sentence in self._open_rows():
+            if self.samplers:
+                self.samplers[sentence].follow(beams[row])
+            if self.restrictions:
+                # At first, they have one hypothesis, and all of the search are equal to it.
+                extended = beams[row] if self.length > 1 else np.zeros_like(beams[row])
+                self.restrictions[sentence].follow(extended, ids[row])
 
     def close_sentences(self) -> None:
         """Close the sentences that no open hypothesis can improve."""
@@ -320,28 +319,9 @@ class Search:
         rows = sorted(range(n_rows), key=lambda row: self.sentences[row] < 0)[:n_kept]  # open first
         index = torch.tensor(rows, device=self.log_probs.device)
         self.state.keep(index)
-        self.constraints = [constraint.keep(index) for constraint in self.constraints]
         self.repetition = [limits.keep(index) for limits in self.repetition]
-        self.slots = self.slots.keep(index) if self.slots else None
-        if self.sampler:
-            self.sampler = self.sampler.keep(index)
         self.log_probs, self.prev_ids = self.log_probs[index], self.prev_ids[index]
         self.tokens = self.tokens[index]
         self.sentences = [self.sentences[row] for row in rows]
         self.prefixes = [self.prefixes[row] for row in rows]
         self.limits = [self.limits[row] for row in rows]
-
-
-def limit(config: SearchConfig, *, n_source: int, n_prefix: int, max_length: int) -> int:
-    """The maximum number of tokens of a translation, without eos.
-
-    Args:
-        config: Settings of the search.
-        n_source: Number of source tokens, without eos.
-        n_prefix: Number of tokens of the prefix.
-        max_length: Maximum number of tokens that the model can process, including eos.
-    """
-    most = max(n_source, n_prefix) + config.max_extra
-    if config.max_length is not None:
-        most = min(most, max(config.max_length, n_prefix))
-    return min(most, max_length - 1)

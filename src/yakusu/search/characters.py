@@ -1,34 +1,24 @@
 """Characters that a translation may contain; those without a piece are spelled with bytes.
 
-B sentences, K hypotheses per sentence, V vocabulary.
+K hypotheses of a sentence, V vocabulary.
 
 Byte tokens may only spell characters of the training targets, so that a translation contains
 neither invalid UTF-8 nor characters that the model has never learned.
 """
 
-import copy
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Self
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.search.constraint import Flags, Ints
 
-_LONGEST = 4  # bytes of a character
+LONGEST = 4  # bytes of a character
 _REPLACEMENT = "\ufffd"  # what invalid UTF-8 is decoded to
-
-
-Following = dict[bytes, set[int]]  # beginning of a character -> the bytes that may follow
-
-
-def with_characters(following: Following, characters: Iterable[str]) -> Following:
-    """Let further characters be spelled."""
-    following = {beginning: {*more} for beginning, more in following.items()}
-    for data in map(str.encode, characters):
-        for i, byte in enumerate(data):
-            following.setdefault(data[:i], set()).add(byte)
-    return following
+# The length of a character in UTF-8, from its first byte: (256,)
+_LENGTHS = 1 + sum((np.arange(256) >= first).astype(np.int64) for first in (0x80, 0xE0, 0xF0))
 
 
 def may_be_generated(character: str) -> bool:
@@ -36,93 +26,89 @@ def may_be_generated(character: str) -> bool:
     return character.isprintable() and not character.isspace() and character != _REPLACEMENT
 
 
-class Spellings:
-    """How a vocabulary spells characters with byte tokens.
+@dataclass(frozen=True, eq=False)
+class CharacterTable:
+    """The characters that byte tokens may spell, as a tree of their bytes.
 
-    Args:
-        tokenizer: A tokenizer with byte fallback.
+    The CPU engine reads the arrays as they are (`Spelling` in engine/native/session.h).
+
+    Attributes:
+        next: (nodes, 256). The node after a byte, 0 if it completes a character, -1 if it may not
+            follow. A node is an incomplete character; node 0 is none.
+        tokens: (256,). The token of each byte.
+        byte_of: (V,). The byte of each token, -1 for other tokens.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.bytes = tokenizer.target_bytes  # the token of each byte
-        self.byte_of = torch.full((tokenizer.tgt_vocab_size,), -1)  # (V,)
-        self.byte_of[self.bytes] = torch.arange(len(self.bytes))
+    next: NDArray[np.int16]
+    tokens: NDArray[np.int32]
+    byte_of: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "CharacterTable | None":
+        """The characters of the training targets; None without byte fallback."""
+        if not tokenizer.target_bytes:
+            return None
+        tokens = np.array(tokenizer.target_bytes, dtype=np.int32)
+        byte_of = np.full(tokenizer.tgt_vocab_size, -1, dtype=np.int16)
+        byte_of[tokens] = np.arange(len(tokens))
+        empty = cls(np.full((1, 256), -1, dtype=np.int16), tokens, byte_of)
         seen = tokenizer.coverage.target_characters if tokenizer.coverage else ""
-        self.following = with_characters({}, filter(may_be_generated, seen))
+        return empty.extended(filter(may_be_generated, seen))
+
+    @property
+    def begins(self) -> Flags:
+        """Whether each byte begins a character: (256,)."""
+        flags: Flags = self.next[0] >= 0
+        return flags
+
+    def spells(self, character: str) -> bool:
+        """Whether a character may be spelled."""
+        node = 0
+        for byte in character.encode():
+            node = int(self.next[node, byte])
+            if node < 0:
+                return False
+        return True
+
+    def extended(self, characters: Iterable[str]) -> "CharacterTable":
+        """The table that has further characters; this one if it has them already."""
+        new = sorted({character for character in characters if not self.spells(character)})
+        if not new:
+            return self
+        nodes = list(self.next.copy())
+        for *beginning, last in map(str.encode, new):
+            node = nodes[0]
+            for byte in beginning:
+                if node[byte] < 0:
+                    node[byte] = len(nodes)
+                    nodes.append(np.full(256, -1, dtype=np.int16))
+                node = nodes[node[byte]]
+            node[last] = 0
+        return replace(self, next=np.array(nodes))
 
 
 class CharacterConstraint:
-    """Excludes bytes that spell no character of the training targets.
+    """Excludes bytes that spell no character of a table, or for which there is no room.
 
     Args:
-        spellings: The byte tokens of the vocabulary.
-        more: For each sentence, text whose characters may be spelled as well.
-        n_beams: K.
-        device: Device of the search.
+        table: The characters.
     """
 
-    def __init__(
-        self, spellings: Spellings, more: Sequence[str], *, n_beams: int, device: torch.device
-    ) -> None:
-        self.base = base = spellings.following
-        self.bytes, self.byte_of = spellings.bytes, spellings.byte_of.to(device)
-        self.byte_ids = torch.tensor(spellings.bytes, device=device)
-        begin = base.get(b"", ())  # bytes that begin a character
-        blocked = [token for byte, token in enumerate(spellings.bytes) if byte not in begin]
-        self.blocked = torch.tensor(blocked, device=device)
-        self.following = [with_characters(base, text) if text else base for text in more]
-        self.begun = [[b""] * n_beams for _ in more]  # of each hypothesis: an incomplete character
+    def __init__(self, table: CharacterTable) -> None:
+        self.table = table
+        self.nodes = np.zeros(1, dtype=np.int64)  # (K,), incomplete characters
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
-        special = list(self._special(left.tolist()))
-        kept = [logits[row, k, ids] for row, k, ids in special]
-        logits[:, :, self.blocked] = -torch.inf
-        for (row, k, ids), values in zip(special, kept, strict=True):
-            logits[row, k, self.byte_ids] = -torch.inf
-            if self.begun[row][k]:
-                logits[row, k] = -torch.inf
-            logits[row, k, ids] = values
+    def allowed(self, left: Ints) -> Flags:
+        """Whether each token may follow each hypothesis: (K, V - 1)."""
+        nodes, left = np.broadcast_arrays(self.nodes, left)
+        begun = nodes[:, None] > 0
+        flags: Flags = np.repeat(~begun, len(self.table.byte_of) - 1, axis=1)
+        fits = begun | (left[:, None] > _LENGTHS)  # together with eos (K, 256)
+        flags[:, self.table.tokens] = fits & (self.table.next[nodes] >= 0)
+        return flags
 
-    def _special(self, left: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, list[int]]]:
-        """The hypotheses that need more than `blocked`: sentence, hypothesis, allowed bytes."""
-        for row, (own, of_row) in enumerate(zip(self.following, self.begun, strict=True)):
-            for k, (begun, n_left) in enumerate(zip(of_row, left[row], strict=True)):
-                if begun:
-                    yield row, k, [self.bytes[byte] for byte in own.get(begun, ())]
-                elif n_left <= _LONGEST or own is not self.base:
-                    yield row, k, self._first(row, n_left)
-
-    def _first(self, row: int, n_left: int) -> list[int]:
-        """The tokens that begin a character, if there is room for it and eos."""
-        following = self.following[row].get(b"", ())
-        return [self.bytes[byte] for byte in following if _n_bytes(byte) < n_left]
-
-    def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
-        spelled = self.byte_of[ids]  # (B, K)
-        if not (spelled >= 0).any() and not any(map(any, self.begun)):
-            return
-        for row, (order, own) in enumerate(zip(beams.tolist(), spelled.tolist(), strict=True)):
-            begun = [self.begun[row][k] for k in order]
-            self.begun[row] = [_extended(*pair) for pair in zip(begun, own, strict=True)]
-
-    def keep(self, sentences: Tensor) -> Self:
-        """The constraint of these sentences."""
-        other, rows = copy.copy(self), sentences.tolist()
-        other.following = [self.following[row] for row in rows]
-        other.begun = [[*self.begun[row]] for row in rows]
-        return other
-
-
-def _n_bytes(first: int) -> int:
-    """The length of a character in UTF-8, from its first byte."""
-    return 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-
-
-def _extended(begun: bytes, byte: int) -> bytes:
-    """The incomplete character after a token; a byte of -1 stands for a token of text."""
-    if byte < 0:
-        return b""
-    data = begun + bytes([byte])
-    return data if len(data) < _n_bytes(data[0]) else b""
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
+        spelled = self.table.byte_of[ids]  # (K',)
+        nodes = self.table.next[self.nodes[beams], spelled].astype(np.int64)
+        self.nodes = np.where(spelled < 0, 0, nodes.clip(min=0))

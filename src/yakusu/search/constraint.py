@@ -1,34 +1,37 @@
 """The interfaces of constraints: what a search may, must or must not generate.
 
-B sentences, K hypotheses per sentence, V vocabulary.
+A constraint belongs to one sentence. K open hypotheses, V vocabulary. At first, K = 1: the empty
+hypothesis.
 """
 
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+
+Flags: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
 
 
 class Constraint(Protocol):
-    """Restricts the tokens that may follow. Like a `DecoderState`, it tracks the hypotheses."""
+    """Restricts the tokens that may follow the open hypotheses of a sentence, which it tracks."""
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Set the logits of tokens that may not follow to -inf, in place.
-
-        Args:
-            logits: (B, K, V - 1). The probabilities of the other tokens do not change.
-            left: The number of tokens that may still follow each hypothesis, including eos: (B, K).
-        """
-
-    def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k].
+    def allowed(self, left: Ints) -> Flags:
+        """Whether each token may follow each hypothesis: (K, V - 1).
 
         Args:
-            beams: (B, K), values from 0 to K - 1.
-            ids: (B, K).
+            left: The number of tokens that may still follow each hypothesis, including eos: (K,),
+                or (1,) for all hypotheses.
         """
 
-    def keep(self, sentences: Tensor) -> Self:
-        """The constraint of these sentences (B',); a sentence may occur more than once."""
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        """Let the hypotheses be hypothesis beams[k], extended by ids[k].
+
+        Args:
+            beams: (K',), values from 0 to K - 1.
+            ids: (K',). Tokens that are not allowed may occur: a search may keep hypotheses with a
+                probability of zero, and a prefix is not restricted.
+        """
 
 
 @runtime_checkable
@@ -39,15 +42,16 @@ class Goal(Constraint, Protocol):
     later stages are usually less probable (dynamic beam allocation, Post & Vilar 2018).
     """
 
-    def proposals(self) -> Tensor:
-        """Tokens that advance each hypothesis towards the goal: (B, K, n), -1 for none."""
+    def proposals(self) -> Ints:
+        """Tokens that advance each hypothesis towards the goal: (K, m), -1 for none."""
 
-    def progress(self, ids: Tensor) -> Tensor:
-        """The progress that each hypothesis would have made after a token.
+    def progress(self, beams: Ints, ids: Ints) -> Ints:
+        """The progress that hypotheses would have made after a token.
 
         Args:
-            ids: Tokens that may follow each hypothesis (B, K, n).
+            beams: Hypotheses (n,).
+            ids: A token that may follow each of them (n,).
 
         Returns:
-            Integers (B, K, n): how many of the tokens that the goal requires have been generated.
+            Integers (n,): how many of the tokens that the goal requires have been generated.
         """

@@ -1,6 +1,6 @@
 """Phrases that must, or must not, occur in a translation.
 
-B sentences, K hypotheses per sentence, V vocabulary.
+K hypotheses of a sentence, V vocabulary.
 
 Phrases are found in the text of a hypothesis, whatever pieces spell it. A phrase matches whole
 words only: at each of its ends, a letter or digit must not be followed by another one, except in
@@ -10,41 +10,29 @@ A token is allowed only if the hypothesis can still be completed after it: with 
 include, without the phrases to exclude, and within the maximum length.
 """
 
-import copy
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from yakusu.search.constraint import Flags, Ints
 from yakusu.search.spelling import Phrase, PhraseVocabulary
 
 
 def phrase_constraint(
-    vocabulary: PhraseVocabulary,
-    include: Sequence[Sequence[str | Phrase]],
-    exclude: Sequence[Sequence[str]],
-    *,
-    n_beams: int,
-    device: torch.device,
+    vocabulary: PhraseVocabulary, include: Sequence[str | Phrase], exclude: Sequence[str]
 ) -> "PhraseConstraint":
-    """The constraint for a batch of sentences; a `Goal` if a phrase must occur in any of them.
+    """The constraint for a sentence; a `Goal` if a phrase must occur in it.
 
     Args:
         vocabulary: The target vocabulary.
-        include: For each sentence, the phrases that must occur.
-        exclude: For each sentence, the phrases that must not occur.
-        n_beams: K.
-        device: Device of the search.
+        include: The phrases that must occur.
+        exclude: The phrases that must not occur.
 
     Raises:
-        DataError: A phrase is empty or cannot be spelled, or the phrases of a sentence contradict
-            each other.
+        DataError: A phrase is empty or cannot be spelled, or the phrases contradict each other.
     """
-    kind = PhraseGoal if any(include) else PhraseConstraint
-    return kind(vocabulary, include, exclude, n_beams=n_beams, device=device)
+    return (PhraseGoal if include else PhraseConstraint)(vocabulary, include, exclude)
 
 
 class PhraseConstraint:
@@ -56,83 +44,51 @@ class PhraseConstraint:
     def __init__(
         self,
         vocabulary: PhraseVocabulary,
-        include: Sequence[Sequence[str | Phrase]],
-        exclude: Sequence[Sequence[str]],
-        *,
-        n_beams: int,
-        device: torch.device,
+        include: Sequence[str | Phrase],
+        exclude: Sequence[str],
     ) -> None:
-        self.vocabulary, self.device = vocabulary, device
-        self.rules = [
-            _Rules(vocabulary, required, forbidden, device=device)
-            for required, forbidden in zip(include, exclude, strict=True)
+        self.vocabulary = vocabulary
+        self.rules = _Rules(vocabulary, include, exclude)
+        self.nodes = np.array([self.rules.automaton.start], dtype=np.int64)  # (K,)
+        self.met = np.zeros(1, dtype=np.int64)  # (K,), phrases that have occurred, as events
+        self.after_space = np.zeros(1, dtype=np.bool_)  # (K,)
+
+    def allowed(self, left: Ints) -> Flags:
+        """Whether each token may follow each hypothesis: (K, V - 1)."""
+        left = np.broadcast_to(left, self.nodes.shape)
+        states = zip(self.nodes.tolist(), self.met.tolist(), left.tolist(), strict=True)
+        return np.stack([self.rules.allowed(*state) for state in states])
+
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
+        step = self.rules.automaton.step
+        states = [
+            step(*pair) for pair in zip(self.nodes[beams].tolist(), ids.tolist(), strict=True)
         ]
-        starts = np.array([rules.automaton.start for rules in self.rules], dtype=np.int64)
-        self.nodes = starts[:, None].repeat(n_beams, axis=1)  # (B, K)
-        self.met = np.zeros_like(self.nodes)  # (B, K), phrases that have occurred, as events
-        self.after_space = np.zeros(self.nodes.shape, dtype=bool)  # (B, K)
-
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
-        for row, tokens_left in enumerate(left.tolist()):
-            states = zip(self.nodes[row].tolist(), self.met[row].tolist(), tokens_left, strict=True)
-            for k, (node, met, n_left) in enumerate(states):
-                excluded = self.rules[row].excluded(node, met, n_left)
-                logits[row, k].masked_fill_(excluded, -torch.inf)
-
-    def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
-        order, tokens = beams.cpu().numpy(), ids.cpu().numpy()
-        nodes = np.take_along_axis(self.nodes, order, axis=1)
-        self.met = np.take_along_axis(self.met, order, axis=1)
-        for row, k in np.ndindex(nodes.shape):
-            step = self.rules[row].automaton.step
-            nodes[row, k], events = step(int(nodes[row, k]), int(tokens[row, k]))
-            self.met[row, k] |= events
-        self.nodes, self.after_space = nodes, self.vocabulary.ends_in_space[tokens]
-
-    def keep(self, sentences: Tensor) -> Self:
-        """The constraint of these sentences."""
-        other, rows = copy.copy(self), sentences.tolist()
-        other.rules = [self.rules[row] for row in rows]
-        other.nodes, other.met = self.nodes[rows], self.met[rows]
-        other.after_space = self.after_space[rows]
-        return other
+        nodes, events = np.array(states, dtype=np.int64).reshape(-1, 2).T
+        self.nodes, self.met = nodes, self.met[beams] | events
+        self.after_space = self.vocabulary.ends_in_space[ids]
 
 
 class PhraseGoal(PhraseConstraint):
     """A `PhraseConstraint` that proposes the tokens of missing phrases."""
 
-    def proposals(self) -> Tensor:
-        """Tokens that begin or continue a missing phrase: (B, K, n), -1 for none."""
-        found = [
-            [
-                rules.proposals(node, met, after_space)
-                for node, met, after_space in zip(*states, strict=True)
-            ]
-            for rules, *states in zip(
-                self.rules,
-                self.nodes.tolist(),
-                self.met.tolist(),
-                self.after_space.tolist(),
-                strict=True,
-            )
-        ]
-        n = max(len(tokens) for row in found for tokens in row)
-        rows = [[[*tokens, *[-1] * (n - len(tokens))] for tokens in row] for row in found]
-        return torch.tensor(rows, dtype=torch.long, device=self.device)
+    def proposals(self) -> Ints:
+        """Tokens that begin or continue a missing phrase: (K, m), -1 for none."""
+        states = zip(self.nodes.tolist(), self.met.tolist(), self.after_space.tolist(), strict=True)
+        found = [self.rules.proposals(*state) for state in states]
+        proposals = np.full((len(found), max(map(len, found), default=0)), -1, dtype=np.int64)
+        for row, tokens in zip(proposals, found, strict=True):
+            row[: len(tokens)] = tokens
+        return proposals
 
-    def progress(self, ids: Tensor) -> Tensor:
-        """The number of tokens of phrases that have occurred, or are in progress: (B, K, n)."""
-        tokens = ids.cpu().numpy()
-        stages = np.zeros_like(tokens)
-        for row, k in np.ndindex(self.nodes.shape):
-            node, met = int(self.nodes[row, k]), int(self.met[row, k])
-            rules = self.rules[row]
-            stages[row, k] = [
-                rules.stage_after(node, met, token) for token in tokens[row, k].tolist()
-            ]
-        return torch.from_numpy(stages).to(self.device)
+    def progress(self, beams: Ints, ids: Ints) -> Ints:
+        """The number of tokens of phrases that have occurred, or are in progress: (n,)."""
+        states = zip(
+            self.nodes[beams].tolist(), self.met[beams].tolist(), ids.tolist(), strict=True
+        )
+        stages = [self.rules.stage_after(*state) for state in states]
+        return np.array(stages, dtype=np.int64)
 
 
 class _Rules:
@@ -144,7 +100,6 @@ class _Rules:
         vocabulary: The target vocabulary.
         include: Phrases that must occur.
         exclude: Phrases that must not occur.
-        device: Device of the search.
     """
 
     def __init__(
@@ -152,10 +107,7 @@ class _Rules:
         vocabulary: PhraseVocabulary,
         include: Sequence[str | Phrase],
         exclude: Sequence[str],
-        *,
-        device: torch.device,
     ) -> None:
-        self.device = device
         self.automaton = vocabulary.automaton(include, exclude)
         self.forms = [  # of all phrases: the number of the phrase, and how to spell the form
             (number, vocabulary.spelling(form))
@@ -167,15 +119,16 @@ class _Rules:
             for number in range(len(self.automaton.include))
         ]
         self._most_needed = lru_cache(maxsize=64)(self.automaton.most_needed)
-        self._excluded = lru_cache(maxsize=32)(self._excluded_mask)
+        self._allowed = lru_cache(maxsize=32)(self._allowed_flags)
         self._stage = lru_cache(maxsize=1024)(self._stage_of)
 
-    def excluded(self, node: int, met: int, left: int) -> Tensor:
-        """Whether each id may not follow if `left` tokens may follow: (V - 1,)."""
-        return self._excluded(node, met, min(left, self._most_needed(met)))
+    def allowed(self, node: int, met: int, left: int) -> Flags:
+        """Whether each id may follow if `left` tokens may follow: (V - 1,)."""
+        return self._allowed(node, met, min(left, self._most_needed(met)))
 
-    def _excluded_mask(self, node: int, met: int, left: float) -> Tensor:
-        return torch.from_numpy(self.automaton.excluded(node, met, left)).to(self.device)
+    def _allowed_flags(self, node: int, met: int, left: float) -> Flags:
+        flags: Flags = ~self.automaton.excluded(node, met, left)
+        return flags
 
     def proposals(self, node: int, met: int, after_space: bool) -> list[int]:
         """The tokens that begin or continue a missing phrase."""

@@ -7,7 +7,7 @@ them. Its last p tokens then occur 1 + m // p times in a row.
 """
 
 import copy
-from typing import Self
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -15,9 +15,21 @@ from torch import Tensor
 from yakusu.data.vocabulary import UNK
 from yakusu.model.base import SearchModel
 from yakusu.search.config import SearchConfig
-from yakusu.search.constraint import Constraint
 
 MAX_PERIOD = 64  # longest n-gram whose repetitions are counted, in tokens
+
+
+class Limit(Protocol):
+    """Excludes tokens that would repeat too much. It tracks the hypotheses of all sentences."""
+
+    def restrict(self, logits: Tensor) -> None:
+        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
+
+    def follow(self, beams: Tensor, ids: Tensor) -> None:
+        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
+
+    def keep(self, sentences: Tensor) -> Self:
+        """The limit of these sentences (B',); a sentence may occur more than once."""
 
 
 class LoopLimit:
@@ -37,8 +49,8 @@ class LoopLimit:
         self.earlier = torch.full(shape, -1, device=src.device)  # the token p positions back
         self.matches = torch.zeros(shape, dtype=torch.long, device=src.device)  # m
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Exclude tokens that would complete an occurrence too many; `left` is not used."""
+    def restrict(self, logits: Tensor) -> None:
+        """Exclude tokens that would complete an occurrence too many."""
         excess = self.matches + 1 >= self.allowed * self.periods  # (B, K, P)
         looping = excess & (self.earlier >= 0)
         _exclude(logits, self.earlier, looping)
@@ -95,7 +107,7 @@ class NoRepeatedNgram:
         self.n = n
         self.tokens = torch.zeros(n_sentences, n_beams, 0, dtype=torch.long, device=device)
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
+    def restrict(self, logits: Tensor) -> None:
         """Exclude the last token of each n-gram whose first n - 1 tokens were just repeated."""
         if self.tokens.shape[2] < self.n:
             return
@@ -110,19 +122,19 @@ class NoRepeatedNgram:
         self.tokens = torch.cat([history, ids[:, :, None]], dim=2)
 
     def keep(self, sentences: Tensor) -> Self:
-        """The restriction of these sentences."""
+        """The limit of these sentences."""
         other = copy.copy(self)
         other.tokens = self.tokens[sentences]
         return other
 
 
-def limits_on_repetition(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Constraint]:
+def limits_on_repetition(model: SearchModel, src: Tensor, config: SearchConfig) -> list[Limit]:
     """The limits that the settings ask for."""
-    constraints: list[Constraint] = []
+    limits: list[Limit] = []
     if config.max_repeats:
         loops = LoopLimit(src, model.src_pad, n_beams=config.n_slots, most=config.max_repeats)
-        constraints.append(loops)
+        limits.append(loops)
     if config.no_repeat_ngram:
         n = config.no_repeat_ngram
-        constraints.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
-    return constraints
+        limits.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
+    return limits

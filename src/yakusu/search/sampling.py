@@ -1,81 +1,69 @@
 """Sampling: each hypothesis draws its next token, independently of all others.
 
-B sentences, K samples per sentence, V vocabulary.
+K samples of a sentence, V vocabulary.
 """
 
-import copy
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import Self
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
-from yakusu.model.base import SearchModel
-from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.config import SamplingConfig
+from yakusu.search.constraint import Ints
 
 
 class Sampler:
     """Draws tokens by inverting the cumulative distribution at uniform random numbers.
 
     The random numbers of a sample are a function of (seed, source ids, number of the sample), so a
-    sample does not depend on the batch.
+    sample does not depend on other sentences.
 
     Args:
         config: Temperature, `top_k`, `top_p` and seed.
-        sources: The ids of each source sentence, without padding.
+        source: The ids of the source sentence, without padding.
         n_samples: K.
         n_steps: Maximum number of tokens of a sample.
     """
 
     def __init__(
-        self, config: SamplingConfig, sources: list[list[int]], *, n_samples: int, n_steps: int
+        self, config: SamplingConfig, source: Sequence[int], *, n_samples: int, n_steps: int
     ) -> None:
         self.config = config
         numbers = [
-            [_uniform(config.seed, ids, sample, n_steps) for sample in range(n_samples)]
-            for ids in sources
+            _uniform(config.seed, list(source), sample, n_steps) for sample in range(n_samples)
         ]
-        self.uniform = torch.from_numpy(np.array(numbers))  # (B, K, n_steps)
+        self.uniform = np.array(numbers)  # (K, n_steps)
 
-    def draw(self, logits: Tensor, step: int) -> Tensor:
-        """The tokens (B, K) at a step, counted from 0, for logits (B, K, V - 1)."""
-        best, ids = logits.double().sort(descending=True, stable=True)  # (B, K, V - 1)
-        best = (best - best[..., :1]) / self.config.temperature  # at most 0: it cannot overflow
-        p = best[..., : self.config.top_k].softmax(dim=-1)  # (B, K, n), decreasing
-        before = p.cumsum(dim=-1) - p
-        p = p.masked_fill(before >= self.config.top_p, 0.0)  # the first token always remains
-        total = p.cumsum(dim=-1)
-        wanted = self.uniform[:, :, step : step + 1].to(total.device) * total[..., -1:]
-        place = torch.searchsorted(total, wanted, right=True).clamp(max=p.shape[-1] - 1)
-        return ids.gather(-1, place)[..., 0]
+    def draw(self, logits: NDArray[np.floating[Any]], step: int) -> Ints:
+        """The tokens (K,) at a step, counted from 0.
 
-    def follow(self, beams: Tensor) -> None:
-        """Let sample k of sentence b be sample beams[b, k]."""
-        index = beams.to(self.uniform.device)[:, :, None].expand_as(self.uniform)
-        self.uniform = self.uniform.gather(1, index)
+        Args:
+            logits: Of tokens that may follow each sample, -inf for others: (K, V - 1), or
+                (1, V - 1) for all samples.
+            step: The number of the step.
+        """
+        ids = np.argsort(-logits, axis=1, kind="stable")[:, : self.config.top_k]  # (K, n)
+        best = np.take_along_axis(logits, ids, axis=1).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            best = np.exp((best - best[:, :1]) / self.config.temperature)  # at most 1
+            p = best / best.sum(axis=1, keepdims=True)  # decreasing
+        before = p.cumsum(axis=1) - p
+        p[before >= self.config.top_p] = 0.0  # the first token always remains
+        total = p.cumsum(axis=1)
+        wanted = self.uniform[:, step, None] * total[:, -1:]
+        places = (total <= wanted).sum(axis=1, keepdims=True).clip(max=p.shape[1] - 1)
+        drawn: Ints = np.take_along_axis(ids, places, axis=1)[:, 0]
+        return drawn
 
-    def keep(self, sentences: Tensor) -> Self:
-        """The sampler of these sentences."""
-        other = copy.copy(self)
-        other.uniform = self.uniform[sentences.to(self.uniform.device)]
-        return other
+    def follow(self, beams: Ints) -> None:
+        """Let the samples be sample beams[k]: (K',)."""
+        self.uniform = self.uniform[beams]
 
 
-def _uniform(
-    seed: int, ids: list[int], sample: int, n_steps: int
-) -> "np.typing.NDArray[np.float64]":
+def _uniform(seed: int, ids: list[int], sample: int, n_steps: int) -> NDArray[np.float64]:
     """The random numbers of a sample, in the interval [0, 1)."""
     digest = sha256(repr((seed, sample, ids)).encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
     return generator.random(n_steps)
-
-
-def sampler_of(
-    model: SearchModel, src: Tensor, config: SearchConfig, n_steps: int
-) -> Sampler | None:
-    """The sampler, if the settings ask for samples."""
-    if config.sampling is None:
-        return None
-    sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
-    return Sampler(config.sampling, sources, n_samples=config.n_slots, n_steps=n_steps)

@@ -1,72 +1,64 @@
 """Placeholder tokens: each occurs in a translation exactly as often as in the source.
 
-B sentences, K hypotheses per sentence, V vocabulary, N kinds of placeholder tokens.
+K hypotheses of a sentence, V vocabulary, N kinds of placeholder tokens.
 """
 
-import copy
 from collections.abc import Sequence
-from typing import Self
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from yakusu.data.vocabulary import EOS
+from yakusu.search.constraint import Flags, Ints
 
 
 class SlotGoal:
-    """Lets the placeholder tokens of each sentence occur exactly as often as required.
+    """Lets the placeholder tokens of a sentence occur exactly as often as required.
 
     Until none is missing, eos may not follow; once only as many tokens are left as are missing, no
     other token may follow.
 
     Args:
-        required: For each sentence, the placeholder tokens that must occur, with repetitions.
+        required: The placeholder tokens that must occur, with repetitions.
         kinds: All placeholder tokens of the vocabulary.
-        n_beams: K.
-        device: Device of the search.
+        n_tokens: V - 1.
     """
 
-    def __init__(
-        self,
-        required: Sequence[Sequence[int]],
-        kinds: Sequence[int],
-        *,
-        n_beams: int,
-        device: torch.device,
-    ) -> None:
-        counts = [[ids.count(kind) for kind in kinds] for ids in map(list, required)]
-        self.kinds = torch.tensor(kinds, device=device)  # (N,)
-        self.missing = torch.tensor(counts, device=device)[:, None].repeat(1, n_beams, 1)
-        self.required = self.missing[:, 0].sum(dim=-1)  # (B,)
+    def __init__(self, required: Sequence[int], kinds: Sequence[int], *, n_tokens: int) -> None:
+        self.n_tokens = n_tokens
+        self.kinds = np.array(kinds, dtype=np.int64)  # (N,)
+        counts = [list(required).count(kind) for kind in kinds]
+        self.missing = np.array([counts], dtype=np.int64)  # (K, N)
+        self.n_required = sum(counts)
 
-    def restrict(self, logits: Tensor, left: Tensor) -> None:
-        """Set the logits (B, K, V - 1) of tokens that may not follow to -inf, in place."""
-        missing = self.missing.sum(dim=-1)  # (B, K)
-        of_kinds = logits[:, :, self.kinds].masked_fill(self.missing == 0, -torch.inf)
-        logits[:, :, EOS].masked_fill_(missing > 0, -torch.inf)
-        last = (missing > 0) & (missing >= left - 1)  # (B, K)
-        logits.masked_fill_(last[:, :, None], -torch.inf)
-        logits[:, :, self.kinds] = of_kinds
+    @property
+    def n_missing(self) -> Ints:
+        """The number of tokens that each hypothesis lacks: (K,)."""
+        n_missing: Ints = self.missing.sum(axis=1)
+        return n_missing
 
-    def follow(self, beams: Tensor, ids: Tensor) -> None:
-        """Let hypothesis k of sentence b be hypothesis beams[b, k], extended by ids[b, k]."""
-        missing = self.missing.gather(1, beams[:, :, None].expand_as(self.missing))
-        self.missing = (missing - (ids[:, :, None] == self.kinds).long()).clamp(min=0)
+    def allowed(self, left: Ints) -> Flags:
+        """Whether each token may follow each hypothesis: (K, V - 1)."""
+        n_missing = self.n_missing
+        last = (n_missing > 0) & (n_missing >= left - 1)  # (K,)
+        flags: Flags = np.repeat(~last[:, None], self.n_tokens, axis=1)
+        flags[:, EOS] &= n_missing == 0
+        flags[:, self.kinds] = self.missing > 0
+        return flags
 
-    def keep(self, sentences: Tensor) -> Self:
-        """The goal of these sentences."""
-        other = copy.copy(self)
-        other.missing, other.required = self.missing[sentences], self.required[sentences]
-        return other
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
+        placed = ids[:, None] == self.kinds  # (K', N)
+        self.missing = (self.missing[beams] - placed).clip(min=0)
 
-    def proposals(self) -> Tensor:
-        """The first missing token of each hypothesis: (B, K, 1), -1 for none."""
+    def proposals(self) -> Ints:
+        """The first missing token of each hypothesis: (K, 1), -1 for none."""
         is_missing = self.missing > 0
-        first = self.kinds[is_missing.int().argmax(dim=-1)]  # (B, K)
-        return first.where(is_missing.any(dim=-1), -1)[:, :, None]
+        first = self.kinds[is_missing.argmax(axis=1)]
+        return np.where(is_missing.any(axis=1), first, -1)[:, None]
 
-    def progress(self, ids: Tensor) -> Tensor:
-        """How many required tokens each hypothesis would have after a token: (B, K, n)."""
-        placed = self.required[:, None] - self.missing.sum(dim=-1)  # (B, K)
-        wanted = (ids[..., None] == self.kinds) & (self.missing > 0)[:, :, None]  # (B, K, n, N)
-        return placed[:, :, None] + wanted.any(dim=-1).long()
+    def progress(self, beams: Ints, ids: Ints) -> Ints:
+        """How many required tokens hypotheses would have after a token: (n,)."""
+        missing = self.missing[beams]  # (n, N)
+        wanted = (ids[:, None] == self.kinds) & (missing > 0)
+        progress: Ints = self.n_required - missing.sum(axis=1) + wanted.any(axis=1)
+        return progress

@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import torch
-
 from yakusu.config import Registry
 from yakusu.data.brackets import begins_as_tree, delinearise, flat_tree, linearise, tree_words
 from yakusu.data.tokenizer import Tokenizer
@@ -72,10 +70,8 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def constraint(
-        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
-    ) -> Constraint | None:
-        """Return the constraint on the outputs for source lines; None: any output is valid."""
+    def constraint(self, tokenizer: Tokenizer, source: str) -> Constraint | None:
+        """Return the constraint on the outputs for a source line; None: any output is valid."""
 
     @abstractmethod
     def score(
@@ -120,9 +116,7 @@ class TranslationTask(Task):
     def postprocess(self, output: str, source: str) -> str:
         return re.sub(" +", " ", output).strip(" ")  # a token may be a space only
 
-    def constraint(
-        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
-    ) -> Constraint | None:
+    def constraint(self, tokenizer: Tokenizer, source: str) -> Constraint | None:
         return None
 
     def score(
@@ -154,6 +148,9 @@ class ParsingTask(Task):
     model_noun = "parser"
     constrains = True
 
+    def __init__(self) -> None:
+        self._rules: tuple[Tokenizer, BracketRules] | None = None  # of the last tokenizer
+
     def preprocess_source(self, line: str) -> str:
         if begins_as_tree(line):
             raise DataError(
@@ -174,13 +171,12 @@ class ParsingTask(Task):
         words = tree_words(source)
         return delinearise(output.split(), words) if output else flat_tree(words)
 
-    def constraint(
-        self, tokenizer: Tokenizer, sources: Sequence[str], *, n_beams: int, device: torch.device
-    ) -> Constraint | None:
-        pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
-        tokens = [piece.removeprefix("▁") for piece in pieces]
-        rules = BracketRules(tokens, eos=EOS, device=device)
-        return TreeConstraint(rules, [len(tree_words(line)) for line in sources], n_beams=n_beams)
+    def constraint(self, tokenizer: Tokenizer, source: str) -> Constraint | None:
+        if self._rules is None or self._rules[0] is not tokenizer:
+            pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size - 1))
+            tokens = [piece.removeprefix("▁") for piece in pieces]
+            self._rules = tokenizer, BracketRules(tokens, eos=EOS)
+        return TreeConstraint(self._rules[1], len(tree_words(source)))
 
     def score(
         self,

@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-import torch
-
 from yakusu.data.terms import Term
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
-from yakusu.search.characters import CharacterConstraint, Spellings
-from yakusu.search.constraint import Constraint
 from yakusu.search.phrases import phrase_constraint
-from yakusu.search.slots import SlotGoal
+from yakusu.search.restrictions import Restrictions
 from yakusu.search.spelling import Phrase, PhraseVocabulary
+from yakusu.search.tokens import TokenRules
 from yakusu.tasks.task import Task
 from yakusu.translator.request import Job
 
@@ -28,15 +24,17 @@ class Constraints:
 
     def __init__(self, tokenizer: Tokenizer, task: Task) -> None:
         self._tokenizer, self._task = tokenizer, task
-        self._slot_kinds = [UNK, *tokenizer.target_slots.values()]
+
+    @cached_property
+    def rules(self) -> TokenRules:
+        """What the target vocabulary may generate by default."""
+        if self._task.constrains:
+            return TokenRules(self._tokenizer.tgt_vocab_size - 1)
+        return TokenRules.of(self._tokenizer)
 
     @cached_property
     def _phrases(self) -> PhraseVocabulary:
         return PhraseVocabulary(self._tokenizer)
-
-    @cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self._tokenizer)
 
     def check_phrases(self, job: Job, room: int) -> None:
         """Refuse phrases that contradict each other, or do not fit into a translation.
@@ -68,40 +66,25 @@ class Constraints:
             except DataError as error:
                 raise DataError(f"{path}: {error}: remove the term '{term.source}'") from error
 
-    def of(
-        self, jobs: Sequence[Job], *, n_beams: int, device: torch.device
-    ) -> tuple[list[Constraint], SlotGoal | None]:
-        """The constraints of a batch, and its placeholder tokens."""
+    def of(self, job: Job) -> Restrictions:
+        """The restrictions of a job, for one search."""
         if self._task.constrains:
-            lines = [job.text for job in jobs]
-            tree = self._task.constraint(self._tokenizer, lines, n_beams=n_beams, device=device)
-            return ([tree] if tree else []), None
-        constraints: list[Constraint] = []
-        if self._spellings.bytes:
-            more = [self._given(job) for job in jobs]
-            constraints.append(
-                CharacterConstraint(self._spellings, more, n_beams=n_beams, device=device)
-            )
-        if any(job.include or job.exclude for job in jobs):
-            include, exclude = [job.include for job in jobs], [job.exclude for job in jobs]
-            constraints.append(
-                phrase_constraint(self._phrases, include, exclude, n_beams=n_beams, device=device)
-            )
-        return constraints, self._slots(jobs, n_beams=n_beams, device=device)
+            tree = self._task.constraint(self._tokenizer, job.text)
+            return Restrictions(self.rules, [tree] if tree else [])
+        phrases = []
+        if job.include or job.exclude:
+            phrases.append(phrase_constraint(self._phrases, job.include, job.exclude))
+        return Restrictions(self.rules, phrases, job.slots, self._given(job))
 
     def _given(self, job: Job) -> str:
         """The prefix and the phrases of a job, whose characters its translation may contain."""
+        if not (self.rules.characters and (job.prefix or job.include)):
+            return ""
         prefix = self._tokenizer.decode_target([job.prefix])[0] if job.prefix else ""
         phrases = [
             phrase if isinstance(phrase, Phrase) else Phrase(phrase) for phrase in job.include
         ]
         forms = [form for phrase in phrases for form in phrase.forms]
         normalised = self._tokenizer.decode_target(self._tokenizer.encode_target(forms))
-        return "".join((prefix, *forms, *normalised))
-
-    def _slots(self, jobs: Sequence[Job], *, n_beams: int, device: torch.device) -> SlotGoal | None:
-        """The placeholder tokens; None: the vocabulary has none, and no job needs any."""
-        if len(self._slot_kinds) == 1 and not any(job.slots for job in jobs):
-            return None
-        required = [job.slots for job in jobs]
-        return SlotGoal(required, self._slot_kinds, n_beams=n_beams, device=device)
+        # Spaces are never spelled with bytes.
+        return "".join((prefix, *forms, *normalised)).replace(" ", "")

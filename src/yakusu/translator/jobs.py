@@ -15,8 +15,9 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
 from yakusu.model.base import SearchModel
-from yakusu.search.beam import Hypothesis, beam_search, limit
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import Hypothesis, limit
 from yakusu.search.spelling import Phrase
 from yakusu.tasks.task import tasks
 from yakusu.translator.constraints import Constraints
@@ -142,13 +143,11 @@ class JobTranslator:
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
         src = pad([job.ids for job in jobs], self.model.src_pad).to(self.device)  # (B, S)
-        constraints, slots = self._constraints.of(jobs, n_beams=search.n_slots, device=self.device)
         return beam_search(
             self.model,
             src,
             search,
-            constraints=constraints,
-            slots=slots,
+            restrictions=[self._constraints.of(job) for job in jobs],
             prefixes=[job.prefix for job in jobs],
         )
 

@@ -19,8 +19,8 @@ from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.scoring import Scored, Scorer
-from yakusu.search.beam import length_penalty
 from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import length_penalty
 from yakusu.translator.details import Details
 from yakusu.translator.folder import AnyTablePlan, TranslatorConfig, open_model
 from yakusu.translator.jobs import JobTranslator
