@@ -225,9 +225,9 @@ class Search:
         unlimited = logits[goals]  # a copy
         for limits in self.repetition:
             limits.restrict(logits)
-        limited = logits[goals]
-        stuck = limited.amax(dim=-1, keepdim=True) == -torch.inf
-        logits[goals] = unlimited.where(stuck, limited)
+        stuck = logits[goals].amax(dim=-1, keepdim=True) == -torch.inf
+        if stuck.any():
+            logits[goals] = unlimited.where(stuck, logits[goals])
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
