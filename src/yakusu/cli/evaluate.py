@@ -85,9 +85,7 @@ def evaluate(
         _evaluate_trees(system, reference, engine)
         return
     if Path(system).is_dir():
-        score = partial(
-            yakusu.evaluate_model, system, _sources(system, src), engine=engine
-        )
+        score = partial(yakusu.evaluate_model, system, _sources(system, src), engine=engine)
     else:
         _refuse_unused(src, system, baseline)
         score = partial(yakusu.evaluate, Path(system))

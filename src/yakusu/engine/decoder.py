@@ -194,9 +194,7 @@ def _margin(query: Query, config: SearchConfig) -> float:
     return math.inf if config.margin is None or has_goal or config.sampling else config.margin
 
 
-def _guided(
-    query: Query, config: SearchConfig, rules: TokenRules, n_steps: int
-) -> Guided | None:
+def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int) -> Guided | None:
     """What Python does for a sentence; None: nothing, because `rules` are all it needs."""
     if config.sampling:
         sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
@@ -210,18 +208,16 @@ def _guided(
 
 
 def _recorded(n_target: int, n: int) -> Recorded:
-    return Recorded(
-        np.zeros(n_target), np.zeros((n_target, n), np.int32), np.zeros((n_target, n))
-    )
+    return Recorded(np.zeros(n_target), np.zeros((n_target, n), np.int32), np.zeros((n_target, n)))
 
 
 def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:
     recorded, (n_source, n_target) = _recorded(len(pair[1]), 0), map(len, pair)
     heads = model.config.n_heads
     if "encoder" in roles:
-        shape = model.config.n_encoder_layers, n_source, heads, n_source
+        shape = model.config.depths[0], n_source, heads, n_source
         recorded.encoder = np.zeros(shape, np.float32)
-    of_target = n_target, model.config.n_decoder_layers, heads
+    of_target = n_target, model.config.depths[1], heads
     if "decoder" in roles:
         recorded.decoder = np.zeros((*of_target, n_target), np.float32)
     if "cross" in roles:

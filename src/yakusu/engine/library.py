@@ -21,6 +21,7 @@ from yakusu.errors import ModelError
 
 PATH = Path(__file__).parent / library_name()
 PROPOSALS = 256  # see native/session.h
+ROLES = "encoder", "decoder", "cross"  # of attention
 
 
 class Config(Structure):
@@ -110,7 +111,14 @@ class Record(Structure):
         ("n_alternatives", c_int32),
         *(
             (name, c_void_p)
-            for name in "log_probs alternatives of_alternatives encoder decoder cross".split()
+            for name in [
+                "log_probs",
+                "alternatives",
+                "of_alternatives",
+                "encoder",
+                "decoder",
+                "cross",
+            ]
         ),
     )
 

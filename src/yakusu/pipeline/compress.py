@@ -100,9 +100,7 @@ def compress_translator(
     return CompressedTranslator(out, tuple(tables), (_size(folder), _size(out)), scores)
 
 
-def _load(
-    folder: Path, test: "_Test | None"
-) -> tuple[TranslatorConfig, Seq2Seq, Translator]:
+def _load(folder: Path, test: "_Test | None") -> tuple[TranslatorConfig, Seq2Seq, Translator]:
     """Open a model; check that it can be compressed and scored on the test set."""
     config, model, tokenizer = open_model(folder)
     if test and config.task != "translation":

@@ -15,10 +15,10 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
-from yakusu.pipeline.validation import DevScore
 from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
+from yakusu.pipeline.validation import DevScore
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, load_recipe
 from yakusu.tasks.task import tasks

@@ -83,9 +83,7 @@ class Decoder(Protocol):
             batch: Maximum number of sentences decoded together.
         """
 
-    def score(
-        self, pairs: Sequence[Pair], *, alternatives: int, batch: int
-    ) -> list[TargetScore]:
+    def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """The log-probability of each target.
 
         Args:

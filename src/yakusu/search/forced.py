@@ -88,9 +88,7 @@ def score_targets(
     return [scores[row] for row in range(len(pairs))]
 
 
-def _score_batch(
-    model: SearchModel, pairs: list[Pair], alternatives: int
-) -> list[TargetScore]:
+def _score_batch(model: SearchModel, pairs: list[Pair], alternatives: int) -> list[TargetScore]:
     """Score pairs of equal padded lengths; repeat the first pair if there are too few."""
     device = next(model.parameters()).device
     filled = pairs + pairs[:1] * (MIN_SENTENCES - len(pairs))
