@@ -212,9 +212,9 @@ def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> 
     recorded, (n_source, n_target) = _recorded(len(pair[1]), 0), map(len, pair)
     heads = model.config.n_heads
     if "encoder" in roles:
-        shape = model.config.n_encoder_layers, n_source, heads, n_source
+        shape = model.config.n_layers, n_source, heads, n_source
         recorded.encoder = np.zeros(shape, np.float32)
-    of_target = n_target, model.config.n_decoder_layers, heads
+    of_target = n_target, model.config.n_layers, heads
     if "decoder" in roles:
         recorded.decoder = np.zeros((*of_target, n_target), np.float32)
     if "cross" in roles:

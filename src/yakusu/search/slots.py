@@ -33,7 +33,8 @@ class SlotGoal:
     @property
     def n_missing(self) -> Ints:
         """The number of tokens that each hypothesis lacks: (K,)."""
-        return self.missing.sum(axis=1)
+        n_missing: Ints = self.missing.sum(axis=1)
+        return n_missing
 
     def allowed(self, left: Ints) -> Flags:
         """Whether each token may follow each hypothesis: (K, V - 1)."""
