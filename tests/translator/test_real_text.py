@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translators import ENGINES, Engine, decoder_of, sharpened
 from yakusu.data.coverage import Coverage
 from yakusu.data.markup import closing, empty, opening
 from yakusu.data.phrasebook import phrasebook
@@ -34,7 +35,9 @@ KINDS = ("bytes", "plain")
 
 
 @cache
-def translator(kind: str, beam: int = 2, sampling: bool = False) -> Translator:
+def translator(
+    kind: str, beam: int = 2, sampling: bool = False, engine: Engine = "torch"
+) -> Translator:
     """An untrained translator whose vocabulary has slots and bytes, or neither."""
     pairs = phrasebook("de", n_pairs=1000).train[:200]
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
@@ -54,12 +57,11 @@ def translator(kind: str, beam: int = 2, sampling: bool = False) -> Translator:
         TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, tied="none"),
         **tokenizer.vocab_sizes,
     )
-    with torch.no_grad():
-        model.output_weight.data.mul_(3.0)
     search = SearchConfig(
         beam=beam, max_extra=3, sampling=SamplingConfig(seed=3) if sampling else None
     )
-    return Translator(model, tokenizer, languages=("de", "en"), search=search)
+    decoder = decoder_of(sharpened(model), engine)
+    return Translator(decoder, tokenizer, languages=("de", "en"), search=search)
 
 
 def pieces(kind: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -100,27 +102,32 @@ def pairs(text: str) -> Counter[tuple[str, str]]:
     return Counter((s.text, found[s.partner].text) for s in found if s.kind == "opening")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(LINES, min_size=1, max_size=4))
-def test_nothing_is_lost(kind: str, texts: list[str]) -> None:
-    translations = translator(kind).translate(texts)
+def test_nothing_is_lost(engine: Engine, kind: str, texts: list[str]) -> None:
+    translations = translator(kind, engine=engine).translate(texts)
     for source, text in zip(texts, translations, strict=True):
         check(source, text)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=10, deadline=None)
 @given(text=LINES)
-def test_nothing_is_lost_in_samples(kind: str, text: str) -> None:
-    check(text, translator(kind, 1, sampling=True).translate([text])[0])
+def test_nothing_is_lost_in_samples(engine: Engine, kind: str, text: str) -> None:
+    check(text, translator(kind, 1, sampling=True, engine=engine).translate([text])[0])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=8, deadline=None)
 @given(texts=st.lists(LINES, min_size=2, max_size=5))
-def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) -> None:
-    one = translator(kind)
+def test_the_result_does_not_depend_on_the_batch(
+    engine: Engine, kind: str, texts: list[str]
+) -> None:
+    one = translator(kind, engine=engine)
     together = list(one.stream(texts))
     assert list(one.stream(texts, batch=2, window=3)) == together
     assert [next(one.stream([text])) for text in texts] == together
@@ -129,11 +136,14 @@ def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) ->
 # ---- words and tokens ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(text=LINES)
-def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: str) -> None:
-    (best,) = next(translator(kind).stream([text], details=True))
+def test_each_translated_word_has_one_link_to_a_word_as_given(
+    engine: Engine, kind: str, text: str
+) -> None:
+    (best,) = next(translator(kind, engine=engine).stream([text], details=True))
     source, target = text.split(), best.text.split()
     if not best.details:
         return
@@ -144,15 +154,18 @@ def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: s
     assert not any(PRIVATE.search(token) for token in best.details.tokens if token not in text)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20, deadline=None)
 @given(
     words=st.lists(st.sampled_from(LETTERS), min_size=4, max_size=4),
     spans=st.permutations(["{name}", "%s", "{% if x %}", "猫です"]),
 )
-def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list[str]) -> None:
+def test_spans_are_linked_to_themselves(
+    engine: Engine, kind: str, words: list[str], spans: list[str]
+) -> None:
     text = " ".join(f"{word} {span}" for word, span in zip(words, spans, strict=True))
-    (best,) = next(translator(kind).stream([text], details=True))
+    (best,) = next(translator(kind, engine=engine).stream([text], details=True))
     assert best.details and best.details.links is not None
     source, target, links = text.split(), best.text.split(), best.details.links
     parts = [part for span in spans for part in span.split()]
@@ -162,25 +175,27 @@ def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list
             assert [source[i] for i, linked in links if linked == j] == own
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=10, deadline=None)
 @given(words=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8))
 def test_text_without_spans_has_the_links_and_tokens_of_the_model(
-    words: list[str],
+    engine: Engine, words: list[str]
 ) -> None:
-    one = translator("plain")
+    one = translator("plain", engine=engine)
     text = " ".join(words)
     (best,) = next(one.stream([text], details=True))
     (ids,) = one.tokenizer.encode_source([text])
-    tokens = one.hypotheses([one.job(Request(text), ids)])[0][0].tokens
+    tokens = one.hypotheses([one.job(Request(text), ids)], batch=64)[0][0].tokens
     pieces = one.tokenizer.target_texts_of(tokens)
     pair = Translated(text, ids, tokens, pieces, "".join(pieces))
     assert best.details
-    assert [best.details] == details_of(one.model, one.tokenizer, [pair])
+    assert [best.details] == details_of(one.decoder, one.tokenizer, [pair], batch=64)
 
 
 # ---- prefixes and phrases ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=20, deadline=None)
 @given(
     begin=st.sampled_from(["", "- ", "> (a) ", "❤️ "]),
@@ -189,11 +204,11 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
     repeated=st.booleans(),
 )
 def test_a_translation_begins_with_the_kept_beginning_of_its_line_and_the_prefix(
-    begin: str, source: str, prefix: list[str], repeated: bool
+    engine: Engine, begin: str, source: str, prefix: list[str], repeated: bool
 ) -> None:
     line = f"{begin}{source} {{x}} {source} %s {source} Żółw"
     asked = (begin if repeated else "") + " ".join(prefix)
-    (text,) = translator("bytes").translate([Request(line, asked)])
+    (text,) = translator("bytes", engine=engine).translate([Request(line, asked)])
     assert text.startswith((begin + " ".join(prefix)).rstrip())
     check(line, text)
 

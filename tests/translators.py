@@ -1,0 +1,79 @@
+"""Translators that either engine runs, and their folders."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import torch
+
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.model import NativeModel
+from yakusu.model.base import Seq2Seq
+from yakusu.search.config import SearchConfig
+from yakusu.search.decoder import Decoder
+from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.translator import Translation, Translator
+from yakusu.translator.folder import TranslatorConfig
+from yakusu.translator.network import save_translator
+
+Engine = Literal["torch", "native"]
+ENGINES: tuple[Engine, ...] = ("torch", "native")
+
+
+def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) -> Decoder:
+    """A model that an engine runs in float32."""
+    if engine == "torch":
+        return TorchDecoder(model)
+    weights = {name: weight.detach().numpy() for name, weight in model.weights().items()}
+    sizes = {"src_vocab_size": model.src_vocab_size, "tgt_vocab_size": model.tgt_vocab_size}
+    return NativeDecoder(
+        [NativeModel.load(model.config, weights, **sizes, int8=False)], threads=threads
+    )
+
+
+def network_of(translator: Translator) -> Seq2Seq:
+    """The network of a translator that torch runs."""
+    assert isinstance(translator.decoder, TorchDecoder)
+    assert isinstance(translator.decoder.model, Seq2Seq)
+    return translator.decoder.model
+
+
+def config_of(translator: Translator) -> TranslatorConfig:
+    """The config.json of a translator that torch runs."""
+    source, target = translator.languages
+    return TranslatorConfig(
+        task=translator.task_name,
+        source_language=source,
+        target_language=target,
+        **translator.tokenizer.vocab_sizes,
+        model=network_of(translator).config,
+        search=translator.search,
+    )
+
+
+def save(folder: Path, translator: Translator) -> Path:
+    """Write a translator that torch runs as a model folder."""
+    weights = network_of(translator).weights()
+    save_translator(folder, weights, translator.tokenizer, config_of(translator))
+    return folder
+
+
+def sharpened(model: Seq2Seq, factor: float = 3.0) -> Seq2Seq:
+    """Scale the output weights of an untrained model, so that its hypotheses differ clearly."""
+    with torch.no_grad():
+        model.output_weight.data.mul_(factor)
+    return model
+
+
+def same_translations(
+    found: Iterable[list[Translation]], expected: Iterable[list[Translation]]
+) -> None:
+    """Assert that translations are the same texts, and their scores equal to 1e-5."""
+    for own, other in zip(found, expected, strict=True):
+        assert [each.text for each in own] == [each.text for each in other]
+        assert [each.n_tokens for each in own] == [each.n_tokens for each in other]
+        for name in ("score", "log_prob"):
+            values = [getattr(each, name) for each in other]
+            assert [getattr(each, name) for each in own] == pytest.approx(values, abs=1e-5)
