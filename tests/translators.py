@@ -1,17 +1,23 @@
 """Translators that either engine runs, and their folders."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import pytest
 import torch
 
+from yakusu.data.coverage import Coverage
+from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
 from yakusu.model.base import Seq2Seq
-from yakusu.search.config import SearchConfig
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
+from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translation, Translator
@@ -31,6 +37,36 @@ def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) ->
     return NativeDecoder(
         [NativeModel.load(model.config, weights, **sizes, int8=False)], threads=threads
     )
+
+
+@cache
+def untrained(
+    kind: str, beam: int = 2, sampling: bool = False, engine: Engine = "torch", threads: int = 1
+) -> Translator:
+    """An untrained translator whose vocabulary has slots and bytes, or neither."""
+    pairs = phrasebook("de", n_pairs=1000).train[:200]
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    config = (
+        TokenizerConfig(vocab_size=400, character_coverage=0.99)
+        if kind == "bytes"
+        else TokenizerConfig(vocab_size=150, byte_fallback=False, placeholder_share=0)
+    )
+    tokenizer = Tokenizer.train(*sides, config, seed=1)
+    source, target = ("".join(sorted({*"".join(side)})) for side in sides)
+    if kind == "bytes":
+        tokenizer.coverage = Coverage(
+            source_characters=source, target_characters=target, longest_source=12
+        )
+    torch.manual_seed(3)
+    model = Transformer(
+        TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, tied="none"),
+        **tokenizer.vocab_sizes,
+    )
+    search = SearchConfig(
+        beam=beam, max_extra=3, sampling=SamplingConfig(seed=3) if sampling else None
+    )
+    decoder = decoder_of(sharpened(model), engine, threads=threads)
+    return Translator(decoder, tokenizer, languages=("de", "en"), search=search)
 
 
 def network_of(translator: Translator) -> Seq2Seq:

@@ -45,8 +45,7 @@ class Guides:
 
     def __init__(self, *, n_tokens: int, samples: bool) -> None:
         self.sentences: dict[int, Guided] = {}
-        self._n_tokens = n_tokens
-        self._error: BaseException | None = None
+        self._n_tokens, self._error = n_tokens, None
         self.functions = Guide(
             Guide.restrict_type(self._kept(self._restrict)),
             Guide.order_type(self._kept(self._order)),
