@@ -1,9 +1,10 @@
 """Translators that either engine runs, and their folders."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -89,10 +90,17 @@ def config_of(translator: Translator) -> TranslatorConfig:
     )
 
 
-def save(folder: Path, translator: Translator) -> Path:
-    """Write a translator that torch runs as a model folder."""
+def save(
+    folder: Path,
+    translator: Translator,
+    *,
+    documents: Mapping[str, str] = MappingProxyType({}),
+    **changes: Any,
+) -> Path:
+    """Write a translator that torch runs as a model folder; `changes` are to its config.json."""
     weights = network_of(translator).weights()
-    save_translator(folder, weights, translator.tokenizer, config_of(translator))
+    config = config_of(translator).model_copy(update=changes)
+    save_translator(folder, weights, translator.tokenizer, config, documents=documents)
     return folder
 
 

@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from yakusu.scoring import score_targets
+
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
 from yakusu.data.vocabulary import EOS
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.scoring import score_targets
 from yakusu.search.beam import beam_search
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.translator import Translator
