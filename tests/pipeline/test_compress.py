@@ -196,9 +196,8 @@ def test_translations_do_not_depend_on_the_batch(saved: Path, engine: Engine) ->
     assert list(translator.stream(SENTENCES, batch=1)) == together
 
 
-@pytest.mark.parametrize("method", ["codes", "integers"])
-def test_both_engines_translate_a_compressed_model_alike(saved: Path, method: Any) -> None:
-    translator, _ = compressed(saved, CompressConfig(method=method, ratio=1.7, exact=3))
+def test_both_engines_translate_a_compressed_model_alike(saved: Path) -> None:
+    translator, _ = compressed(saved, CompressConfig(ratio=1.7, exact=3))
     native = load(saved.parent / "small", "native")
     same_translations(native.stream(SENTENCES), translator.stream(SENTENCES))
 
