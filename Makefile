@@ -9,7 +9,7 @@ export PYTHON PIP_FLAGS
 IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs clean
+.PHONY: help demo test check docs wheels clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -18,6 +18,7 @@ help: ## list the targets
 	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
 	@echo "make check            formatting, lint, types, layers, spelling"
 	@echo "make docs             build the documentation into site/"
+	@echo "make wheels           build wheels of all platforms into dist/"
 	@echo "make clean            remove .venv and everything that was built, except runs/"
 	@echo
 	@echo "Every target sets up .venv if necessary. PYTHON=/path/to/python chooses the interpreter."
@@ -35,10 +36,17 @@ docs: .venv/.stamp-dev
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 	@echo "the documentation is built: open site/index.html"
 
+wheels:
+	@scripts/wheels
+
 clean:
 	rm -rf .venv site build dist .coverage .coverage.* coverage.xml htmlcov
+	rm -rf src/yakusu/engine/libyakusu.* src/yakusu/engine/.libyakusu-*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.stamp-%: pyproject.toml constraints.txt scripts/venv
+# Installing compiles the CPU engine, too.
+ENGINE := hatch_build.py src/yakusu/engine/compile.py $(wildcard src/yakusu/engine/native/*)
+
+.venv/.stamp-%: pyproject.toml constraints.txt scripts/venv $(ENGINE)
 	@scripts/venv $*

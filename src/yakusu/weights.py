@@ -20,7 +20,6 @@ from yakusu.arrays import (
     integers_of,
     invalid,
     open_safetensors,
-    rows_of,
 )
 from yakusu.errors import ModelError
 
@@ -147,7 +146,11 @@ def has_int8(weights: Mapping[str, Tensor]) -> bool:
 
 def from_int8(weights: Mapping[str, Tensor]) -> Tensors:
     """Return the tensors that `to_int8` was given, up to rounding."""
-    return {name: rows_of(weights, name) for name in weights if not name.startswith(SCALE)}
+    return {
+        name: tensor * weights[SCALE + name] if SCALE + name in weights else tensor
+        for name, tensor in weights.items()
+        if not name.startswith(SCALE)
+    }
 
 
 # ---- streams: integers (V, M) in a Huffman code --------------------------------------------------

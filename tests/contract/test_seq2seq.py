@@ -37,6 +37,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"mixing": "recurrent"},
         {"n_experts": 4},
         {"n_experts": 3, "top_k": 1, "norm": "pre"},
+        {"n_encoder_layers": 3, "biases": True, "output_bias": True, "activation": "silu"},
+        {"start_id": 4, "scale_embeddings": False, "activation": "gelu", "tied": "none"},
     ],
     "recurrent": [
         {},
@@ -202,10 +204,12 @@ def test_decode_is_hidden_times_the_output_projection(
     tgt_in, memory = tokens(rng, B, 6), learning.encode(src)
     assert learning.output_weight.shape == (V, learning.hidden(tgt_in, memory).shape[-1])
     assert (learning.output_weight[-1] == 0).all()
-    agree(
-        learning.decode(tgt_in, memory),
-        learning.hidden(tgt_in, memory) @ learning.output_weight[:-1].T,
-    )
+    logits = learning.hidden(tgt_in, memory) @ learning.output_weight[:-1].T
+    if learning.output_bias is not None:
+        with torch.no_grad():
+            learning.output_bias.copy_(torch.randn(V - 1, generator=rng))
+        logits = logits + learning.output_bias
+    agree(learning.decode(tgt_in, memory), logits)
 
 
 def test_forward_reads_the_target_shifted_right(

@@ -1,11 +1,17 @@
-"""Single operations of the kernels, called through ctypes."""
+"""Single operations of the kernels, scores and translations, called through ctypes."""
 
-from ctypes import byref, c_float, c_int, c_size_t, c_void_p
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
 from typing import Any
 
 import numpy as np
 
-from yakusu.engine.library import Matrix, library
+from yakusu.engine.library import Matrix, Record, Settings, library
+from yakusu.engine.model import NativeModel
+
+Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
 
 def floats(x: Any) -> Any:
@@ -41,10 +47,9 @@ def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool) -
         *(pointer, pointer, number, pointer, pointer, number, number, number, number),
         *(c_float, number, pointer),
     )
-    assert function(
-        kernels(isa), q.ctypes.data, len(q), k.ctypes.data, v.ctypes.data, len(k), n_heads, d_k, d_v,
-        scale, target, out.ctypes.data,
-    )  # fmt: skip
+    addresses = q.ctypes.data, len(q), k.ctypes.data, v.ctypes.data
+    sizes = len(k), n_heads, d_k, d_v
+    assert function(kernels(isa), *addresses, *sizes, scale, target, out.ctypes.data)
     return out
 
 
@@ -67,3 +72,55 @@ def norm(isa: str, x: Any, n: int, gain: Any, bias: Any, epsilon: float) -> Any:
     first, *others = addresses
     function(kernels(isa), first, n, *others[:2], epsilon, others[2])
     return y
+
+
+@contextmanager
+def session(models: Sequence[NativeModel], isa: str) -> Iterator[c_void_p]:
+    """Decodes sentences with the mean of the models' probabilities; UNK is not generated."""
+    allowed = np.ones(models[0].tgt_vocab_size + 15, np.uint8)
+    allowed[1] = 0
+    handles = (c_void_p * len(models))(*(model.handle for model in models))
+    made = library().yk_session(
+        handles, len(models), kernels(isa), 64, allowed.ctypes.data, None, None
+    )
+    yield c_void_p(made)
+    library().yk_free_session(made)
+
+
+def log_probs(
+    models: Sequence[NativeModel], pairs: Sequence[Pair], isa: str = ""
+) -> list[list[float]]:
+    """The log-probability of each target token, eos included; all pairs are decoded together."""
+    found = [np.empty(len(target)) for _, target in pairs]
+    with session(models, isa) as handle:
+        for key, (source, target) in enumerate(pairs):
+            src, tgt = np.array(source, np.int32), np.array(target, np.int32)
+            record = Record(n_alternatives=0, log_probs=found[key].ctypes.data)
+            sizes = src.ctypes.data, len(src), tgt.ctypes.data, len(tgt)
+            assert library().yk_score(handle, key, *sizes, byref(record))
+        assert library().yk_advance(handle, -1) == 0
+    return [each.tolist() for each in found]
+
+
+def translations(
+    models: Sequence[NativeModel],
+    sources: Sequence[Sequence[int]],
+    *,
+    beam: int,
+    max_extra: int,
+    isa: str = "",
+) -> list[tuple[tuple[int, ...], float]]:
+    """The best translation of each source, without eos, and its log-probability."""
+    found = {}
+    with session(models, isa) as handle:
+        for key, source in enumerate(sources):
+            src, limit = np.array(source, np.int32), len(source) + max_extra
+            settings = Settings(beam=beam, n_best=1, limit=limit, margin=math.inf, alpha=0.6)
+            sizes = src.ctypes.data, len(src), None, 0
+            assert library().yk_search(handle, key, *sizes, byref(settings), 0)
+        assert library().yk_advance(handle, -1) == 0
+        at = c_int64()
+        while search := library().yk_next(handle, byref(at)):
+            best = search[0].found[0]
+            found[at.value] = tuple(best.tokens[: best.n]), best.log_prob
+    return [found[key] for key in range(len(sources))]

@@ -13,6 +13,7 @@ from yakusu.errors import ModelError, RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import ModelConfig, TransformerConfig
+from yakusu.model.layers import ACTIVATIONS, FeedForward
 from yakusu.model.transformer import Transformer
 from yakusu.recipe import load_recipe
 
@@ -209,6 +210,13 @@ VARIANTS: list[tuple[dict[str, Any], int]] = [  # additional parameters of 2 + 2
         2 * (2 * 4 * 8 * (16 + 8 + 2) - 4 * 16 * 16) + 2 * (4 * 16 * (16 + 16 + 2) - 4 * 16 * 16),
     ),
     ({"n_experts": 3}, 4 * (2 * (2 * 16 * 32 + 32 + 16) + 3 * 16)),
+    ({"n_encoder_layers": 3}, 4 * 16 * 16 + 2 * 16 * 32 + 32 + 16 + 2 * 32),
+    ({"n_decoder_layers": 1}, -(8 * 16 * 16 + 2 * 16 * 32 + 32 + 16 + 3 * 32)),
+    ({"activation": "gelu"}, 0),
+    ({"biases": True}, 6 * 4 * 16),
+    ({"output_bias": True}, 11),
+    ({"scale_embeddings": False}, 0),
+    ({"start_id": 3}, 0),
 ]
 
 
@@ -218,6 +226,136 @@ def test_parameters_of_the_variants_by_hand(
 ) -> None:
     plain, variant = (sum(p.numel() for p in tiny(**s).parameters()) for s in ({}, sizes))
     assert variant - plain == more
+
+
+@pytest.mark.parametrize(
+    ("activation", "function"),
+    [
+        ("relu", lambda x: max(0, x)),
+        ("silu", lambda x: x / (1 + math.exp(-x))),
+        ("gelu", lambda x: x / 2 * (1 + math.erf(x / math.sqrt(2)))),
+    ],
+)
+@pytest.mark.parametrize("inference", [False, True])
+def test_activations_of_the_feed_forward_network(
+    activation: str, function: Callable[[float], float], inference: bool
+) -> None:
+    layer = FeedForward(6, 10, activation=activation)
+    x = 3 * torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode(inference):
+        found, inner = layer(x), layer.inner(x)
+    with torch.no_grad():
+        expected = layer.outer(inner.clone().apply_(function))
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu", "gelu"])
+def test_an_activation_has_the_same_bits_wherever_an_element_lies(activation: str) -> None:
+    x = 3 * torch.randn(7, 37, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        whole = ACTIVATIONS[activation](x)
+        for row in range(7):
+            for end in range(1, 38):
+                part = ACTIVATIONS[activation](x[row : row + 1, :end])
+                assert torch.equal(part, whole[row : row + 1, :end])
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_biases_of_attention_are_added_to_its_four_projections(
+    tiny: Callable[..., Seq2Seq], inference: bool
+) -> None:
+    model: Any = tiny(biases=True, d_k=5, d_v=3)
+    layer, rng = model.decoder[0].cross_attention, torch.Generator().manual_seed(0)
+    assert not layer.b_qkv.any()
+    assert not layer.b_o.any()
+    with torch.no_grad():
+        layer.b_qkv.normal_(generator=rng)
+        layer.b_o.normal_(generator=rng)
+    x, memory = (torch.randn(1, n, 16, generator=rng) for n in (2, 4))
+    q, k, v = (
+        (of @ w.T + b).unflatten(-1, (2, -1)).transpose(1, 2)
+        for of, w, b in zip(
+            (x, memory, memory),
+            layer.w_qkv.split([10, 10, 6]),
+            layer.b_qkv.split([10, 10, 6]),
+            strict=True,
+        )
+    )
+    heads = ((q @ k.mT / math.sqrt(5)).softmax(-1) @ v).transpose(1, 2).flatten(2)
+    with torch.inference_mode(inference):
+        found = layer(x, memory, None)
+    torch.testing.assert_close(found, heads @ layer.w_o.T + layer.b_o)
+
+
+def test_the_output_bias_is_added_to_the_logits(tiny: Callable[..., Seq2Seq]) -> None:
+    plain, model = tiny(), tiny(output_bias=True)
+    bias = torch.arange(11.0)
+    assert model.output_bias is not None
+    model.output_bias.data.copy_(bias)
+    src, tgt_in = torch.tensor([[3, 4, 0]]), torch.tensor([[11, 5]])
+    logits = plain.decode(tgt_in, plain.encode(src))
+    torch.testing.assert_close(model.decode(tgt_in, model.encode(src)), logits + bias)
+
+
+def test_embeddings_that_are_not_scaled_are_added_to_the_positions_as_they_are(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    for scaled, factor in ((True, 4), (False, 1)):  # d_model = 16
+        model: Any = tiny(scale_embeddings=scaled)
+        vectors = model.src_table(torch.tensor([[3, 4, 0]]))
+        expected = vectors * factor + model.src_embedding.positions(0, 3)
+        torch.testing.assert_close(model.src_embedding(vectors), expected)
+
+
+def test_the_decoder_starts_with_the_vector_of_start_id(tiny: Callable[..., Seq2Seq]) -> None:
+    plain, model, src = tiny(), tiny(start_id=7), torch.tensor([[3, 4, 0]])
+    memory, pad = model.encode(src), model.tgt_pad
+    expected = plain.decode(torch.tensor([[7, 5]]), memory)
+    torch.testing.assert_close(model.decode(torch.tensor([[pad, 5]]), memory), expected)
+    logits, state = model.step(torch.tensor([[pad]]), model.start(memory, 1))
+    torch.testing.assert_close(logits, expected[:, :1])
+    torch.testing.assert_close(model.step(torch.tensor([[5]]), state)[0], expected[:, 1:])
+
+
+def test_padding_of_training_targets_gets_no_gradient_through_the_start(
+    tiny: Callable[..., Seq2Seq],
+) -> None:
+    gradients = []
+    for tgt in ([[5, 0]], [[5, 0, 11, 11]]):
+        model = tiny(start_id=7, tied="none")
+        model(torch.tensor([[3, 4, 0]]), torch.tensor(tgt))[:, :2].square().sum().backward()
+        gradients.append(model.tgt_table.weight.grad)  # type: ignore[union-attr]
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_start_that_is_not_a_token_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"model.start_id = 11 is not among the ids 0 to 10"):
+        Transformer(TransformerConfig(start_id=11), src_vocab_size=12, tgt_vocab_size=12)
+
+
+def test_the_depths_default_to_n_layers() -> None:
+    assert TransformerConfig().depths == (6, 6)
+    assert TransformerConfig(n_layers=12, n_decoder_layers=2).depths == (12, 2)
+    assert TransformerConfig(n_encoder_layers=3).depths == (3, 6)
+    config = TransformerConfig(n_encoder_layers=12, n_decoder_layers=2)
+    assert config.depths == (12, 2)
+    assert TransformerConfig(**config.model_dump()) == config
+
+
+def test_n_layers_without_effect_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"model.n_layers = 4 has no effect if"):
+        TransformerConfig(n_layers=4, n_encoder_layers=12, n_decoder_layers=2)
+
+
+def test_attention_weights_have_the_depth_of_their_stack(tiny: Callable[..., Seq2Seq]) -> None:
+    maps = tiny(n_layers=1, n_encoder_layers=3).attentions(
+        torch.tensor([[3, 4, 0]]), torch.tensor([[5, 0]])
+    )
+    assert {role: weights.shape[1] for role, weights in maps.items()} == {
+        "encoder": 3,
+        "decoder": 1,
+        "cross": 1,
+    }
 
 
 def test_only_layers_with_attention_are_listed(tiny: Callable[..., Seq2Seq]) -> None:

@@ -44,6 +44,20 @@ def test_value_and_gradients_equal_cross_entropy_of_torch(
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_value_and_gradients_with_a_bias_equal_cross_entropy_of_torch(epsilon: float) -> None:
+    hidden, weight, target = inputs()
+    bias = torch.randn(V, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    loss = smoothed_loss(hidden, weight, target, epsilon=epsilon, bias=bias).smoothed
+    logits = hidden @ weight[:-1].T + bias
+    expected = F.cross_entropy(logits, target, label_smoothing=epsilon, reduction="sum")
+    torch.testing.assert_close(loss, expected, **TOLERANCE)
+    ours = torch.autograd.grad(loss / N, (hidden, weight, bias))
+    theirs = torch.autograd.grad(expected / N, (hidden, weight, bias))
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+
+
 def test_vocabulary_larger_than_a_chunk_gives_chunks_of_one_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -28,6 +28,7 @@ for group in (check, train, translate, score, evaluate, compress, vectors, view)
     group.add_to(app)
 
 _EXTRAS = {  # module -> the extra that installs it
+    **dict.fromkeys(("torch", "joblib", "tensorboard"), "train"),
     **dict.fromkeys(compress.LIBRARIES, "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),

@@ -3,13 +3,17 @@
 `hatch_build.py` runs this when yakusu is installed. It imports the standard library only.
 """
 
+import os
 import platform
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 NATIVE = Path(__file__).parent / "native"
 KERNELS = NATIVE / "model.c"  # compiled once per instruction set
@@ -27,6 +31,16 @@ INSTRUCTION_SETS = {
     "aarch64": {"dotprod": "-march=armv8.2-a+dotprod", "generic": ""},
 }
 _NAMES = {"amd64": "x86_64", "arm64": "aarch64"}  # of machines, on other systems
+_ZIG = {"-march=armv8.2-a+dotprod": "-mcpu=generic+v8_2a+dotprod"}  # how zig spells a flag
+_PROBE = "#include <math.h>\n#include <stdint.h>\nint probe(void) { return 0; }\n"
+
+
+class Target(NamedTuple):
+    """A platform that ziglang compiles for."""
+
+    triple: str  # its name in zig
+    machine: str
+    library: str
 
 
 def library_name(system: str = sys.platform) -> str:
@@ -35,13 +49,24 @@ def library_name(system: str = sys.platform) -> str:
     return f"libyakusu.{suffix}"
 
 
+TARGETS = {  # by the platform tag of a wheel
+    "manylinux_2_17_x86_64": Target("x86_64-linux-gnu.2.17", "x86_64", library_name("linux")),
+    "manylinux_2_17_aarch64": Target("aarch64-linux-gnu.2.17", "aarch64", library_name("linux")),
+    "musllinux_1_2_x86_64": Target("x86_64-linux-musl", "x86_64", library_name("linux")),
+    "musllinux_1_2_aarch64": Target("aarch64-linux-musl", "aarch64", library_name("linux")),
+    "macosx_11_0_x86_64": Target("x86_64-macos.11.0", "x86_64", library_name("darwin")),
+    "macosx_11_0_arm64": Target("aarch64-macos.11.0", "aarch64", library_name("darwin")),
+    "win_amd64": Target("x86_64-windows-gnu", "x86_64", library_name("win32")),
+}
+
+
 def compile_library(
     out: Path, compiler: Sequence[str], *, machine: str = "", flags: Sequence[str] = ()
 ) -> None:
     """Compile the library.
 
     Args:
-        out: Path of the library.
+        out: Path of the library; its suffix is that of the system it is for.
         compiler: Command of a C compiler, such as ["cc"].
         machine: Processor, as in `platform.machine()`; "": this one.
         flags: Further flags, such as those of a sanitizer.
@@ -50,16 +75,74 @@ def compile_library(
         OSError: The compiler does not exist.
         subprocess.CalledProcessError: It failed; `stderr` says why.
     """
+    # A folder next to `out`: the finished library replaces a previous one in one step.
+    with tempfile.TemporaryDirectory(prefix=".libyakusu-", dir=out.parent) as folder:
+        objects = compile_objects(Path(folder), compiler, machine=machine, flags=flags)
+        library = Path(folder) / out.name
+        math = [] if out.suffix == ".dll" else ["-lm"]
+        _run([*compiler, *flags, "-shared", *_strip(out), "-o", str(library), *objects, *math])
+        library.replace(out)
+
+
+def compile_objects(
+    folder: Path, compiler: Sequence[str], *, machine: str = "", flags: Sequence[str] = ()
+) -> list[str]:
+    """Compile the sources into a folder; return the paths of the object files.
+
+    Args and Raises: see `compile_library`.
+    """
+    jobs = list(_jobs(instruction_sets(compiler, machine), folder))
+    with ThreadPoolExecutor() as threads:
+        commands = [[*compiler, "-g0", *FLAGS, *flags, *job] for job in jobs]
+        list(threads.map(_run, commands))
+    return [job[job.index("-o") + 1] for job in jobs]
+
+
+def instruction_sets(compiler: Sequence[str], machine: str = "") -> dict[str, str]:
+    """The instruction sets of a machine ("": this one), and the flags that enable each."""
     name = (machine or platform.machine()).lower()
     sets = INSTRUCTION_SETS.get(_NAMES.get(name, name), {"generic": ""})
+    spelling = _ZIG if "ziglang" in compiler else {}
+    return {name: spelling.get(flags, flags) for name, flags in sets.items()}
+
+
+# ---- compilers ---------------------------------------------------------------------------------
+
+
+def system_compiler() -> list[str]:
+    """The command of this system's C compiler: $CC, or else cc, gcc or clang.
+
+    Returns [] if there is none that takes all flags and finds the headers of C.
+    """
+    chosen = os.environ.get("CC", "").strip()
+    names = [chosen] if chosen else ["cc", "gcc", "clang"]
+    commands = (shlex.split(name, posix=os.name == "posix") for name in names)
+    return next((command for command in commands if _is_usable(command)), [])
+
+
+def zig_compiler(target: Target) -> list[str]:
+    """The command of ziglang's C compiler for a platform."""
+    # Always with a target: without one, zig compiles for the processor that it runs on.
+    return [sys.executable, "-m", "ziglang", "cc", "-target", target.triple]
+
+
+def _is_usable(compiler: Sequence[str]) -> bool:
+    """Whether the compiler makes a library with the flags of each instruction set."""
+    if not shutil.which(compiler[0]):
+        return False
     with tempfile.TemporaryDirectory() as folder:
-        jobs = list(_jobs(sets, Path(folder)))
-        with ThreadPoolExecutor() as threads:
-            commands = [[*compiler, *FLAGS, *flags, *job] for job in jobs]
-            list(threads.map(_run, commands))
-        objects = [job[job.index("-o") + 1] for job in jobs]
-        math = [] if out.suffix == ".dll" else ["-lm"]
-        _run([*compiler, *flags, "-shared", "-o", str(out), *objects, *math])
+        source, out = Path(folder) / "probe.c", Path(folder) / library_name()
+        source.write_text(_PROBE)
+        for flags in instruction_sets(compiler).values():
+            files = ["-shared", "-o", str(out), str(source), "-lm"]
+            try:
+                _run([*compiler, *FLAGS, *flags.split(), *files])
+            except (OSError, subprocess.CalledProcessError):
+                return False
+    return True
+
+
+# ---- commands ----------------------------------------------------------------------------------
 
 
 def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
@@ -69,6 +152,11 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
         yield [*flags.split(), f"-DISA={name}", "-c", str(KERNELS), "-o", out]
     for source in OTHERS:
         yield ["-c", str(NATIVE / source), "-o", str(folder / f"{source}.o")]
+
+
+def _strip(out: Path) -> list[str]:
+    """The flag that leaves out symbols; Apple's linker has none."""
+    return [] if out.suffix == ".dylib" else ["-s"]
 
 
 def _run(command: Sequence[str]) -> None:

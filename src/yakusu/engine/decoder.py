@@ -34,10 +34,12 @@ class NativeDecoder:
     Args:
         models: The models; their vocabularies are the same.
         threads: Number of threads.
+        kernels: Instruction set; "": the fastest of this processor.
     """
 
     models: Sequence[NativeModel]
     threads: int = 1
+    kernels: str = ""
 
     @property
     def max_length(self) -> int:
@@ -67,7 +69,8 @@ class NativeDecoder:
 
         def new_session() -> Session:
             n_rows = batch * config.n_slots
-            return Session(self.models, rules, n_rows, samples=config.sampling is not None)
+            samples = config.sampling is not None
+            return Session(self.models, rules, n_rows, samples=samples, kernels=self.kernels)
 
         rows = sorted(range(len(queries)), key=lambda row: -len(queries[row].source))
         found = self._run(rows, new_session, add, batch)
@@ -124,7 +127,11 @@ class NativeDecoder:
             session.score(row, *pairs[row], recorded[row])
 
         rows = sorted(range(len(pairs)), key=lambda row: -len(pairs[row][1]))
-        self._run(rows, lambda: Session(models, max_rows=max(1, batch)), add, batch)
+
+        def new_session() -> Session:
+            return Session(models, max_rows=max(1, batch), kernels=self.kernels)
+
+        self._run(rows, new_session, add, batch)
 
     # ---- workers -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ K hypotheses of a sentence, V vocabulary without padding, M candidates.
 
 from collections.abc import Callable
 from ctypes import c_float, c_int32, c_uint8
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,21 @@ from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
 
 CANDIDATE = np.dtype([("log_prob", np.float64), ("beam", np.int32), ("id", np.int32)])
-UNGUIDED, RESTRICTED, ORDERED = range(3)  # see native/session.h
+UNGUIDED, RESTRICTED, WITH_GOAL = range(3)  # see native/session.h
 
 
-@dataclass(frozen=True)
+@dataclass
 class Guided:
     """What Python does for a sentence."""
 
     restrictions: Restrictions
     sampler: Sampler | None = None
+    has_begun: bool = field(default=False, init=False)
 
     @property
     def kind(self) -> int:
         """Which functions the library calls."""
-        return ORDERED if self.restrictions.has_goal and not self.sampler else RESTRICTED
+        return WITH_GOAL if self.restrictions.has_goal else RESTRICTED
 
 
 class Guides:
@@ -45,7 +46,8 @@ class Guides:
 
     def __init__(self, *, n_tokens: int, samples: bool) -> None:
         self.sentences: dict[int, Guided] = {}
-        self._n_tokens, self._error = n_tokens, None
+        self._n_tokens = n_tokens
+        self._error: BaseException | None = None
         self.functions = Guide(
             Guide.restrict_type(self._kept(self._restrict)),
             Guide.order_type(self._kept(self._order)),
@@ -59,19 +61,17 @@ class Guides:
             self._error = None
             raise error
 
-    def _kept(self, function: Callable[..., int]) -> Callable[..., int]:
-        def called(*args: Any) -> int:
-            if self._error:
-                return 0
-            try:
-                return function(*args)
-            except BaseException as error:  # KeyboardInterrupt, too
-                self._error = error
-                return 0
+    def _kept(self, function: Callable[..., None]) -> Callable[..., None]:
+        def called(*args: int) -> None:
+            if self._error is None:
+                try:
+                    function(*args)
+                except BaseException as error:  # KeyboardInterrupt, too
+                    self._error = error
 
         return called
 
-    def _restrict(self, key: int, n: int, left: int, allowed: int, proposals: int) -> int:
+    def _restrict(self, key: int, n: int, left: int, allowed: int, proposals: int) -> None:
         restrictions = self.sentences[key].restrictions
         flags = _array(allowed, c_uint8, (n, self._n_tokens))
         flags[:, : restrictions.rules.n_tokens] = restrictions.allowed(left)
@@ -81,29 +81,28 @@ class Guides:
             for row, own in zip(wanted, restrictions.proposals(), strict=False):
                 ids = np.unique(own[own >= 0])[: PROPOSALS - 1]
                 row[: len(ids)], row[len(ids)] = ids, -1
-        return 0
 
-    def _order(self, key: int, n: int, candidates: int) -> int:
+    def _order(self, key: int, n: int, candidates: int) -> None:
         """Put the candidates into the order in which the search follows them."""
         rows = _array(candidates, c_uint8, (n * CANDIDATE.itemsize,)).view(CANDIDATE)
         order = self.sentences[key].restrictions.order(rows["log_prob"], rows["beam"], rows["id"])
         rows[:] = rows[order]
-        return len(rows)
 
-    def _draw(self, key: int, n: int, step: int, logits: int, ids: int) -> int:
+    def _draw(self, key: int, n: int, step: int, logits: int, ids: int) -> None:
         sampler = self.sentences[key].sampler
         assert sampler is not None
         own = _array(logits, c_float, (n, self._n_tokens))
         _array(ids, c_int32, (n,))[:] = sampler.draw(own, step)
-        return 0
 
-    def _follow(self, key: int, n: int, beams: int, ids: int) -> int:
+    def _follow(self, key: int, n: int, beams: int, ids: int) -> None:
         guided = self.sentences[key]
         chosen, tokens = (_array(each, c_int32, (n,)).astype(np.int64) for each in (beams, ids))
-        guided.restrictions.follow(chosen, tokens)
+        # At first, restrictions have one hypothesis, and all samples are equal to it.
+        extended = chosen if guided.has_begun else np.zeros_like(chosen)
+        guided.restrictions.follow(extended, tokens)
+        guided.has_begun = True
         if guided.sampler:
             guided.sampler.follow(chosen)
-        return 0
 
 
 def _array(address: int, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

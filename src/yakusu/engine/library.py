@@ -119,7 +119,7 @@ class Guide(Structure):
     """Functions that a search calls; see native/session.h."""
 
     restrict_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
-    order_type = CFUNCTYPE(c_int, c_int64, c_int, c_void_p)
+    order_type = CFUNCTYPE(None, c_int64, c_int, c_void_p)
     draw_type = CFUNCTYPE(None, c_int64, c_int, c_int, c_void_p, c_void_p)
     follow_type = CFUNCTYPE(None, c_int64, c_int, c_void_p, c_void_p)
     _fields_ = (

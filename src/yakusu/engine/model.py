@@ -6,6 +6,7 @@ from ctypes import byref, c_void_p
 from yakusu.arrays import Array
 from yakusu.engine.library import Matrix, library
 from yakusu.engine.packing import Packing, Weights
+from yakusu.engine.support import unsupported
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import ModelConfig, TransformerConfig
@@ -54,7 +55,7 @@ class NativeModel:
         cls,
         config: ModelConfig,
         stored: Mapping[str, Array],
-        plans: Sequence[AnyTablePlan] = (),
+        plans: Sequence[AnyTablePlan],
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
@@ -71,14 +72,12 @@ class NativeModel:
             int8: Compute with integers of 8 bits.
 
         Raises:
-            ModelError: The model is not a Transformer, the weights belong to another model, one of
-                them is NaN, or there is not enough memory.
+            ModelError: The engine does not support the model, the weights belong to another model,
+                one of them is NaN, or there is not enough memory.
         """
-        if not isinstance(config, TransformerConfig):
-            raise ModelError(
-                f"the CPU engine does not run a model of the kind '{config.name}': use --engine "
-                "torch"
-            )
+        if missing := unsupported(config):
+            raise ModelError(f"the native engine does not support {missing}: use --engine torch")
+        assert isinstance(config, TransformerConfig)
         sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
         weights = DenseWeights(config, stored, plans, **sizes)
         return cls(weights.config, weights, **sizes, int8=int8)

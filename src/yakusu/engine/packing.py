@@ -5,7 +5,7 @@ Padding changes no result, except that quantisation sees the zeros, too.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,8 @@ from yakusu.model.config import TransformerConfig
 Array = NDArray[np.float32]
 Weights = Mapping[str, Array]
 LANES = 16
-START = -1  # the decoder starts with the zero vector
+ZEROS = -1  # the decoder starts with the zero vector
+ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
 
 
@@ -65,8 +66,8 @@ class Packing:
 
     def __post_init__(self) -> None:
         self._tables()
-        for side in "encoder", "decoder":
-            for layer in range(self.config.n_layers):
+        for side, depth in zip(("encoder", "decoder"), self.config.depths, strict=True):
+            for layer in range(depth):
                 self._layer(f"{side}.{layer}.", decoder=side == "decoder")
         if self.config.norm == "pre":
             self._norm("encoder_norm")
@@ -74,28 +75,28 @@ class Packing:
 
     def sizes(self) -> Config:
         """The sizes of the model."""
-        config = self.config
+        config, (n_encoder_layers, n_decoder_layers) = self.config, self.config.depths
         return Config(
             d_model=config.d_model,
             n_heads=config.n_heads,
             d_k=config.d_k,
             d_v=config.d_v,
             d_ff=config.d_ff,
-            n_encoder_layers=config.n_layers,
-            n_decoder_layers=config.n_layers,
+            n_encoder_layers=n_encoder_layers,
+            n_decoder_layers=n_decoder_layers,
             src_vocab_size=self.n_tokens[0],
             tgt_vocab_size=self.n_tokens[1],
             n_positions=self.n_positions,
             pre_norm=config.norm == "pre",
-            activation=0,
+            activation=ACTIVATIONS.index(config.activation),
             int8=self.int8,
             tied_source=config.tied == "three-way",
             tied_output=config.tied != "none",
-            start=START,
+            start=ZEROS if config.start_id is None else config.start_id,
             eos=0,
             unk=1,
             score_scale=1 / math.sqrt(config.d_k) if config.score == "scaled" else 1,
-            embedding_scale=math.sqrt(config.d_model),
+            embedding_scale=math.sqrt(config.d_model) if config.scale_embeddings else 1,
             epsilon=EPSILON,
         )
 
@@ -116,7 +117,9 @@ class Packing:
     def _table(self, name: str, n_tokens: int, *, is_output: bool) -> None:
         rows = self.weights[f"{name}.weight"][:n_tokens]
         bias = np.zeros(padded(n_tokens), np.float32)
-        bias[n_tokens:] = -np.inf if is_output else 0  # padding is never generated
+        if is_output:
+            bias[:n_tokens] = self.weights.get("output_bias", 0)
+            bias[n_tokens:] = -np.inf  # padding is never generated
         self._add(spread(spread(rows, 0, n_tokens), 1, self.config.d_model), bias)
 
     def _positions(self, name: str) -> Array:
@@ -128,15 +131,10 @@ class Packing:
     # ---- layers ----------------------------------------------------------------------------------
 
     def _layer(self, prefix: str, *, decoder: bool) -> None:
-        query, key, value = self._projections(prefix + "self_attention")
-        self._add(np.concatenate([query, key, value]))
-        self._output(prefix + "self_attention")
+        self._attention(prefix + "self_attention", ("qkv",))
         self._norm(prefix + "residuals.0.norm")
         if decoder:
-            query, key, value = self._projections(prefix + "cross_attention")
-            self._add(query)
-            self._add(np.concatenate([key, value]))
-            self._output(prefix + "cross_attention")
+            self._attention(prefix + "cross_attention", ("q", "kv"))
             self._norm(prefix + "residuals.1.norm")
         d_model, d_ff = self.config.d_model, self.config.d_ff
         for name, n_out, n_in in ("inner", d_ff, d_model), ("outer", d_model, d_ff):
@@ -145,18 +143,27 @@ class Packing:
             self._add(spread(spread(weight, 0, n_out), 1, n_in), spread(bias, 0, n_out))
         self._norm(f"{prefix}residuals.{1 + decoder}.norm")
 
-    def _projections(self, prefix: str) -> Iterator[Array]:
-        """W^Q, W^K and W^V with padded heads."""
-        config, end = self.config, 0
-        for size in config.d_k, config.d_k, config.d_v:
-            start, end = end, end + config.n_heads * size
-            rows = self.weights[f"{prefix}.w_qkv"][start:end]
-            yield spread(spread(rows, 0, size), 1, config.d_model)
+    def _attention(self, prefix: str, groups: tuple[str, ...]) -> None:
+        """W^Q, W^K and W^V with padded heads, those of a group in one matrix, and W^O."""
+        config, n_heads = self.config, self.config.n_heads
+        ends = np.cumsum([n_heads * config.d_k, n_heads * config.d_k, n_heads * config.d_v])
+        weights = np.split(self.weights[f"{prefix}.w_qkv"], ends[:2])
+        biases = np.split(self._bias(f"{prefix}.b_qkv", int(ends[2])), ends[:2])
+        sizes = {"q": config.d_k, "k": config.d_k, "v": config.d_v}
+        parts = {
+            name: (spread(spread(weight, 0, size), 1, config.d_model), spread(bias, 0, size))
+            for (name, size), weight, bias in zip(sizes.items(), weights, biases, strict=True)
+        }
+        for group in groups:
+            rows, bias = zip(*(parts[name] for name in group), strict=True)
+            self._add(np.concatenate(rows), np.concatenate(bias))
+        w_o = spread(self.weights[f"{prefix}.w_o"], 1, config.d_v)
+        b_o = self._bias(f"{prefix}.b_o", config.d_model)
+        self._add(spread(w_o, 0, config.d_model), spread(b_o, 0, config.d_model))
 
-    def _output(self, prefix: str) -> None:
-        """W^O."""
-        rows = self.weights[f"{prefix}.w_o"]
-        self._add(spread(spread(rows, 1, self.config.d_v), 0, self.config.d_model))
+    def _bias(self, name: str, size: int) -> Array:
+        """A bias of attention; zeros without `biases`."""
+        return self.weights[name] if self.config.biases else np.zeros(size, np.float32)
 
     def _norm(self, name: str) -> None:
         for part in "weight", "bias":
@@ -174,7 +181,6 @@ class Packing:
         self._kept.append(x)
         return x
 
-    def _add(self, rows: Array, bias: Array | None = None) -> None:
-        rows = self._own(rows)
-        at = self._own(bias).ctypes.data if bias is not None else None
-        self.matrices.append(Matrix(rows.ctypes.data, at, *rows.shape))
+    def _add(self, rows: Array, bias: Array) -> None:
+        rows, bias = self._own(rows), self._own(bias)
+        self.matrices.append(Matrix(rows.ctypes.data, bias.ctypes.data, *rows.shape))

@@ -36,7 +36,7 @@ def tying(owned: dict[str, TableName]) -> Literal["three-way", "decoder", "none"
 
 def shapes(
     config: TransformerConfig,
-    plans: Sequence[AnyTablePlan] = (),
+    plans: Sequence[AnyTablePlan],
     *,
     src_vocab_size: int,
     tgt_vocab_size: int,
@@ -52,8 +52,10 @@ def shapes(
     if config.positions == "learned":
         for side in ("tgt",) if config.tied == "three-way" else ("src", "tgt"):
             found[f"{side}_embedding.positions.table"] = (config.max_positions, width)
-    for side in "encoder", "decoder":
-        for i in range(config.n_layers):
+    if config.output_bias:
+        found["output_bias"] = (tgt_vocab_size - 1,)
+    for side, n_layers in zip(("encoder", "decoder"), config.depths, strict=True):
+        for i in range(n_layers):
             layer = _layer(config, decoder=side == "decoder")
             found |= {f"{side}.{i}.{name}": shape for name, shape in layer}
     if config.norm == "pre":
@@ -87,8 +89,12 @@ def _mixing(config: TransformerConfig, *, decoder: bool) -> Iterator[Shape]:
 
 def _attention(name: str, config: TransformerConfig) -> Iterator[Shape]:
     n_heads, width = config.n_heads, config.d_model
-    yield f"{name}.w_qkv", (n_heads * (2 * config.d_k + config.d_v), width)
+    projected = n_heads * (2 * config.d_k + config.d_v)
+    yield f"{name}.w_qkv", (projected, width)
     yield f"{name}.w_o", (width, n_heads * config.d_v)
+    if config.biases:
+        yield f"{name}.b_qkv", (projected,)
+        yield f"{name}.b_o", (width,)
     if config.score == "additive":
         yield f"{name}.score.v", (n_heads, config.d_k)
 

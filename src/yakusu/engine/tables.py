@@ -43,7 +43,7 @@ class DenseWeights(Mapping[str, Floats]):
         self,
         config: TransformerConfig,
         stored: Mapping[str, Array],
-        plans: Sequence[AnyTablePlan] = (),
+        plans: Sequence[AnyTablePlan],
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
@@ -107,17 +107,16 @@ def _floats(array: Array) -> Floats:
 
 def coded_vectors(plan: CodedTablePlan, parts: Mapping[str, Array]) -> Floats:
     """Return the vectors (V, D) of a `CodedTable`: coefficients times a basis."""
-    packed, exact, basis = parts["packed"], _floats(parts["exact"]), _floats(parts["basis"])
-    vectors, rest = _vectors(exact, len(packed))
-    n_components = plan.n_components
-    weights = _floats(parts["weights"]).ravel()
+    packed, basis = parts["packed"], _floats(parts["basis"])
+    vectors, rest = _vectors(_floats(parts["exact"]), len(packed))
+    n_components, weights = plan.n_components, _floats(parts["weights"]).ravel()
     first = np.arange(n_components) * plan.n_codes
-    coefficients = np.ones((_BLOCK, n_components + 1), np.float32)  # the last: of the mean
     for begin in range(0, len(packed), _BLOCK):
         codes = _codes(packed[begin : begin + _BLOCK], plan)  # (n, M)
-        used = coefficients[: len(codes)]
-        used[:, :-1] = weights.take(codes + first, mode="clip")
-        np.matmul(used, basis[:, : n_components + 1].T, out=rest[begin : begin + _BLOCK])
+        coefficients = weights.take(codes + first, mode="clip")
+        block = rest[begin : begin + _BLOCK]
+        np.matmul(coefficients, basis[:, :n_components].T, out=block)
+        block += basis[:, n_components]  # the mean
     return vectors
 
 

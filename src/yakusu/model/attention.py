@@ -95,13 +95,17 @@ class MultiHeadAttention(Attends):
     """Multi-head attention, section 3.2.2: Concat(head_1, ..., head_h) W^O.
 
     W^Q, W^K and W^V of all heads are stored in one matrix, so that self-attention needs only one
-    matrix product. As in the paper, the projections have no bias, and d_k and d_v may differ from
-    d_model / h. The subclasses implement the three uses of attention in section 3.2.3.
+    matrix product. As in the paper, the projections have no bias (unless `config.biases`,
+    docs/decisions/0034), and d_k and d_v may differ from d_model / h. The subclasses implement the
+    three uses of attention in section 3.2.3.
 
     Args:
-        config: The sizes: d_model, n_heads, d_k, d_v.
+        config: The sizes d_model, n_heads, d_k, d_v, and `biases`.
         score: Compatibility function to use instead of Eq. 1; None: Eq. 1.
     """
+
+    b_qkv: nn.Parameter | None
+    b_o: nn.Parameter | None
 
     def __init__(self, config: TransformerConfig, score: Compatibility | None = None) -> None:
         super().__init__()
@@ -112,6 +116,8 @@ class MultiHeadAttention(Attends):
         self.w_o = nn.Parameter(torch.empty(config.d_model, n_heads * d_v))
         for matrix in (*self.w_qkv.split(self.widths), self.w_o):
             nn.init.xavier_uniform_(matrix)
+        self.register_parameter("b_qkv", _bias(sum(self.widths)) if config.biases else None)
+        self.register_parameter("b_o", _bias(config.d_model) if config.biases else None)
         self.score = score
         self.attention = score.attention if score else attention
         self.fused_attention = score.fused_attention if score else fused_attention
@@ -120,24 +126,35 @@ class MultiHeadAttention(Attends):
 
     def project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values of all heads: (B, H, T, d_k), (B, H, T, d_k), (B, H, T, d_v)."""
-        return tuple(map(self._split_heads, self._qkv(x, self.w_qkv).split(self.widths, dim=-1)))
+        projected = self._qkv(x, self.w_qkv, self.b_qkv)
+        return tuple(map(self._split_heads, projected.split(self.widths, dim=-1)))
 
     def project_query(self, x: Tensor) -> Tensor:
         """Q W^Q of all heads: (B, H, T, d_k)."""
-        return self._split_heads(self._q(x, self.w_qkv[: self.widths[0]]))
+        own = slice(self.widths[0])
+        return self._split_heads(self._q(x, self.w_qkv[own], _part(self.b_qkv, own)))
 
     def project_key_value(self, memory: Tensor) -> tuple[Tensor, ...]:
         """K W^K and V W^V of all heads: (B, H, S, d_k), (B, H, S, d_v)."""
-        projected = self._kv(memory, self.w_qkv[self.widths[0] :])
+        own = slice(self.widths[0], None)
+        projected = self._kv(memory, self.w_qkv[own], _part(self.b_qkv, own))
         return tuple(map(self._split_heads, projected.split(self.widths[1:], dim=-1)))
 
     def combine(self, heads: Tensor) -> Tensor:
         """Concat(heads) W^O: (B, H, T, d_v) -> (B, T, d_model)."""
-        return self._o(heads.transpose(1, 2).flatten(2), self.w_o)
+        return self._o(heads.transpose(1, 2).flatten(2), self.w_o, self.b_o)
 
     def _split_heads(self, x: Tensor) -> Tensor:
         heads: Tensor = x.unflatten(-1, (self.n_heads, -1))  # (B, T, H, d)
         return heads.transpose(1, 2)  # (B, H, T, d)
+
+
+def _bias(size: int) -> nn.Parameter:
+    return nn.Parameter(torch.zeros(size))
+
+
+def _part(bias: Tensor | None, part: slice) -> Tensor | None:
+    return None if bias is None else bias[part]
 
 
 class CrossAttention(MultiHeadAttention):

@@ -70,7 +70,7 @@ class SearchModel(nn.Module, ABC, Generic[MemoryT, StateT]):
 
     @property
     def tgt_pad(self) -> int:
-        """The padding id of target sentences; its embedding is zero, so decoding starts with it."""
+        """The padding id of target sentences; it is the decoder's first input, a zero vector."""
         return self.tgt_vocab_size - 1
 
     @property
@@ -107,6 +107,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
     """An encoder-decoder that can be trained.
 
     Its three tables are `src_table`, `tgt_table` and `output_table`; tied tables are one object.
+    `output_bias` (V - 1) is added to the logits; None: nothing is.
 
     Args:
         config: Sizes of the model.
@@ -121,6 +122,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
     src_table: Table
     tgt_table: Table
     output_table: Table
+    output_bias: nn.Parameter | None
 
     def __init__(self, config: ModelConfig, *, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__(src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
@@ -131,6 +133,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
                 "tokenizer.joint = true"
             )
         self.config = config
+        self.register_parameter("output_bias", None)
         three_way = config.tied == "three-way"
         self.tgt_table = DenseTable(tgt_vocab_size, config.d_model)
         self.src_table = self.tgt_table if three_way else DenseTable(src_vocab_size, config.d_model)
@@ -167,7 +170,8 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits (..., V - 1) of hidden states (..., D)."""
-        return self.output_table.logits(hidden)
+        logits = self.output_table.logits(hidden)
+        return logits if self.output_bias is None else logits + self.output_bias
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Hidden states (B, T, D) that predict `tgt` (B, T) from `src` (B, S), for training."""

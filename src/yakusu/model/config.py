@@ -33,6 +33,8 @@ class TransformerConfig(ModelConfig):
 
     name: Literal["transformer"] = "transformer"
     n_layers: int = Field(6, ge=1)  # N
+    n_encoder_layers: int | None = Field(None, ge=1)  # None: n_layers
+    n_decoder_layers: int | None = Field(None, ge=1)  # None: n_layers
     d_ff: int = Field(2048, ge=1)
     n_heads: int = Field(8, ge=1)  # h
     d_k: int = Field(64, ge=1)  # default: d_model / h
@@ -40,6 +42,12 @@ class TransformerConfig(ModelConfig):
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_positions: int = Field(1024, ge=1)  # only for learned positions; sinusoids are unlimited
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
+    # Departures from the paper for imported models and fast students: docs/decisions/0034.
+    activation: Literal["relu", "silu", "gelu"] = "relu"  # of feed-forward networks
+    biases: bool = False  # of the projections of attention
+    output_bias: bool = False  # of the logits
+    scale_embeddings: bool = True  # by sqrt(d_model), section 3.4
+    start_id: int | None = Field(None, ge=0)  # first decoder input; None: the zero vector
     score: Literal["scaled", "dot", "additive"] = "scaled"  # compatibility, section 3.2.1
     # The layer used for self-attention: docs/decisions/0022.
     mixing: Literal["attention", "restricted", "convolution", "recurrent"] = "attention"
@@ -48,6 +56,11 @@ class TransformerConfig(ModelConfig):
     n_experts: int = Field(0, ge=0)  # per feed-forward layer; 0: a plain feed-forward network
     top_k: int = Field(2, ge=1)  # experts per token
     balance: float = Field(0.01, ge=0)  # weight of the balance loss per target token
+
+    @property
+    def depths(self) -> tuple[int, int]:
+        """The numbers of layers of the encoder and of the decoder."""
+        return self.n_encoder_layers or self.n_layers, self.n_decoder_layers or self.n_layers
 
     @property
     def max_length(self) -> int:
@@ -73,6 +86,12 @@ class TransformerConfig(ModelConfig):
     @model_validator(mode="after")
     def _no_size_without_effect(self) -> "TransformerConfig":
         """Reject sizes of layers that are not selected, because they would have no effect."""
+        both = self.n_encoder_layers is not None and self.n_decoder_layers is not None
+        if both and self.n_layers != type(self).model_fields["n_layers"].default:
+            raise ValueError(
+                f"model.n_layers = {self.n_layers} has no effect if model.n_encoder_layers and "
+                "model.n_decoder_layers are set: remove one of the three"
+            )
         chosen = {
             "neighbourhood": (self.mixing == "restricted", "mixing = 'restricted'"),
             "kernel": (self.mixing == "convolution", "mixing = 'convolution'"),

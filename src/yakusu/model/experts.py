@@ -21,8 +21,8 @@ class Experts(Routes):
     """Sparsely gated feed-forward networks, section 2 of Shazeer et al. 2017.
 
     Args:
-        config: The sizes d_model and d_ff, n_experts, top_k, and `balance`, the weight of the
-            auxiliary loss.
+        config: The sizes d_model and d_ff, `activation`, n_experts, top_k, and `balance`, the
+            weight of the auxiliary loss.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -31,7 +31,8 @@ class Experts(Routes):
         self.router = nn.Linear(config.d_model, config.n_experts, bias=False)
         nn.init.xavier_uniform_(self.router.weight)
         self.experts = Layers(
-            FeedForward(config.d_model, config.d_ff) for _ in range(config.n_experts)
+            FeedForward(config.d_model, config.d_ff, activation=config.activation)
+            for _ in range(config.n_experts)
         )
         self._product = PackedLinear()
         self._routed: tuple[Tensor, Tensor] | None = None

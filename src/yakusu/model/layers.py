@@ -4,7 +4,7 @@ B batch, T positions.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar, cast
 
 import torch
@@ -26,11 +26,36 @@ def sigmoid(x: Tensor) -> Tensor:
     return 1 / (1 + x.neg().exp())
 
 
-class FeedForward(nn.Module):
-    """Position-wise feed-forward network, section 3.3, Eq. 2: max(0, x W_1 + b_1) W_2 + b_2."""
+def silu(x: Tensor) -> Tensor:
+    """x sigmoid(x), in inference with the same bits wherever an element lies in memory."""
+    return x * sigmoid(x) if _in_inference() else F.silu(x)
 
-    def __init__(self, d_model: int, d_ff: int) -> None:
+
+def gelu(x: Tensor) -> Tensor:
+    """x / 2 (1 + erf(x / sqrt(2))), not its approximation by tanh; see `silu`."""
+    return x * 0.5 * (1 + (x * math.sqrt(0.5)).erf()) if _in_inference() else F.gelu(x)
+
+
+def _in_inference() -> bool:
+    # The second call would break the graph of torch.compile.
+    return not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "silu": silu, "gelu": gelu}
+
+
+class FeedForward(nn.Module):
+    """Position-wise feed-forward network, section 3.3, Eq. 2: max(0, x W_1 + b_1) W_2 + b_2.
+
+    Args:
+        d_model: Width of x.
+        d_ff: Width of the inner layer.
+        activation: Name of the function in place of max(0, x), docs/decisions/0034.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu") -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[activation]
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
         for layer in (self.inner, self.outer):
@@ -40,7 +65,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
-        inner = F.relu(self._first(x, self.inner.weight, self.inner.bias))  # (..., d_ff)
+        inner = self.activation(self._first(x, self.inner.weight, self.inner.bias))  # (..., d_ff)
         return self._second(inner, self.outer.weight, self.outer.bias)
 
 
@@ -85,7 +110,7 @@ class Embedding(nn.Module):
         d_model: Width of the embeddings.
         positions: The positional encoding.
         dropout: P_drop.
-        scaled: Multiply by sqrt(d_model); ConvS2S does not.
+        scaled: Multiply by sqrt(d_model); ConvS2S and some imported models do not.
     """
 
     def __init__(

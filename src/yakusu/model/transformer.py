@@ -6,8 +6,10 @@ B batch, S source, T target, K beam, H heads, V vocabulary.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
+from yakusu.errors import RecipeError
 from yakusu.model.attention import (
     Attends,
     CausalSelfAttention,
@@ -80,6 +82,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         config: Sizes of the model.
         src_vocab_size: Size V of the source vocabulary, including padding.
         tgt_vocab_size: Size V of the target vocabulary, including padding.
+
+    Raises:
+        RecipeError: Three-way tying is set, but the vocabularies differ in size; or `start_id` is
+            not a token.
     """
 
     Config = TransformerConfig
@@ -88,11 +94,20 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+        self.start_id = config.start_id
+        if config.start_id is not None and config.start_id >= self.tgt_pad:
+            raise RecipeError(
+                f"model.start_id = {config.start_id} is not among the ids 0 to {self.tgt_pad - 1} "
+                "of the target vocabulary: choose one of them"
+            )
+        if config.output_bias:
+            self.output_bias = nn.Parameter(torch.zeros(tgt_vocab_size - 1))
         three_way = config.tied == "three-way"
         self.tgt_embedding = _embedding(config)
         self.src_embedding = self.tgt_embedding if three_way else _embedding(config)
-        self.encoder = Layers(EncoderLayer(config) for _ in range(config.n_layers))
-        self.decoder = Layers(DecoderLayer(config) for _ in range(config.n_layers))
+        n_encoder, n_decoder = config.depths
+        self.encoder = Layers(EncoderLayer(config) for _ in range(n_encoder))
+        self.decoder = Layers(DecoderLayer(config) for _ in range(n_decoder))
         # Post-norm layers end with a LayerNorm of their own.
         pre_norm, width = config.norm == "pre", config.d_model
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
@@ -113,7 +128,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def hidden(self, tgt_in: Tensor, memory: TransformerMemory) -> Tensor:
         """The decoder stack, section 3.1; each position attends to all positions up to itself."""
-        x: Tensor = self.tgt_embedding(self.tgt_table(tgt_in))  # (B, T, d_model)
+        x: Tensor = self.tgt_embedding(self._vectors(tgt_in))  # (B, T, d_model)
         for layer in self.decoder:
             x = layer(x, memory)
         x = self.decoder_norm(x)
@@ -131,12 +146,19 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def step(self, prev_ids: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """One position of the decoder stack for K hypotheses per sentence."""
-        vectors = self.tgt_table(prev_ids)  # (B, K, d_model)
+        vectors = self._vectors(prev_ids)  # (B, K, d_model)
         x = self.tgt_embedding(vectors, position=state.ancestry.n_steps)
         state.ancestry.grow()
         for layer, cache, cross in zip(self.decoder, state.caches, state.cross, strict=True):
             x = layer.step(x, cache, cross, state.memory_mask)
         return self.logits(self.decoder_norm(x)), state  # (B, K, V - 1)
+
+    def _vectors(self, tgt_in: Tensor) -> Tensor:
+        """The vectors of decoder inputs; `start_id` takes the place of the padding id."""
+        if self.start_id is not None:
+            tgt_in = tgt_in.masked_fill(tgt_in == self.tgt_pad, self.start_id)
+        vectors: Tensor = self.tgt_table(tgt_in)  # (..., d_model)
+        return vectors
 
     def attention_layers(self) -> Mapping[Role, Sequence[Attends]]:
         """Self-attention of both stacks, if there is any, and the decoder's cross-attention."""
@@ -206,11 +228,14 @@ class DecoderLayer(nn.Module):
 
 
 def _embedding(config: TransformerConfig) -> Embedding:
-    """`model.positions`, section 3.5."""
-    if config.positions == "learned":
-        learned = LearnedPositions(config.d_model, config.max_positions)
-        return Embedding(config.d_model, learned, config.dropout)
-    return Embedding(config.d_model, SinusoidalPositions(config.d_model), config.dropout)
+    """`model.positions`, section 3.5, and `model.scale_embeddings`, section 3.4."""
+    d_model = config.d_model
+    positions = (
+        LearnedPositions(d_model, config.max_positions)
+        if config.positions == "learned"
+        else SinusoidalPositions(d_model)
+    )
+    return Embedding(d_model, positions, config.dropout, scaled=config.scale_embeddings)
 
 
 def _encoder_mixing(config: TransformerConfig) -> Mixing:
@@ -253,8 +278,10 @@ def _compatibility(config: TransformerConfig) -> Compatibility | None:
 
 
 def _feed_forward(config: TransformerConfig) -> FeedForward | Experts:
-    """`model.n_experts`: section 3.3, or a mixture of experts."""
-    return Experts(config) if config.n_experts else FeedForward(config.d_model, config.d_ff)
+    """`model.n_experts` and `model.activation`: section 3.3, or a mixture of experts."""
+    if config.n_experts:
+        return Experts(config)
+    return FeedForward(config.d_model, config.d_ff, activation=config.activation)
 
 
 def _residuals(config: TransformerConfig, n: int) -> Layers[Residual]:

@@ -24,7 +24,7 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import DataError
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
-from yakusu.search.candidates import Candidates, top_k, towards_goal
+from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Ints
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
@@ -179,10 +179,8 @@ class Search:
         log_norm = logits.amax(-1).double() - logits.softmax(-1).amax(-1).double().log()  # (B, K)
         self._restrict(logits)
         self.length += 1
-        if self.samplers:
-            candidates = self._drawn(logits, log_norm)
-        else:
-            candidates = self.best(logits, log_norm)
+        extensions = self._drawn if self.samplers else self.best
+        candidates = extensions(logits, log_norm)
         ended = (candidates.ids == EOS) & (candidates.log_probs > -torch.inf)  # (B, n)
         self._finish(candidates, ended)
         self._follow(candidates, ended)
@@ -204,16 +202,19 @@ class Search:
             logits[row, :, token] = values
 
     def _apply_restrictions(self, logits: Tensor, left: Sequence[int]) -> None:
-        """Set the logits (B, K, V - 1) of excluded tokens to -inf: at once where it is possible."""
-        own_rows = {}
+        """Set the logits (B, K, V - 1) of excluded tokens to -inf."""
+        as_default = set(range(len(logits)))
         for row, own in self._restricted():
             allowed = own.allowed(left[row])
             if allowed is not self.default:
+                as_default.remove(row)
                 excluded = torch.from_numpy(~allowed).to(logits.device)  # (K, V - 1)
-                own_rows[row] = logits[row].masked_fill(excluded, -torch.inf)
-        logits[:, :, self.excluded] = -torch.inf
-        for row, values in own_rows.items():
-            logits[row] = values
+                logits[row].masked_fill_(excluded, -torch.inf)
+        if len(as_default) == len(logits):
+            logits[:, :, self.excluded] = -torch.inf
+            return
+        for row in as_default:
+            logits[row][:, self.excluded] = -torch.inf
 
     def _limit_repetition(self, logits: Tensor) -> None:
         """Apply the limits, except where they leave no token to a hypothesis with a goal."""
@@ -224,9 +225,9 @@ class Search:
         unlimited = logits[goals]  # a copy
         for limits in self.repetition:
             limits.restrict(logits)
-        limited = logits[goals]
-        stuck = limited.amax(dim=-1, keepdim=True) == -torch.inf
-        logits[goals] = unlimited.where(stuck, limited)
+        stuck = logits[goals].amax(dim=-1, keepdim=True) == -torch.inf
+        if stuck.any():
+            logits[goals] = unlimited.where(stuck, logits[goals])
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
@@ -237,11 +238,22 @@ class Search:
         log_probs, places = log_probs.flatten(1).topk(min(n, ids[0].numel()), dim=1)
         beams = places.div(ids.shape[-1], rounding_mode="floor")
         candidates = Candidates(log_probs, beams, ids.flatten(1).gather(1, places))
-        for row, own in self._goals():
-            of_tokens = logits[row].double() - log_norm[row, :, None]  # (K, V - 1)
-            found = towards_goal(own, self.log_probs[row, :, None] + of_tokens, ids[row])
-            candidates.put(row, found)
+        if goals := self._goals():
+            rows = torch.tensor([row for row, _ in goals], device=ids.device)
+            candidates.put(rows, self._towards_goals(logits, log_norm, rows, ids[rows]))
         return candidates
+
+    def _towards_goals(
+        self, logits: Tensor, log_norm: Tensor, rows: Tensor, ids: Tensor
+    ) -> Candidates:
+        """All best extensions (rows, K, n) of sentences with a goal, and those proposed."""
+        goals = [own for _, own in self._goals()]
+        every = with_proposals(ids, goals)  # (rows, K, n + m)
+        known, every = every >= 0, every.clamp(min=0)
+        beams = torch.arange(every.shape[1], device=ids.device)[:, None]
+        values = logits[rows[:, None, None], beams, every].double() - log_norm[rows][:, :, None]
+        log_probs = (self.log_probs[rows][:, :, None] + values).masked_fill(~known, -torch.inf)
+        return ordered(goals, log_probs, every, is_first=self.length == 1)
 
     def _drawn(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """One random extension of each hypothesis."""

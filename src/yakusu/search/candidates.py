@@ -3,6 +3,7 @@
 B sentences, K hypotheses per sentence, V vocabulary.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +21,11 @@ class Candidates:
     beams: Tensor  # the hypotheses that are extended
     ids: Tensor
 
-    def put(self, row: int, found: "Candidates") -> None:
-        """Replace the extensions of a sentence by the first of these, (m,) each."""
+    def put(self, rows: Tensor, found: "Candidates") -> None:
+        """Replace the extensions of some sentences by the best of these: (rows, m) each."""
         n = self.ids.shape[1]
-        self.log_probs[row] = found.log_probs[:n]
-        self.beams[row], self.ids[row] = found.beams[:n], found.ids[:n]
+        self.log_probs[rows] = found.log_probs[:, :n]
+        self.beams[rows], self.ids[rows] = found.beams[:, :n], found.ids[:, :n]
 
 
 def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:
@@ -51,23 +52,47 @@ def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:
     return best, torch.where(in_rest, tail, offsets + places % block)
 
 
-def towards_goal(restrictions: Restrictions, log_probs: Tensor, ids: Tensor) -> Candidates:
-    """The extensions of a sentence whose translation must contain certain tokens: (n,) each.
+def with_proposals(ids: Tensor, goals: Sequence[Restrictions]) -> Tensor:
+    """Add the tokens that sentences with a goal propose, -1 for those that are known or none.
 
     Args:
-        restrictions: Those of the sentence; they have a goal.
-        log_probs: Of each hypothesis extended by each token (K, V - 1).
-        ids: The best tokens of each hypothesis (K, m).
+        ids: The best tokens of each hypothesis of G sentences (G, K, n).
+        goals: The restrictions of the sentences.
+
+    Returns:
+        (G, K, n + m).
     """
-    proposed = restrictions.proposals()  # (K, p), or (1, p) at first
-    proposals = torch.from_numpy(proposed).to(ids.device).expand(len(ids), -1)
-    known = (proposals[:, :, None] == ids[:, None]).any(dim=-1) | (proposals < 0)
-    every = torch.cat([ids, proposals.clamp(min=0)], dim=1)  # (K, m + p)
-    values = log_probs.gather(1, every)
-    values[:, ids.shape[1] :].masked_fill_(known, -torch.inf)
-    beams = torch.arange(len(ids), device=ids.device)[:, None].expand_as(every)
-    values, beams, every = values.flatten(), beams.flatten(), every.flatten()
-    numbers = beams.cpu().numpy() % len(proposed)
-    order = restrictions.order(values.cpu().numpy(), numbers, every.cpu().numpy())
-    places = torch.from_numpy(np.ascontiguousarray(order)).to(ids.device)
-    return Candidates(values[places], beams[places], every[places])
+    proposed = [own.proposals() for own in goals]
+    widest = max(tokens.shape[1] for tokens in proposed)
+    padded = np.full((*ids.shape[:2], widest), -1, dtype=np.int64)
+    for row, tokens in zip(padded, proposed, strict=True):
+        row[:, : tokens.shape[1]] = tokens  # of K hypotheses, or at first of one
+    proposals = torch.from_numpy(padded).to(ids.device)
+    known = (proposals[..., None] == ids[:, :, None]).any(dim=-1)
+    return torch.cat([ids, proposals.masked_fill(known, -1)], dim=2)
+
+
+def ordered(
+    goals: Sequence[Restrictions], log_probs: Tensor, ids: Tensor, *, is_first: bool
+) -> Candidates:
+    """Extensions in the order of the goals, all in one axis.
+
+    Args:
+        goals: The restrictions of G sentences.
+        log_probs: Of each extension (G, K, m).
+        ids: The last token of each (G, K, m).
+        is_first: Whether the restrictions still have one hypothesis.
+    """
+    _, k, m = ids.shape
+    log_probs, ids = log_probs.flatten(1), ids.flatten(1)
+    beams = np.arange(k).repeat(m)
+    of_goal = np.zeros_like(beams) if is_first else beams
+    order = [
+        own.order(values, of_goal, tokens)
+        for own, values, tokens in zip(
+            goals, log_probs.cpu().numpy(), ids.cpu().numpy(), strict=True
+        )
+    ]
+    places = torch.from_numpy(np.stack(order)).to(ids.device)
+    extended = torch.from_numpy(beams).to(ids.device)[places]
+    return Candidates(log_probs.gather(1, places), extended, ids.gather(1, places))

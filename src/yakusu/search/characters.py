@@ -8,6 +8,7 @@ neither invalid UTF-8 nor characters that the model has never learned.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +56,14 @@ class CharacterTable:
         seen = tokenizer.coverage.target_characters if tokenizer.coverage else ""
         return empty.extended(filter(may_be_generated, seen))
 
-    @property
-    def begins(self) -> Flags:
-        """Whether each byte begins a character: (256,)."""
-        flags: Flags = self.next[0] >= 0
+    @cached_property
+    def default(self) -> Flags:
+        """Whether each token may follow where no character is incomplete: (V - 1,).
+
+        At least LONGEST tokens and eos must fit.
+        """
+        flags: Flags = np.ones(len(self.byte_of) - 1, dtype=np.bool_)
+        flags[self.tokens] = self.next[0] >= 0
         return flags
 
     def spells(self, character: str) -> bool:
@@ -99,7 +104,9 @@ class CharacterConstraint:
         self.nodes = np.zeros(1, dtype=np.int64)  # (K,), incomplete characters
 
     def allowed(self, left: Ints) -> Flags:
-        """Whether each token may follow each hypothesis: (K, V - 1)."""
+        """Whether each token may follow each hypothesis: (K, V - 1), or (1, V - 1) for all."""
+        if not self.nodes.any() and left.min() > LONGEST:
+            return self.table.default[None]
         nodes, left = np.broadcast_arrays(self.nodes, left)
         begun = nodes[:, None] > 0
         flags: Flags = np.repeat(~begun, len(self.table.byte_of) - 1, axis=1)
@@ -110,5 +117,8 @@ class CharacterConstraint:
     def follow(self, beams: Ints, ids: Ints) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         spelled = self.table.byte_of[ids]  # (K',)
+        if spelled.max() < 0:
+            self.nodes = np.zeros(len(ids), dtype=np.int64)
+            return
         nodes = self.table.next[self.nodes[beams], spelled].astype(np.int64)
         self.nodes = np.where(spelled < 0, 0, nodes.clip(min=0))

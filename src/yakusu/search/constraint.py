@@ -17,7 +17,9 @@ class Constraint(Protocol):
     """Restricts the tokens that may follow the open hypotheses of a sentence, which it tracks."""
 
     def allowed(self, left: Ints) -> Flags:
-        """Whether each token may follow each hypothesis: (K, V - 1).
+        """Whether each token may follow each hypothesis: (K, V - 1), or (1, V - 1) for all.
+
+        The flags may be shared: they are not changed.
 
         Args:
             left: The number of tokens that may still follow each hypothesis, including eos: (K,),

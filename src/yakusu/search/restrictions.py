@@ -64,13 +64,19 @@ class Restrictions:
         """
         if self._is_default(left):
             return self.rules.allowed
+        if not self._slots.n_required:
+            return self._by_constraints(self.rules.no_slots[None], np.array([left]))
         flags = self._slots.allowed(np.array([left]))
         of_slots = flags[:, self._slots.kinds]
-        room = left - self._slots.n_missing  # for other tokens
-        for constraint in self._constraints:
-            flags = flags & constraint.allowed(room)
+        flags = self._by_constraints(flags, left - self._slots.n_missing)
         stuck = ~flags.any(axis=1, keepdims=True)  # only placeholder tokens may follow
         flags[:, self._slots.kinds] |= of_slots & stuck
+        return flags
+
+    def _by_constraints(self, flags: Flags, left: Ints) -> Flags:
+        """The flags without those that the constraints clear."""
+        for constraint in self._constraints:
+            flags = flags & constraint.allowed(left)
         return flags
 
     def _is_default(self, left: int) -> bool:

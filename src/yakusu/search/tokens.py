@@ -23,6 +23,7 @@ class TokenRules:
         characters: The characters that byte tokens may spell; None without byte fallback.
 
     Attributes:
+        no_slots: Whether each token is none of `slot_kinds`: (V - 1,).
         allowed: Whether each token may be generated where no character is incomplete and
             `characters.LONGEST` more tokens fit besides eos: (V - 1,).
     """
@@ -35,10 +36,9 @@ class TokenRules:
         characters: CharacterTable | None = None,
     ) -> None:
         self.n_tokens, self.slot_kinds, self.characters = n_tokens, tuple(slot_kinds), characters
-        self.allowed: Flags = np.ones(n_tokens, dtype=np.bool_)
-        self.allowed[list(slot_kinds)] = False
-        if characters:
-            self.allowed[characters.tokens] = characters.begins
+        self.no_slots: Flags = np.ones(n_tokens, dtype=np.bool_)
+        self.no_slots[list(slot_kinds)] = False
+        self.allowed: Flags = self.no_slots & characters.default if characters else self.no_slots
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "TokenRules":

@@ -68,7 +68,8 @@ def count_flops(model: Seq2Seq, batches: Iterable[Batch]) -> int:
             is_token = on_device.tgt != model.tgt_pad  # (B, T)
             hidden = model(on_device.src, on_device.tgt)[is_token]  # (N, D)
             target = on_device.tgt[is_token]  # (N,)
-            smoothed_loss(hidden, model.output_weight, target, epsilon=0.1).smoothed.backward()
+            weight, bias = model.output_weight, model.output_bias
+            smoothed_loss(hidden, weight, target, epsilon=0.1, bias=bias).smoothed.backward()
     model.zero_grad(set_to_none=True)
     forget_routing(model)
     model.train(training)

@@ -1,8 +1,8 @@
 """Cross-entropy with label smoothing, section 5.4.
 
     q = (1 - epsilon) onehot(y) + epsilon / (V - 1)      smoothed target
-    loss = - sum over outputs of q log p                 with p = softmax(W h)
-    d loss / d (W h) = p - q
+    loss = - sum over outputs of q log p                 with p = softmax(W h + b)
+    d loss / d (W h + b) = p - q
 
 It is computed in chunks of tokens, so that the logits are never in memory all at once.
 
@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 # Logits of a chunk: as many as fit into the caches of a CPU, or enough to keep a GPU busy.
@@ -27,10 +28,12 @@ class Loss(NamedTuple):
     nll: Tensor  # -log p(y); exp(nll / N) is the perplexity
 
 
-def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: float) -> Loss:
+def smoothed_loss(
+    hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: float, bias: Tensor | None = None
+) -> Loss:
     """Compute the sum of the cross-entropy with smoothed targets over N tokens.
 
-    `smoothed` equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T, target,
+    `smoothed` equals `torch.nn.functional.cross_entropy(hidden @ weight[:-1].T + bias, target,
     reduction="sum", label_smoothing=epsilon)`; only `smoothed` has a gradient. Under autocast,
     matrix products use its data type; all sums are in float32.
 
@@ -39,13 +42,26 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: fl
         weight: Output projection (V, D).
         target: Token ids (N,) below V - 1.
         epsilon: The paper's epsilon_ls.
+        bias: Bias of the logits (V - 1,); None: no bias.
     """
     device = hidden.device.type
     if torch.is_autocast_enabled(device):
         hidden = hidden.to(torch.get_autocast_dtype(device))
+    if bias is not None:
+        hidden, weight = _with_bias(hidden, weight, bias)
     with torch.autocast(device, enabled=False):
         smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon)  # type: ignore[no-untyped-call]
     return Loss(smoothed, nll)
+
+
+def _with_bias(hidden: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Hidden states and weights, D + 8 wide, whose product includes the bias.
+
+    Eight more columns instead of one keep the rows aligned, as matrix products need for speed.
+    """
+    ones = F.pad(hidden.new_ones(len(hidden), 1), (0, 7))  # (N, 8)
+    column = F.pad(bias[:, None], (0, 7, 0, 1))  # (V, 8)
+    return torch.cat([hidden, ones], dim=1), torch.cat([weight, column.to(weight)], dim=1)
 
 
 def zero_point(n_outputs: int, epsilon: float) -> float:

@@ -53,8 +53,8 @@ class ModelLoss(nn.Module):
         try:
             with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
                 hidden = self._hidden(src, tgt)[is_token]  # (N, D)
-                weight = self.model.output_weight
-                loss = smoothed_loss(hidden, weight, tgt[is_token], epsilon=self.epsilon)
+                weight, bias = self.model.output_weight, self.model.output_bias
+                loss = smoothed_loss(hidden, weight, tgt[is_token], epsilon=self.epsilon, bias=bias)
             return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
         finally:
             forget_routing(self.model)

@@ -6,8 +6,8 @@ tokenizer.model     or source.model and target.model
 receipt.json        provenance and cost of training; README.md is the model card
 manifest.json       sizes and SHA-256 of these files
 
-This module does not import torch; `network.py` reads the weights as a network of torch, and
-`native.py` as a model of the CPU engine.
+This module does not import torch. `opening.py` opens folders for the native engine, `network.py`
+for torch.
 """
 
 from collections.abc import Iterator, Mapping

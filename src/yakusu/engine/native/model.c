@@ -147,8 +147,9 @@ static void decode(const Member *member, const Row *rows, int n, Scratch *s) {
     for (int i = 0; i < n; i++) {
         const float *position = m->target_positions + (size_t)rows[i].position * m->width;
         float *x = s->x + (size_t)i * m->width;
-        if (rows[i].id < 0) memcpy(x, position, m->width * sizeof *x);
-        else embed(m, &m->target, rows[i].id, position, x);
+        int32_t id = rows[i].position ? rows[i].id : m->config.start; /* members may start differently */
+        if (id < 0) memcpy(x, position, m->width * sizeof *x);
+        else embed(m, &m->target, id, position, x);
     }
     for (int l = 0; l < m->config.n_decoder_layers; l++) {
         const Layer *layer = &m->decoder[l];

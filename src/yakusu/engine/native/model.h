@@ -21,7 +21,7 @@ typedef struct {
 
 /* A hypothesis at one position. */
 typedef struct {
-    int32_t id;            /* of the last token; -1: the zero vector */
+    int32_t id;            /* of the last token; at position 0 it is the model's start instead */
     int position;
     float *const *cache;   /* (position + 1): keys and values of all layers at each position */
     const Sources *memory; /* (layers) */

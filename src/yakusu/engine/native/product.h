@@ -106,11 +106,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #define TILE 1
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
-INLINE vec s_float(sums a) {
-    vec floats;
-    for (int j = 0; j < LANES; j++) floats.q[j] = (float)a.q[j];
-    return floats;
-}
+INLINE vec s_float(sums a) { return v_from_int(a.q); }
 INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t stride) {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < LANES; j++)

@@ -40,7 +40,7 @@ int repeated(const Search *s, const Hypothesis *h, int32_t *ids) {
 /* ---- candidates ---------------------------------------------------------------------------- */
 
 int best_extensions(const Search *s, const Best *best, Candidate *out) {
-    int at[MAX_BEAM] = {0}, n = 0, wanted = s->settings.beam > 1 ? 2 * s->settings.beam : 1;
+    int at[MAX_BEAM] = {0}, n = 0, wanted = n_wanted(s);
     double before[MAX_BEAM];
     for (int k = 0; k < s->n_open; k++) before[k] = s->open[k].log_prob - log_norm(&best[k]);
     for (; n < wanted; n++) {
@@ -85,6 +85,7 @@ void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t 
     int n_kept = 0;
     s->length++;
     for (const Candidate *c = candidates; c < candidates + n; c++) {
+        if (!(c->log_prob > -INFINITY)) continue; /* or NaN */
         if (c->id == eos) finish(s, c);
         else if (n_kept < s->settings.beam && c->log_prob >= least) {
             if (!n_kept) least = c->log_prob - s->settings.margin;
@@ -99,6 +100,8 @@ void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t 
 int can_improve(const Search *s) {
     if (!s->n_open || s->n_found < s->settings.n_best) return s->n_open;
     /* A log-probability can only decrease, and the penalty increases at most to that of the limit. */
-    double bound = s->open[0].log_prob / length_penalty(s->settings.limit, s->settings.alpha);
+    double best = s->open[0].log_prob; /* a guide may have put others first */
+    for (int k = 1; k < s->n_open; k++) best = s->open[k].log_prob > best ? s->open[k].log_prob : best;
+    double bound = best / length_penalty(s->settings.limit, s->settings.alpha);
     return bound > s->found[s->n_found - 1].score;
 }

@@ -56,6 +56,9 @@ int repetitions(const int32_t *ids, int n);
 /* The tokens that the limits on repetition ban after a hypothesis; returns their number. */
 int repeated(const Search *s, const Hypothesis *h, int32_t *ids);
 
+/* How many candidates a step considers. */
+static inline int n_wanted(const Search *s) { return s->settings.beam > 1 ? 2 * s->settings.beam : 1; }
+
 /* The best extensions of all open hypotheses, best first; returns their number, at most 2K. */
 int best_extensions(const Search *s, const Best *best, Candidate *out);
 

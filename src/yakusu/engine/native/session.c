@@ -338,20 +338,22 @@ static int has_choice(const Session *session, const Best *best) {
 static int ask_guide(Session *session, Sentence *s, int row) {
     const Search *search = &s->search;
     size_t n = search->n_open, size = session->n_tokens;
+    int left = search->settings.limit - search->length, eos = session->members[0].model->config.eos;
     int32_t proposals[MAX_BEAM * PROPOSALS];
     if (!session->flags) session->flags = allocate(MAX_BEAM * size);
     if (!session->flags) return 0;
     for (size_t k = 0; k < n; k++) memcpy(session->flags + k * size, session->best[row + k].allowed, size);
-    session->guide.restrict_(s->key, n, search->settings.limit - search->length, session->flags, proposals);
+    session->guide.restrict_(s->key, n, left, session->flags, proposals);
     for (size_t k = 0; k < n; k++) {
         Best *best = &session->best[row + k];
         Buffer *buffer = &session->buffers[row + k];
         uint8_t *flags = own_flags(session, buffer);
         if (!flags) return 0;
         best->allowed = memcpy(flags, session->flags + k * size, size);
+        for (size_t id = 0; left == 1 && id < size; id++) flags[id] &= id == (size_t)eos;
         for (const int32_t *p = proposals + k * PROPOSALS; best->n_probes < PROPOSALS && *p >= 0; p++)
             buffer->probes[best->n_probes++] = *p;
-        if (!has_choice(session, best)) best->n_banned = 0;
+        if (s->guided == WITH_GOAL && !has_choice(session, best)) best->n_banned = 0;
     }
     return 1;
 }
@@ -367,9 +369,10 @@ static Weights weights_at(const Session *session, const Sentence *s, int t) {
 /* The rows of a sentence's hypotheses. */
 static int write_rows(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
-    int t = search->length, beam = search->settings.beam, start = session->members[0].model->config.start;
+    int t = search->length, start = session->members[0].model->config.start;
     int eos = session->members[0].model->config.eos;
-    int forced = t < s->n_given ? s->given[t] : t + 1 == search->settings.limit ? eos : -1;
+    int is_last = t + 1 == search->settings.limit;
+    int forced = t < s->n_given ? s->given[t] : is_last && !s->guided ? eos : -1;
     for (int k = 0; k < search->n_open; k++, row++) {
         Hypothesis *h = &search->open[k];
         Buffer *buffer = &session->buffers[row];
@@ -382,7 +385,7 @@ static int write_rows(Session *session, Sentence *s, int row) {
                        .probes = buffer->probes, .probed = buffer->probed};
         if (s->is_scored) best->allowed = NULL, best->wanted = s->record.n_alternatives;
         if (forced >= 0) best->n_probes = 1, buffer->probes[0] = forced;
-        else if (!session->guide.draw) best->wanted = beam > 1 ? 2 * beam : 1;
+        else if (!session->guide.draw) best->wanted = n_wanted(search);
         if (forced < 0 && !restrict_row(session, s, h, best, buffer)) return 0;
     }
     return forced >= 0 || !s->guided || ask_guide(session, s, row - search->n_open);
@@ -458,7 +461,8 @@ static void tell(Session *session, Sentence *s, const int32_t *beams) {
         Hypothesis *h = &search->open[k];
         ids[k] = h->tokens[search->length - 1];
         int byte = session->spelling && !s->guided ? session->spelling->byte_of[ids[k]] : -1;
-        h->node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
+        int node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
+        h->node = node > 0 ? node : 0; /* -1: a prefix spells what the search may not */
     }
     if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
 }
@@ -475,11 +479,13 @@ static int extend(Session *session, Sentence *s, int row) {
         if (s->is_scored) record(s, best);
     } else if (session->guide.draw) {
         n = draw(session, s, row, candidates);
-    } else if (s->guided == ORDERED) {
+    } else if (s->guided == WITH_GOAL) {
         size_t size = (size_t)session->max_rows * (WANTED + PROPOSALS) * sizeof *candidates;
         if (!session->candidates) session->candidates = allocate(size);
         if (!(candidates = session->candidates)) return 0;
-        n = session->guide.order(s->key, all_extensions(session, search, best), candidates);
+        n = all_extensions(session, search, best);
+        session->guide.order(s->key, n, candidates);
+        n = n < n_wanted(search) ? n : n_wanted(search);
     } else n = best_extensions(search, best, candidates);
     follow(search, candidates, n, session->members[0].model->config.eos, beams);
     tell(session, s, beams);

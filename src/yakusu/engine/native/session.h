@@ -23,8 +23,8 @@ typedef struct {
        the tokens that it should be extended by anyway (n, PROPOSALS), increasing, then -1. `left`: how
        many tokens may follow. */
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
-    /* Order n candidates; returns how many to consider. NULL: by log-probability. */
-    int (*order)(int64_t key, int n, Candidate *candidates);
+    /* Put n candidates into the order in which they are followed. */
+    void (*order)(int64_t key, int n, Candidate *candidates);
     /* Draw an extension of each of n hypotheses from logits (n, V); those of tokens that may not follow
        are -infinity. NULL: the search takes the best extensions. */
     void (*draw)(int64_t key, int n, int step, const float *logits, int32_t *ids);
@@ -32,7 +32,7 @@ typedef struct {
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;
 
-enum { UNGUIDED, RESTRICTED, ORDERED }; /* by no function, by all but `order`, by all */
+enum { UNGUIDED, RESTRICTED, WITH_GOAL }; /* by no function, by all but `order`, by all */
 
 /* What is recorded while a given target is decoded; (T) tokens including eos. */
 typedef struct {

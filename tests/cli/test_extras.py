@@ -1,0 +1,35 @@
+"""A library that is not installed is named together with the extra that installs it."""
+
+from importlib import import_module
+
+import pytest
+
+app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the Typer application
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("torch", "train"),
+        ("torch.nn.functional", "train"),
+        ("joblib", "train"),
+        ("tensorboard", "train"),
+        ("numba", "compress"),
+        ("lxml.etree", "corpora"),
+    ],
+)
+def test_a_missing_library_is_named_with_the_extra_that_installs_it(
+    module: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setattr(app, "_run", run)
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    assert left.value.code == 2
+    library = module.partition(".")[0]
+    assert " ".join(capsys.readouterr().err.split()) == (
+        f"error: this command needs {library}: install yakusu with its extra '{extra}', as in pip "
+        f"install '.[{extra}]'"
+    )

@@ -1,0 +1,233 @@
+/* Runs the engine without Python: kernels, searches and scores of models with pseudo-random weights.
+   Usage: driver INSTRUCTIONS. Prints results as bits, which are the same on every processor; exits with
+   status 3 if this one lacks the instructions. Tests run it under qemu and with sanitizers. */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack.h"
+#include "session.h"
+
+int yk_probe_linear(const Kernels *, const Matrix *, int, const float *, int, float *, float *, int8_t *);
+int yk_probe_attention(const Kernels *, const float *, int, const float *, float *, int, int, int, int, float,
+                       int, float *);
+void yk_probe_activation(const Kernels *, float *, size_t, int);
+void yk_probe_norm(const Kernels *, const float *, int, float *, float *, float, float *);
+
+enum { D_MODEL = 48, HEADS = 3, D_HEAD = 16, D_FF = 80, LAYERS = 2, TOKENS = 61, PADDED = 64, POSITIONS = 64 };
+enum { MAX_MATRICES = 64, MAX_VECTORS = 64 };
+
+static uint64_t state;
+
+static float uniform(void) { /* in [-1, 1) */
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (float)(int32_t)(state >> 32) / 2147483648.0f;
+}
+
+static float *numbers(size_t n, float factor, float shift) {
+    float *x = malloc(n * sizeof *x);
+    if (!x) exit(1);
+    for (size_t i = 0; i < n; i++) x[i] = uniform() * factor + shift;
+    return x;
+}
+
+static uint64_t hash(const void *data, size_t size) { /* FNV-1a */
+    uint64_t h = 14695981039346656037u;
+    for (const uint8_t *at = data, *end = at + size; at < end; at++) h = (h ^ *at) * 1099511628211u;
+    return h;
+}
+
+static void print(const char *what, const void *data, size_t size) {
+    printf("%s %016" PRIx64 "\n", what, hash(data, size));
+}
+
+/* ---- kernels ------------------------------------------------------------------------------- */
+
+static void probe_products(const Kernels *kernels) {
+    static const int widths[] = {16, 48, 128, 512}, counts[] = {1, 2, 3, 4, 5, 9, 17};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 7; j++)
+            for (int int8 = 0; int8 < 2; int8++) {
+                int n_in = widths[i], n_out = widths[3 - i], n = counts[j];
+                float *x = numbers((size_t)n * n_in, 3, 0), *w = numbers((size_t)n_out * n_in, 0.1f, 0);
+                float *y = numbers((size_t)n * n_out, 0, 0), *bias = numbers(n_out, 1, 0);
+                float *scale = numbers(n_out, 0, 0);
+                int8_t *bytes = malloc((size_t)n_out * n_in);
+                Matrix matrix = {w, bias, n_out, n_in};
+                if (!bytes || !yk_probe_linear(kernels, &matrix, int8, x, n, y, scale, bytes)) exit(1);
+                print(int8 ? "integers" : "floats", y, (size_t)n * n_out * sizeof *y);
+                free(x), free(w), free(y), free(bias), free(scale), free(bytes);
+            }
+}
+
+static void probe_attention(const Kernels *kernels) {
+    static const int counts[] = {1, 2, 15, 16, 17, 33, 100};
+    for (int i = 0; i < 7; i++)
+        for (int target = 0; target < 2; target++) {
+            int n = 5, n_keys = counts[i], h = 2, d_k = 32, d_v = 48;
+            float *q = numbers(n * h * d_k, 2, 0), *k = numbers(n_keys * h * d_k, 1, 0);
+            float *v = numbers(n_keys * h * d_v, 1, 0), *y = numbers(n * h * d_v, 0, 0);
+            if (!yk_probe_attention(kernels, q, n, k, v, n_keys, h, d_k, d_v, 0.2f, target, y)) exit(1);
+            print("attention", y, n * h * d_v * sizeof *y);
+            free(q), free(k), free(v), free(y);
+        }
+}
+
+static void probe_rows(const Kernels *kernels) {
+    enum { N = 1024 };
+    for (int activation = RELU; activation <= GELU; activation++) {
+        float *x = numbers(N, 20, 0);
+        yk_probe_activation(kernels, x, N, activation);
+        print("activation", x, N * sizeof *x);
+        free(x);
+    }
+    for (int n = 1; n <= N; n = n * 3 + 1) {
+        int width = (n + 15) / 16 * 16;
+        float *x = numbers(width, 4, 1), *gain = numbers(width, 1, 0), *bias = numbers(width, 1, 0);
+        float *y = numbers(width, 0, 0);
+        for (int k = n; k < width; k++) x[k] = gain[k] = bias[k] = 0;
+        yk_probe_norm(kernels, x, n, gain, bias, 1e-5f, y);
+        print("norm", y, width * sizeof *y);
+        free(x), free(gain), free(bias), free(y);
+    }
+}
+
+/* ---- models -------------------------------------------------------------------------------- */
+
+typedef struct {
+    Matrix matrices[MAX_MATRICES];
+    float *vectors[MAX_VECTORS];
+    int n_matrices, n_vectors;
+} Arrays;
+
+static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
+    float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
+    to->matrices[to->n_matrices++] = (Matrix){numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in};
+}
+
+static void add_table(Arrays *to) {
+    float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
+    for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
+    to->matrices[to->n_matrices++] = (Matrix){rows, bias, PADDED, D_MODEL};
+}
+
+static void add_norms(Arrays *to, int n) {
+    for (int i = 0; i < n; i++) {
+        to->vectors[to->n_vectors++] = numbers(D_MODEL, 0.2f, 1);
+        to->vectors[to->n_vectors++] = numbers(D_MODEL, 0.2f, 0);
+    }
+}
+
+static void add_layer(Arrays *to, int decoder) {
+    int width = HEADS * D_HEAD;
+    add_matrix(to, 3 * width, D_MODEL, 0), add_matrix(to, D_MODEL, width, 0);
+    if (decoder) {
+        add_matrix(to, width, D_MODEL, 0), add_matrix(to, 2 * width, D_MODEL, 0);
+        add_matrix(to, D_MODEL, width, 0);
+    }
+    add_matrix(to, D_FF, D_MODEL, 1), add_matrix(to, D_MODEL, D_FF, 1);
+    add_norms(to, 2 + decoder);
+}
+
+static Model *new_model(int seed, int tied, int pre_norm, int activation, int int8) {
+    Config config = {
+        .d_model = D_MODEL, .n_heads = HEADS, .d_k = D_HEAD, .d_v = D_HEAD, .d_ff = D_FF,
+        .n_encoder_layers = LAYERS, .n_decoder_layers = LAYERS, .src_vocab_size = TOKENS,
+        .tgt_vocab_size = TOKENS, .n_positions = POSITIONS, .pre_norm = pre_norm, .activation = activation,
+        .int8 = int8, .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
+        .score_scale = 0.25f, .embedding_scale = 7, .epsilon = 1e-5f,
+    };
+    Arrays w = {.n_matrices = 0};
+    state = seed;
+    for (int i = 0; i < (tied ? 1 : 3); i++) add_table(&w);
+    for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(POSITIONS * D_MODEL, 1, 0);
+    for (int l = 0; l < 2 * LAYERS; l++) add_layer(&w, l >= LAYERS);
+    if (pre_norm) add_norms(&w, 2);
+    Model *model = yk_model(&config, w.matrices, (const float *const *)w.vectors);
+    for (int i = 0; i < w.n_matrices; i++) free((void *)w.matrices[i].rows), free((void *)w.matrices[i].bias);
+    for (int i = 0; i < w.n_vectors; i++) free(w.vectors[i]);
+    if (!model) exit(1);
+    return model;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+static int sentence(int key, int32_t *ids) { /* from 1 to 40 tokens, then eos */
+    int n = key * 7 % 40 + 1;
+    for (int i = 0; i < n; i++) ids[i] = 2 + (key * 31 + i * i * 17) % (TOKENS - 2);
+    ids[n] = 0;
+    return n + 1;
+}
+
+static void print_found(Session *session) {
+    int64_t key;
+    for (const Search *s; (s = yk_next(session, &key));)
+        for (int i = 0; i < s->n_found; i++) {
+            const Finished *h = &s->found[i];
+            uint64_t bits;
+            memcpy(&bits, &h->log_prob, sizeof bits);
+            printf("sentence %d: %016" PRIx64, (int)key, bits);
+            for (int t = 0; t < h->n; t++) printf(" %d", (int)h->tokens[t]);
+            printf("\n");
+        }
+}
+
+static void search(const Kernels *kernels, const Model *const *models, int n_models, int max_rows) {
+    static const Settings all[] = {
+        {.beam = 1, .n_best = 1, .limit = 40, .margin = INFINITY, .alpha = 0.6},
+        {.beam = 4, .n_best = 3, .limit = 50, .repeats = 3, .margin = 2.5, .alpha = 0.6},
+        {.beam = 5, .n_best = 5, .limit = 30, .no_repeat_ngram = 3, .margin = INFINITY, .alpha = 0},
+    };
+    uint8_t allowed[PADDED];
+    int32_t ids[64];
+    memset(allowed, 1, sizeof allowed), allowed[1] = 0;
+    Session *session = yk_session(models, n_models, kernels, max_rows, allowed, NULL, NULL);
+    if (!session) exit(1);
+    for (int key = 0; key < 24; key++) {
+        int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
+        if (!yk_search(session, key, ids, n, ids, n_prefix, &all[key % 3], 0)) exit(1);
+    }
+    int more = yk_advance(session, 3);
+    printf("cancelled %d %d\n", yk_cancel(session, 20), yk_cancel(session, 99));
+    for (; more > 0; more = yk_advance(session, 3)) print_found(session);
+    if (more < 0) exit(1);
+    print_found(session);
+    if (!yk_search(session, 50, ids, sentence(5, ids), NULL, 0, &all[1], 0)) exit(1);
+    yk_advance(session, 2);
+    yk_free_session(session); /* with a sentence that is not finished */
+}
+
+static void score(const Kernels *kernels, const Model *model) {
+    uint8_t allowed[PADDED];
+    int32_t src[64], tgt[64], best[64 * 3];
+    double log_probs[64], of_best[64 * 3];
+    memset(allowed, 1, sizeof allowed);
+    Session *session = yk_session(&model, 1, kernels, 8, allowed, NULL, NULL);
+    int n = sentence(9, src), n_tgt = sentence(4, tgt);
+    Record record = {.n_alternatives = 3, .log_probs = log_probs, .alternatives = best, .of_alternatives = of_best};
+    if (!session || !yk_score(session, 1, src, n, tgt, n_tgt, &record)) exit(1);
+    while (yk_advance(session, 5) > 0) {}
+    print("log_probs", log_probs, n_tgt * sizeof *log_probs);
+    print("alternatives", best, n_tgt * 3 * sizeof *best);
+    print("of_alternatives", of_best, n_tgt * 3 * sizeof *of_best);
+    yk_free_session(session);
+}
+
+int main(int argc, char **argv) {
+    const Kernels *kernels = yk_kernels(argc > 1 ? argv[1] : "");
+    if (!kernels) return 3;
+    probe_products(kernels), probe_attention(kernels), probe_rows(kernels);
+    for (int int8 = 0; int8 < 2; int8++) {
+        Model *first = new_model(1, 1, 0, RELU, int8), *second = new_model(2, 0, 1, GELU, int8);
+        const Model *both[] = {first, second};
+        search(kernels, both, 1, 64);
+        search(kernels, both + 1, 1, 7); /* few rows: sentences wait */
+        search(kernels, both, 2, 32);
+        score(kernels, first), score(kernels, second);
+        yk_free_model(first), yk_free_model(second);
+    }
+    return 0;
+}
