@@ -35,9 +35,8 @@ def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) ->
         return TorchDecoder(model)
     weights = {name: weight.detach().numpy() for name, weight in model.weights().items()}
     sizes = {"src_vocab_size": model.src_vocab_size, "tgt_vocab_size": model.tgt_vocab_size}
-    return NativeDecoder(
-        [NativeModel.load(model.config, weights, **sizes, int8=False)], threads=threads
-    )
+    native = NativeModel.load(model.config, weights, (), **sizes, int8=False)
+    return NativeDecoder([native], threads=threads)
 
 
 @cache
