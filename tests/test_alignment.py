@@ -4,28 +4,29 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.translators import ENGINES, decoder_of
 from yakusu.alignment import (
+    Weights,
     alignment_error_rate,
-    attention,
     content_words,
-    cross_attention,
     pharaoh,
     read_pharaoh,
+    token_weights,
     word_links,
     word_weights,
 )
-from yakusu.data.batches import pad
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, TokenizerConfig
-from yakusu.errors import DataError, ModelError
+from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.ensemble import Ensemble
-from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.search.decoder import Decoder, Pair
+from yakusu.search.torch_decoder import TorchDecoder
 
 GOLD = Path(__file__).parent / "fixtures" / "alignment"
 
@@ -118,60 +119,57 @@ def test_each_piece_of_any_text_has_a_word(sentence: str) -> None:
 ARCHITECTURES = ["transformer", "convolutional", "recurrent"]
 SRC = [[2, 3, 4, 5, 6, EOS], [7, 3, EOS], [5, 5, 9, EOS]]
 TGT = [[3, 4, EOS], [8, 2, 6, 6, 4, EOS], [10, EOS]]
+PAIRS = list(zip(SRC, TGT, strict=True))
 
 
-def ids(sentences: Sequence[Sequence[int]], value: int, multiple: int = 1) -> torch.Tensor:
-    return pad([list(sentence) for sentence in sentences], value, multiple=multiple)
+def weights_of(decoder: Decoder, pairs: Sequence[Pair]) -> list[Weights]:
+    """A of each pair."""
+    found = decoder.attentions(pairs, ["cross"])
+    return [token_weights([maps["cross"] for maps in members]) for members in found]
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_weights_of_a_sentence_do_not_depend_on_padding_and_the_batch(
+def cross(model: Seq2Seq, pair: Pair) -> Weights:
+    """The cross-attention of a pair: (N, H, T, S)."""
+    ((maps,),) = TorchDecoder(model).attentions([pair], ["cross"])
+    assert maps.keys() == {"cross"}
+    return maps["cross"]
+
+
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "native"])
+def test_weights_of_a_sentence_are_the_same_bits_in_every_batch(
     name: str, tiny: Callable[..., Seq2Seq]
 ) -> None:
-    model = tiny(name)
-    together = attention(model, ids(SRC, model.src_pad), ids(TGT, model.tgt_pad))
-    assert together.shape == (3, 6, 6)
-    for weights, src, tgt in zip(together, SRC, TGT, strict=True):
-        (alone,) = attention(model, torch.tensor([src]), torch.tensor([tgt]))
-        torch.testing.assert_close(weights[: len(tgt), : len(src)], alone, rtol=0, atol=1e-6)
-        assert (alone > 0).all()
-        assert (weights[: len(tgt), len(src) :] == 0).all()
+    one = decoder_of(tiny(), "native") if name == "native" else decoder_of(tiny(name))
+    pairs = [*PAIRS, ([*range(2, 11)] * 3 + [EOS], [*range(2, 11)] * 2 + [EOS]), PAIRS[0]]
+    for weights, pair in zip(weights_of(one, pairs), pairs, strict=True):
+        (alone,) = weights_of(one, [pair])
+        assert weights.shape == (len(pair[1]), len(pair[0]))
+        assert (weights > 0).all()
+        np.testing.assert_array_equal(weights, alone)
 
 
-@pytest.mark.parametrize("name", ["transformer", "convolutional"])
-def test_scores_are_the_same_bits_in_every_batch_with_padding_to_a_multiple(
-    name: str, tiny: Callable[..., Seq2Seq]
-) -> None:
-    model = tiny(name)
-
-    def scores(src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> torch.Tensor:
-        rows = (ids(src, model.src_pad, SOURCE_MULTIPLE), ids(tgt, model.tgt_pad, SOURCE_MULTIPLE))
-        return attention(model, *rows)
-
-    src, tgt = [*SRC, [*range(2, 11)] * 3], [*TGT, [*range(2, 11)] * 2]
-    for n, together in enumerate(scores(src, tgt)):
-        (alone,) = scores(src[n : n + 1], tgt[n : n + 1])
-        kept = slice(len(tgt[n])), slice(len(src[n]))
-        assert torch.equal(together[kept], alone[kept])
+def test_both_engines_have_the_same_weights(tiny: Callable[..., Seq2Seq]) -> None:
+    model = tiny(n_layers=3)
+    native, other = (weights_of(decoder_of(model, engine), PAIRS) for engine in ENGINES)
+    for own, expected in zip(native, other, strict=True):
+        np.testing.assert_allclose(own, expected, rtol=0, atol=1e-6)
 
 
 def test_the_first_layer_counts_where_it_reads_a_token_and_others_where_they_predict_it(
     tiny: Callable[..., Seq2Seq],
 ) -> None:
-    model = tiny(n_layers=3)
-    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
-    squares = cross_attention(model, src, tgt)[0].square().mean(dim=1)  # (N, T, S)
-    (found,) = attention(model, src, tgt)
+    weights = cross(tiny(n_layers=3), PAIRS[0])
+    squares, found = np.square(weights).mean(axis=1), token_weights([weights])  # (N, T, S)
     for t in range(2):  # the tokens before eos
         expected = (squares[1, t] + squares[2, t]) / 2 + squares[0, t + 1]
-        torch.testing.assert_close(found[t], expected)
+        np.testing.assert_allclose(found[t], expected, rtol=1e-6)
 
 
 def test_a_single_layer_counts_where_it_predicts_a_token(tiny: Callable[..., Seq2Seq]) -> None:
-    model = tiny(n_layers=1)
-    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
-    weights = cross_attention(model, src, tgt)[:, 0]  # (B, H, T, S)
-    torch.testing.assert_close(attention(model, src, tgt), weights.square().mean(dim=1))
+    weights = cross(tiny(n_layers=1), PAIRS[0])  # (1, H, T, S)
+    np.testing.assert_allclose(
+        token_weights([weights]), np.square(weights[0]).mean(axis=0), rtol=1e-6
+    )
 
 
 def test_only_cross_attention_is_computed(
@@ -181,31 +179,27 @@ def test_only_cross_attention_is_computed(
     for role in ("encoder", "decoder"):
         for layer in model.attention_layers()[role]:
             monkeypatch.setattr(type(layer), "weights", lambda *_: pytest.fail("not needed"))
-    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
-    assert cross_attention(model, src, tgt).shape == (1, 2, 2, 3, 6)
-    assert model.attentions(src, tgt, roles=["cross"]).keys() == {"cross"}
+    assert cross(model, PAIRS[0]).shape == (2, 2, 3, 6)
 
 
 def test_an_ensemble_has_the_mean_weights_of_its_members(tiny: Callable[..., Seq2Seq]) -> None:
     members = [tiny("transformer", seed=1), tiny("convolutional"), tiny("recurrent", seed=2)]
-    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
-    mean = sum(attention(member, src, tgt) for member in members) / 3
-    torch.testing.assert_close(attention(Ensemble(members), src, tgt), mean)
+    mean = sum(weights_of(TorchDecoder(member), PAIRS)[0] for member in members) / 3
+    found = weights_of(TorchDecoder(Ensemble(members)), PAIRS)[0]
+    np.testing.assert_allclose(found, mean, rtol=1e-6)
 
 
-def test_a_model_without_cross_attention_is_refused(tiny: Callable[..., Seq2Seq]) -> None:
+def test_a_model_without_cross_attention_has_no_such_role(tiny: Callable[..., Seq2Seq]) -> None:
     model = tiny("recurrent", attention="none")
-    src, tgt = torch.tensor(SRC[:1]), torch.tensor(TGT[:1])
-    for refused in (model, Ensemble([tiny(), model])):
-        with pytest.raises(ModelError, match=r"^this model has no attention from target to source"):
-            attention(refused, src, tgt)
+    for own in (model, Ensemble([tiny(), model])):
+        assert "cross" not in TorchDecoder(own).roles
 
 
 def test_a_model_that_copies_aligns_the_diagonal(copy_task: Any) -> None:
-    model, sentences = copy_task.model, copy_task.unseen
-    src = ids(sentences, model.src_pad)
+    sentences = copy_task.unseen
+    found = weights_of(TorchDecoder(copy_task.model), [(ids, ids) for ids in sentences])
     n_right = n_links = 0
-    for weights, sentence in zip(attention(model, src, src), sentences, strict=True):
+    for weights, sentence in zip(found, sentences, strict=True):
         words = range(len(sentence) - 1)
         links = word_links(weights, words, words)
         n_right += sum(source == target for source, target in links)
@@ -217,20 +211,24 @@ def test_a_model_that_copies_aligns_the_diagonal(copy_task: Any) -> None:
 # ---- links ---------------------------------------------------------------------------------------
 
 
+def array(rows: Sequence[Sequence[float]]) -> Weights:
+    return np.array(rows, np.float32)
+
+
 def test_pieces_are_summed_over_source_words_and_averaged_over_target_words() -> None:
-    weights = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.2, 0.1, 0.1, 0.6], [0.0, 0.0, 0.5, 0.5]])
-    expected = torch.tensor([[0.5, 0.15], [0.0, 0.5]])  # eos, the last source token, is left out
-    torch.testing.assert_close(word_weights(weights, [0, 0, 1], [0, 0, 1]), expected)
+    weights = array([[0.4, 0.3, 0.2, 0.1], [0.2, 0.1, 0.1, 0.6], [0.0, 0.0, 0.5, 0.5]])
+    expected = array([[0.5, 0.15], [0.0, 0.5]])  # eos, the last source token, is left out
+    np.testing.assert_allclose(word_weights(weights, [0, 0, 1], [0, 0, 1]), expected, atol=1e-7)
 
 
 def test_a_target_word_links_to_the_source_word_with_the_largest_share() -> None:
     # Source word 1 receives the most weight from every target word: 0.5 of 1.1, and 0.6 of 1.1.
-    weights = torch.tensor([[0.4, 0.5, 0.1], [0.1, 0.6, 0.3]])
+    weights = array([[0.4, 0.5, 0.1], [0.1, 0.6, 0.3]])
     assert word_links(weights, [0, 1], [0, 1]) == [(0, 0), (1, 1)]
 
 
 def test_eos_and_padding_are_never_linked() -> None:
-    weights = torch.tensor([[0.1, 0.0, 0.9, 0.0], [0.0, 0.1, 0.9, 0.0], [0.5, 0.5, 0.0, 0.0]])
+    weights = array([[0.1, 0.0, 0.9, 0.0], [0.0, 0.1, 0.9, 0.0], [0.5, 0.5, 0.0, 0.0]])
     assert word_links(weights, [0, 1], [0, 1]) == [(0, 0), (1, 1)]
 
 
@@ -243,7 +241,7 @@ def test_punctuation_belongs_to_no_word_that_has_other_pieces() -> None:
 
 def test_full_stops_do_not_link_the_last_words() -> None:
     # The words are "b a." and "a b."; the full stops attend to each other.
-    weights = torch.tensor([[0.1, 0.9, 0.0], [0.8, 0.1, 0.1], [0.0, 0.1, 0.9]])
+    weights = array([[0.1, 0.9, 0.0], [0.8, 0.1, 0.1], [0.0, 0.1, 0.9]])
     src, tgt = (
         content_words([0, 1, 1], pieces) for pieces in (["▁b", "▁a", "."], ["▁a", "▁b", "."])
     )
@@ -251,12 +249,12 @@ def test_full_stops_do_not_link_the_last_words() -> None:
 
 
 def test_a_sentence_without_words_has_no_links() -> None:
-    weights = torch.ones(1, 1)
+    weights = np.ones((1, 1), np.float32)
     assert word_links(weights, [], [0]) == word_links(weights, [0], []) == []
 
 
 def test_a_word_without_pieces_has_no_links() -> None:
-    weights = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])
+    weights = array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])
     assert word_links(weights, [0, 2], [1, 2]) == [(0, 1), (2, 2)]
 
 

@@ -22,7 +22,9 @@ from benchmarks.records import RESULTS
 from benchmarks.runs import slug
 from yakusu.data.text import read_lines
 from yakusu.metrics import Score
+from yakusu.model.base import SearchModel
 from yakusu.model.table import DenseTable, Table
+from yakusu.search.torch_decoder import TorchDecoder
 
 # M as a share of the width, and K: ratios from about 2 to 200 for 6,000 x 128.
 SIZES = (
@@ -67,11 +69,18 @@ class Test(NamedTuple):
         """Load the model and Multi30k's test2016."""
         files = [args.data / "multi30k" / f"test2016.{language}" for language in ("en", "de")]
         src, ref = (list(read_lines(path)) for path in files)
-        return cls(yakusu.Translator.load(args.model), src, ref)
+        engine = yakusu.EngineConfig(engine="torch")
+        return cls(yakusu.Translator.load(args.model, engine=engine), src, ref)
+
+    @property
+    def model(self) -> SearchModel:
+        """The model, whose tables are replaced."""
+        assert isinstance(self.translator.decoder, TorchDecoder)
+        return self.translator.decoder.model
 
     def weight(self, side: str) -> torch.Tensor:
         """Return a copy of the table of a side, without padding: (V - 1, H)."""
-        table = getattr(self.translator.model, TABLES[side][-1])
+        table = getattr(self.model, TABLES[side][-1])
         return table.weight.detach()[:-1].clone()  # type: ignore[no-any-return]
 
     def bleu(self) -> Score:
@@ -81,7 +90,7 @@ class Test(NamedTuple):
 
     def bleu_with(self, side: str, table: Table) -> Score:
         """Return the BLEU with another table on one side."""
-        model = self.translator.model
+        model = self.model
         before = {name: getattr(model, name) for name in TABLES[side]}
         for name in before:
             setattr(model, name, table)

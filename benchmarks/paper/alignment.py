@@ -15,20 +15,19 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+import numpy as np
 
 from benchmarks.common import Benchmark
 from yakusu.alignment import (
     Link,
+    Weights,
     alignment_error_rate,
-    attention,
     content_words,
-    cross_attention,
     read_pharaoh,
+    token_weights,
     word_links,
     word_weights,
 )
-from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.translator import Translator
@@ -79,9 +78,10 @@ class Aligned:
     """
 
     def __init__(self, translator: Translator, gold: Gold) -> None:
-        self.gold, self.model, tokenizer = gold, translator.model, translator.tokenizer
-        self.src = pad(tokenizer.encode_source(gold.src), self.model.src_pad)  # (B, S)
-        self.tgt = pad(tokenizer.encode_target(gold.tgt), self.model.tgt_pad)  # (B, T)
+        self.gold, tokenizer = gold, translator.tokenizer
+        encoded = tokenizer.encode_source(gold.src), tokenizer.encode_target(gold.tgt)
+        found = translator.decoder.attentions(list(zip(*encoded, strict=True)), ["cross"])
+        self.cross = [maps["cross"] for (maps,) in found]  # (N, H, T, S) of each sentence
         self.words = [
             (
                 content_words(tokenizer.source_words(src), tokenizer.source_surfaces(src)),
@@ -90,22 +90,24 @@ class Aligned:
             for src, tgt in zip(gold.src, gold.tgt, strict=True)
         ]
 
-    def aer(self, weights: Tensor, method: Callable[..., Links] = word_links) -> float:
-        """Return the alignment error rate of weights (B, T, S)."""
+    def aer(self, weights: Iterable[Weights], method: Callable[..., Links] = word_links) -> float:
+        """Return the alignment error rate of the weights (T, S) of each sentence."""
         rows = zip(weights, self.words, strict=True)
         return self.gold.aer(method(each, *words) for each, words in rows)
 
-    def default(self) -> Tensor:
-        """Return the weights (B, T, S) that the package uses."""
-        return attention(self.model, self.src, self.tgt)
+    def default(self) -> list[Weights]:
+        """Return the weights (T, S) of each sentence that the package uses."""
+        return [token_weights([own]) for own in self.cross]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the error rates of each layer and head, and of means, by position."""
-        weights = cross_attention(self.model, self.src, self.tgt)  # (B, N, H, T, S)
-        shifted = weights.roll(-1, dims=3)  # the last row, of eos or padding, is not used
+        shifted = [np.roll(own, -1, axis=2) for own in self.cross]  # the last row is not used
         rows = []
-        for name, layers, heads in parts(*weights.shape[1:3]):
-            here, there = (each[:, layers][:, :, heads].mean((1, 2)) for each in (weights, shifted))
+        for name, layers, heads in parts(*self.cross[0].shape[:2]):
+            here, there = (
+                [own[layers, heads].mean(axis=(0, 1)) for own in each]
+                for each in (self.cross, shifted)
+            )
             rows.append({"weights": name, "aer": self.aer(here), "shifted": self.aer(there)})
         return rows
 
@@ -124,18 +126,18 @@ def parts(n_layers: int, n_heads: int) -> Iterable[tuple[str, slice, slice]]:
 # ---- other methods that derive links from weights ------------------------------------------------
 
 
-def by_piece(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
+def by_piece(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
     """Link each target piece to the source piece with the largest weight."""
     kept = [s for s, word in enumerate(src_words) if word >= 0]
-    best = weights[: len(tgt_words), kept].argmax(dim=1).tolist()
+    best = weights[: len(tgt_words), kept].argmax(axis=1).tolist()
     return [
         (src_words[kept[k]], word) for k, word in zip(best, tgt_words, strict=True) if word >= 0
     ]
 
 
-def by_word(weights: Tensor, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
+def by_word(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> Links:
     """Link each target word to the source word with the largest weight."""
-    best = word_weights(weights, src_words, tgt_words).argmax(dim=1).tolist()
+    best = word_weights(weights, src_words, tgt_words).argmax(axis=1).tolist()
     return [(source, word) for word, source in enumerate(best)]
 
 

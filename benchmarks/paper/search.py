@@ -13,7 +13,9 @@ than rounding errors: the previous search, or the current one for margins and li
 import argparse
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -23,17 +25,20 @@ from torch import Tensor
 
 from benchmarks.common import Benchmark
 from yakusu.data.batches import pad
-from yakusu.data.text import read_lines
+from yakusu.data.text import read_lines, windows
 from yakusu.data.vocabulary import EOS
+from yakusu.engine.config import EngineConfig
 from yakusu.metrics import Score, score
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
+from yakusu.model.linear import padded_length
 from yakusu.search.beam import Search
 from yakusu.search.candidates import Candidates, top_k
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.request import Job, Request, batches
+from yakusu.translator.request import Job, Request
 
 ROUNDING = 1e-4  # nats
 
@@ -116,11 +121,12 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
     scores: list[float] = []
     n_rows = 0
     config = translator.search.model_copy(update=setting.changes)
-    start = time.perf_counter()
+    assert isinstance(translator.decoder, TorchDecoder)
+    model, start = translator.decoder.model, time.perf_counter()
     with torch.inference_mode():
-        for rows in batches(jobs, 64):
-            src = pad([jobs[row].ids for row in rows], translator.model.src_pad, multiple=16)
-            search = setting.search(translator.model, src, config, [], [[]] * len(rows))
+        for rows in _batches(jobs, 64):
+            src = pad([jobs[row].ids for row in rows], model.src_pad, multiple=16)
+            search = setting.search(model, src, config, [], [[]] * len(rows))
             while any(sentence >= 0 for sentence in search.sentences):
                 n_rows += _open_rows(search)
                 search.extend()
@@ -132,6 +138,13 @@ def translate(translator: Translator, jobs: list[Job], setting: Setting) -> Outc
     return Outcome(found, scores, time.perf_counter() - start, n_rows)
 
 
+def _batches(jobs: list[Job], batch: int) -> Iterator[list[int]]:
+    """The rows of each batch: sentences of the same padded length, shortest first."""
+    rows = sorted(range(len(jobs)), key=lambda row: len(jobs[row].ids))
+    for _, same in groupby(rows, key=lambda row: padded_length(len(jobs[row].ids))):
+        yield from windows(same, batch)
+
+
 def _open_rows(search: Search) -> int:
     real = torch.tensor([sentence >= 0 for sentence in search.sentences])
     return int(((search.log_probs > -torch.inf).sum(dim=1) * real).sum())
@@ -139,7 +152,7 @@ def _open_rows(search: Search) -> int:
 
 def main(args: argparse.Namespace) -> None:
     """Translate the dev set with every setting, and compare."""
-    translator = Translator.load(args.model)
+    translator = Translator.load(args.model, engine=EngineConfig(engine="torch"))
     translator.search = translator.search.model_copy(update={"beam": args.beam})
     sources, references = _sentences(args)
     encoded = translator.tokenizer.encode_source(sources)

@@ -45,7 +45,7 @@ def terms(
         (src,), (tgt,) = tokenizer.encode_source([source]), tokenizer.encode_target([reference])
         pieces = tokenizer.target_texts_of(tgt[:-1])
         pair = Translated(source, src, tuple(tgt[:-1]), pieces, "".join(pieces))
-        (links,) = word_links_of(translator.model, tokenizer, [pair])
+        (links,) = word_links_of(translator.decoder, tokenizer, [pair], batch=1)
         for i, j in links or ():
             term = Term(_words(source)[i], _words(reference)[j])
             long = min(len(term.source), len(term.target)) >= _LETTERS

@@ -33,7 +33,7 @@ from yakusu.data.spans import SpanFinder
 from yakusu.data.text import windows
 from yakusu.errors import DataError
 from yakusu.translator import Translator
-from yakusu.translator.request import Request, batches
+from yakusu.translator.request import Request
 
 LINES = Path(__file__).with_suffix(".txt")
 BATCH = 16
@@ -107,11 +107,11 @@ def without_protection(translator: Translator, lines: Sequence[str]) -> list[str
     ]
     jobs = [translator.job(Request(line), own) for line, own in zip(lines, ids, strict=True)]
     outputs = [""] * len(lines)
-    for rows in batches(jobs, BATCH):
-        found = translator.hypotheses([jobs[row] for row in rows])
-        texts = translator.tokenizer.decode_target([best[0].tokens for best in found])
-        for row, text in zip(rows, texts, strict=True):
-            outputs[row] = text
+    rows = [row for row, job in enumerate(jobs) if len(job.ids) > 1]
+    found = translator.hypotheses([jobs[row] for row in rows], batch=BATCH)
+    texts = translator.tokenizer.decode_target([best[0].tokens for best in found])
+    for row, text in zip(rows, texts, strict=True):
+        outputs[row] = text
     return outputs
 
 

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
-from yakusu.data.batches import pad
 from yakusu.data.text import read_lines
 from yakusu.data.vocabulary import EOS
-from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.scoring import score_targets
-from yakusu.search.beam import beam_search
+from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis, length_penalty
+from yakusu.search.tokens import TokenRules
 from yakusu.translator import Translator
 
 benchmark = Benchmark(
@@ -41,12 +39,9 @@ def search(
 ) -> list[Hypothesis]:
     """Return the best translation of each sentence."""
     config = translator.search.model_copy(update={"beam": args.beam, "n_best": 1})
-    found: list[Hypothesis] = []
-    for first in range(0, len(sources), args.batch):
-        batch = sources[first : first + args.batch]
-        src = pad(batch, translator.model.src_pad, multiple=SOURCE_MULTIPLE)
-        found += [best[0] for best in beam_search(translator.model, src, config)]
-    return found
+    rules = TokenRules.of(translator.tokenizer)
+    queries = list(map(Query, sources))
+    return [best[0] for best in translator.decoder.search(queries, config, rules, batch=args.batch)]
 
 
 def differences(one: list[float], other: list[float]) -> dict[str, float]:
@@ -63,7 +58,8 @@ def compare(translator: Translator, args: argparse.Namespace) -> dict[str, Any]:
     found = search(translator, sources, args)
     searched = time.perf_counter()
     targets = [[*each.tokens, EOS] for each in found]
-    scores = score_targets(translator.model, sources, targets, batch=args.batch)
+    pairs = list(zip(sources, targets, strict=True))
+    scores = translator.decoder.score(pairs, alternatives=0, batch=args.batch)
     scored = time.perf_counter()
     lengths, alpha = list(map(len, targets)), translator.search.alpha
     penalties = [length_penalty(length, alpha) for length in lengths]

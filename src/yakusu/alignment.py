@@ -60,7 +60,8 @@ def token_weights(members: Sequence[Weights]) -> Weights:
             found.append(others.mean(axis=0) + reading)
         else:
             found.append(first)
-    return np.mean(found, axis=0)
+    mean: Weights = np.mean(found, axis=0)
+    return mean
 
 
 def content_words(words: Sequence[int], pieces: Sequence[str]) -> list[int]:
@@ -101,7 +102,8 @@ def word_weights(
         for words in (src_words, tgt_words)
     )  # (S, I), (T, J)
     n_pieces = of_target.sum(axis=0)[:, None].clip(min=1)  # (J, 1)
-    return (of_target.T @ pieces @ of_source) / n_pieces  # (J, I)
+    received: NDArray[np.float64] = of_target.T @ pieces @ of_source / n_pieces  # (J, I)
+    return received
 
 
 def word_links(weights: Weights, src_words: Sequence[int], tgt_words: Sequence[int]) -> list[Link]:

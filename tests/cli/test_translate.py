@@ -16,10 +16,11 @@ import pytest
 import torch
 
 import yakusu
+from tests.translators import save
 from yakusu.model.architectures import models
 from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.network import save_translator
 from yakusu.translator.request import Request
 
 TrainOptions = Callable[..., list[str]]
@@ -338,10 +339,12 @@ def test_a_model_without_attention_has_no_alignments(
     )
     plain = lstm(config, **translator.tokenizer.vocab_sizes)
     other = Translator(
-        plain, translator.tokenizer, languages=("", ""), search=SearchConfig(max_extra=4)
+        TorchDecoder(plain),
+        translator.tokenizer,
+        languages=("", ""),
+        search=SearchConfig(max_extra=4),
     )
-    folder = tmp_path / "lstm"
-    save_translator(folder, plain.weights(), other.tokenizer, other.config())
+    folder = save(tmp_path / "lstm", other)
     path = tmp_path / "links"
     refusal = "this model has no attention to the source: leave out --alignments"
     stdin = text(["", "the ferry"])

@@ -14,9 +14,11 @@ import torch
 from safetensors.torch import load_file
 
 import yakusu
+from tests.translators import ENGINES, Engine, network_of, same_translations, save
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.metrics import Score
@@ -29,8 +31,8 @@ from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.network import save_translator
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
@@ -61,15 +63,9 @@ def saved(tokenizer: Tokenizer, tmp_path: Path, request: pytest.FixtureRequest) 
     )
     # Otherwise an untrained model repeats one token, or generates none.
     search = SearchConfig(beam=1, max_extra=20, no_repeat_ngram=1)
-    translator = Translator(model, tokenizer, languages=("en", "xx"), search=search)
-    save_translator(
-        tmp_path / "model",
-        model.weights(),
-        tokenizer,
-        translator.config(),
-        documents=documents(read_receipt(FILES / "transformer")),
-    )
-    return tmp_path / "model"
+    translator = Translator(TorchDecoder(model), tokenizer, languages=("en", "xx"), search=search)
+    files = documents(read_receipt(FILES / "transformer"))
+    return save(tmp_path / "model", translator, documents=files)
 
 
 def compressed(
@@ -78,7 +74,11 @@ def compressed(
     """Compress into the folder `small`, without exact vectors by default."""
     config = config or CompressConfig(exact=0)
     made = yakusu.compress_translator(saved, saved.parent / "small", config=config, **options)
-    return Translator.load(saved.parent / "small"), made
+    return load(saved.parent / "small"), made
+
+
+def load(folder: Path, engine: Engine = "torch") -> yakusu.Translator:
+    return Translator.load(folder, engine=EngineConfig(engine=engine, precision="float32"))
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_tied_tables_of_the_compressed_stacks_stay_one_table(
     translator, made = compressed(saved, CompressConfig(stacks=stacks, k=4, exact=0))
     for name in ("src_table", "tgt_table", "output_table"):
         kind = CodedTable if name[0] in coded else DenseTable
-        assert isinstance(getattr(translator.model, name), kind), name
+        assert isinstance(getattr(network_of(translator), name), kind), name
     assert [table.plan.tables for table in made.tables] == groups
     for group in groups:
-        assert len({id(getattr(translator.model, name)) for name in group}) == 1
+        assert len({id(getattr(network_of(translator), name)) for name in group}) == 1
 
 
 def test_as_many_codes_as_vectors_change_no_translation(saved: Path) -> None:
-    before = list(Translator.load(saved).stream(SENTENCES))
+    before = list(load(saved).stream(SENTENCES))
     translator, made = compressed(saved, CompressConfig(k=47, exact=0))
     assert made.tables[0].loss < 1e-12
     after = list(translator.stream(SENTENCES))
@@ -117,7 +117,7 @@ def test_as_many_codes_as_vectors_change_no_translation(saved: Path) -> None:
 
 def test_logits_are_products_with_the_rebuilt_vectors(saved: Path) -> None:
     translator, _ = compressed(saved, CompressConfig(m=5, k=3, exact=7))
-    table, dense = translator.model.output_table, Translator.load(saved).model.output_weight
+    table, dense = network_of(translator).output_table, network_of(load(saved)).output_weight
     ids = torch.arange(len(dense))
     vectors = table(ids)
     assert (vectors[:7] == dense[:7]).all() and (vectors[-1] == 0).all()
@@ -158,7 +158,7 @@ def test_a_generous_budget_uses_integers_of_at_most_8_bits(
     saved: Path, budget: dict[str, float]
 ) -> None:
     translator, made = compressed(saved, CompressConfig(method="integers", **budget))
-    table = translator.model.output_table
+    table = network_of(translator).output_table
     assert isinstance(table, IntegerTable) and table.numbers.abs().max() <= 127
     assert made.tables[0].loss < 1e-3
 
@@ -166,9 +166,9 @@ def test_a_generous_budget_uses_integers_of_at_most_8_bits(
 @pytest.mark.parametrize("n_codes", [2, 4])
 def test_exact_vectors_do_not_change_the_codebook_of_the_others(saved: Path, n_codes: int) -> None:
     ids = torch.arange(20, 47)
-    some = compressed(saved, CompressConfig(k=n_codes, exact=20))[0].model.src_table(ids)
+    some = network_of(compressed(saved, CompressConfig(k=n_codes, exact=20))[0]).src_table(ids)
     shutil.rmtree(saved.parent / "small")
-    none = compressed(saved, CompressConfig(k=n_codes, exact=0))[0].model.src_table(ids)
+    none = network_of(compressed(saved, CompressConfig(k=n_codes, exact=0))[0]).src_table(ids)
     assert torch.equal(some, none)
 
 
@@ -177,21 +177,29 @@ def test_integers_translate_like_the_vectors_that_they_represent(saved: Path) ->
     translator, made = compressed(
         saved, CompressConfig(method="integers", step=0.1, exact=4, int8=True)
     )
-    table = translator.model.output_table
+    table = network_of(translator).output_table
     assert isinstance(table, IntegerTable) and table.numbers.dtype == torch.int8
     hidden = torch.randn(6, 16, generator=torch.Generator().manual_seed(1))
     expected = hidden @ table(torch.arange(47)).T
     assert (table.logits(hidden) - expected).abs().max() < 0.02 * expected.abs().max()
-    again = Translator.load(saved.parent / "small")
-    assert torch.equal(again.model.output_table.logits(hidden), table.logits(hidden))
+    again = load(saved.parent / "small")
+    assert torch.equal(network_of(again).output_table.logits(hidden), table.logits(hidden))
     assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))
     assert made.tables[0].plan.n_components == 16
 
 
-def test_translations_do_not_depend_on_the_batch(saved: Path) -> None:
-    translator, _ = compressed(saved, CompressConfig(k=4, exact=8))
+@pytest.mark.parametrize("engine", ENGINES)
+def test_translations_do_not_depend_on_the_batch(saved: Path, engine: Engine) -> None:
+    compressed(saved, CompressConfig(k=4, exact=8))
+    translator = load(saved.parent / "small", engine)
     together = list(translator.stream(SENTENCES, batch=64))
     assert list(translator.stream(SENTENCES, batch=1)) == together
+
+
+def test_both_engines_translate_a_compressed_model_alike(saved: Path) -> None:
+    translator, _ = compressed(saved, CompressConfig(ratio=1.7, exact=3))
+    native = load(saved.parent / "small", "native")
+    same_translations(native.stream(SENTENCES), translator.stream(SENTENCES))
 
 
 def test_compressing_twice_gives_the_same_bytes(saved: Path) -> None:
@@ -203,10 +211,9 @@ def test_compressing_twice_gives_the_same_bytes(saved: Path) -> None:
 
 
 def test_int8_changes_a_weight_by_at_most_half_a_step_of_its_row(saved: Path) -> None:
-    before = Translator.load(saved).model.weights()
-    after = compressed(saved, CompressConfig(stacks=("encoder",), exact=0, int8=True))[
-        0
-    ].model.weights()
+    before = network_of(load(saved)).weights()
+    config = CompressConfig(stacks=("encoder",), exact=0, int8=True)
+    after = network_of(compressed(saved, config)[0]).weights()
     for name, tensor in before.items():
         if tensor.ndim == 2:
             step = tensor.abs().amax(dim=1, keepdim=True) / 127
@@ -216,9 +223,9 @@ def test_int8_changes_a_weight_by_at_most_half_a_step_of_its_row(saved: Path) ->
 
 
 def test_int8_does_not_change_coded_tables_and_exact_vectors(saved: Path) -> None:
-    dense = Translator.load(saved).model.output_weight
+    dense = network_of(load(saved)).output_weight
     translator, made = compressed(saved, CompressConfig(k=47, exact=5, int8=True))
-    vectors = translator.model.src_table(torch.arange(48))
+    vectors = network_of(translator).src_table(torch.arange(48))
     assert (vectors[:5] == dense[:5]).all()
     torch.testing.assert_close(vectors, dense.detach(), atol=1e-6, rtol=1e-5)
     assert made.tables[0].loss < 1e-12
@@ -232,7 +239,7 @@ def test_exact_vectors_lose_nothing(saved: Path) -> None:
 
 
 def test_logits_follow_changed_weights(saved: Path) -> None:
-    table = compressed(saved, CompressConfig(k=4, exact=0))[0].model.output_table
+    table = network_of(compressed(saved, CompressConfig(k=4, exact=0))[0]).output_table
     hidden = torch.ones(3, 16)
     table.logits(hidden)
     assert isinstance(table, CodedTable)
@@ -245,7 +252,8 @@ def test_bleu_equals_evaluate_in_the_language_of_the_file(saved: Path, tmp_path:
     references.write_text("".join(line + "\n" for line in SENTENCES[:5]))
     config = CompressConfig(k=4, exact=0)
     _, made = compressed(saved, config, src=SENTENCES[:5], references=references)
-    expected = yakusu.evaluate_model(saved, SENTENCES[:5], references)[0]
+    engine = EngineConfig(engine="torch")
+    expected = yakusu.evaluate_model(saved, SENTENCES[:5], references, engine=engine)[0]
     assert "ja-mecab" in str(expected) and str(made.scores[0]) == str(expected)
 
 
@@ -268,7 +276,7 @@ def test_capitals_that_the_vocabulary_lacks_are_reported(
 
 
 def test_ratios_sizes_and_scores_are_reported(saved: Path) -> None:
-    lines = Translator.load(saved).translate(SENTENCES[:5])
+    lines = load(saved).translate(SENTENCES[:5])
     config = CompressConfig(m=8, k=4, exact=2)
     _, made = compressed(saved, config, src=SENTENCES[:5], references=lines)
     dense = 32 * 47 * 16
@@ -356,7 +364,7 @@ def test_texts_that_do_not_fit_are_rejected_before_writing(
 
 
 def test_a_weight_that_is_not_finite_is_rejected(saved: Path) -> None:
-    model = Translator.load(saved).model
+    model = network_of(load(saved))
     with torch.no_grad():
         model.src_table.weight[3, 2] = torch.nan
     weight = model.src_table.weight.detach()[:-1]
@@ -380,7 +388,7 @@ def test_a_compressed_model_or_an_existing_folder_is_rejected(saved: Path) -> No
 def test_a_compressed_translator_runs_without_the_libraries_of_compression(
     saved: Path, config: CompressConfig
 ) -> None:
-    translator, _ = compressed(saved, config)
+    compressed(saved, config)
     program = (
         "import sys\n"
         "for name in ('numba', 'scipy', 'sklearn', 'constriction', 'matplotlib'):\n"
@@ -395,12 +403,13 @@ def test_a_compressed_translator_runs_without_the_libraries_of_compression(
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert done.stdout.rstrip("\n") == translator.translate(["the red boat"])[0]
+    expected = Translator.load(saved.parent / "small").translate(["the red boat"])
+    assert done.stdout.splitlines() == expected
 
 
 def test_codes_of_a_table_are_packed_into_bytes(saved: Path) -> None:
     translator, _ = compressed(saved, CompressConfig(m=10, k=8, exact=0))
-    table = translator.model.src_table
+    table = network_of(translator).src_table
     assert isinstance(table, CodedTable)
     assert table.packed.shape == (47, 4)  # 30 bits
     assert table.packed.dtype == torch.uint8

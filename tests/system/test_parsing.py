@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import yakusu
+from tests.translators import save
 from yakusu.data.brackets import delinearise, linearise
 from yakusu.data.corpus import Corpus, read_pairs, read_sources, tree_files
 from yakusu.data.pairs import Pairs
@@ -18,11 +19,10 @@ from yakusu.data.trees import one_line, read_trees, tree_of, words_of
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.model.architectures import build
-from yakusu.model.base import Seq2Seq
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.search.config import SearchConfig
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.network import save_translator
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 NOUNS = "boat baker river window cloud harbour cat bridge".split()  # noqa: SIM905
@@ -180,7 +180,9 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Translator:
         src_vocab_size=tokenizer.src_vocab_size,
         tgt_vocab_size=tokenizer.tgt_vocab_size,
     )
-    return Translator(model, tokenizer, languages=("", ""), search=recipe.search, task="parsing")
+    return Translator(
+        TorchDecoder(model), tokenizer, languages=("", ""), search=recipe.search, task="parsing"
+    )
 
 
 def leaves(trees: list[str], folder: Path) -> list[list[str]]:
@@ -212,7 +214,7 @@ def test_an_empty_line_has_an_empty_output(untrained: Translator) -> None:
 
 def test_a_flat_tree_is_returned_where_no_tree_fits(untrained: Translator) -> None:
     short = Translator(
-        untrained.model,
+        untrained.decoder,
         untrained.tokenizer,
         languages=("", ""),
         search=SearchConfig(beam=2, max_extra=0),
@@ -232,7 +234,7 @@ def test_a_sentence_that_is_too_long_gets_a_flat_tree_without_parsing(
     untrained: Translator, caplog: pytest.LogCaptureFixture
 ) -> None:
     limited = Translator(
-        untrained.model,
+        untrained.decoder,
         untrained.tokenizer,
         languages=("", ""),
         search=SearchConfig(beam=2, max_extra=300),
@@ -250,7 +252,7 @@ def test_a_sentence_that_is_too_long_gets_a_flat_tree_without_parsing(
 def test_every_n_best_output_is_a_tree(untrained: Translator, tmp_path: Path) -> None:
     search = SearchConfig(beam=6, n_best=6, max_extra=20)
     parser = Translator(
-        untrained.model,
+        untrained.decoder,
         untrained.tokenizer,
         languages=("", ""),
         search=search,
@@ -299,20 +301,13 @@ def test_trees_are_not_compared_with_translations(tmp_path: Path, untrained: Tra
     trees.write_text(TREES[0])
     with pytest.raises(DataError, match="does not exist"):
         yakusu.evaluate_trees(tmp_path / "none.txt", trees)
-    model = untrained.model
-    assert isinstance(model, Seq2Seq)
-    translator = untrained.config().model_copy(update={"task": "translation"})
-    save_translator(tmp_path / "translator", model.weights(), untrained.tokenizer, translator)
+    save(tmp_path / "translator", untrained, task="translation")
     with pytest.raises(ModelError, match="use a parser"):
         yakusu.evaluate_parser(tmp_path / "translator", trees)
 
 
 def saved_parser(folder: Path, parser: Translator) -> Path:
-    assert isinstance(parser.model, Seq2Seq)
-    search = SearchConfig(beam=1, max_extra=20)
-    config = parser.config().model_copy(update={"task": "parsing", "search": search})
-    save_translator(folder, parser.model.weights(), parser.tokenizer, config)
-    return folder
+    return save(folder, parser, search=SearchConfig(beam=1, max_extra=20))
 
 
 def test_reference_trees_are_detected_by_suffix_folder_or_first_characters(

@@ -2,24 +2,16 @@
 
 import re
 from collections import Counter
-from functools import cache
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yakusu.data.coverage import Coverage
+from tests.translators import ENGINES, Engine, untrained
 from yakusu.data.markup import closing, empty, opening
 from yakusu.data.phrasebook import phrasebook
 from yakusu.data.spans import SpanFinder
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError
-from yakusu.model.config import TransformerConfig
-from yakusu.model.transformer import Transformer
-from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu.translator import Translator
 from yakusu.translator.details import details_of
 from yakusu.translator.links import Translated
 from yakusu.translator.request import Request
@@ -31,35 +23,6 @@ SPANS = ["{name}", "%s", "%1$d", "https://example.org/a_(b)", "&nbsp;", "<br>", 
 UNSEEN = ["猫です", "привет", "👨‍👩‍👧", "❤️", "🇩🇪", "n̈", "नमस्ते"]
 PAIRS = [("<b>", "</b>"), ('<a href="x">', "</a>"), (opening(0), closing(0)), ("<i>", "</i>")]
 KINDS = ("bytes", "plain")
-
-
-@cache
-def translator(kind: str, beam: int = 2, sampling: bool = False) -> Translator:
-    """An untrained translator whose vocabulary has slots and bytes, or neither."""
-    pairs = phrasebook("de", n_pairs=1000).train[:200]
-    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-    config = (
-        TokenizerConfig(vocab_size=400, character_coverage=0.99)
-        if kind == "bytes"
-        else TokenizerConfig(vocab_size=150, byte_fallback=False, placeholder_share=0)
-    )
-    tokenizer = Tokenizer.train(*sides, config, seed=1)
-    source, target = ("".join(sorted({*"".join(side)})) for side in sides)
-    if kind == "bytes":
-        tokenizer.coverage = Coverage(
-            source_characters=source, target_characters=target, longest_source=12
-        )
-    torch.manual_seed(3)
-    model = Transformer(
-        TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2, tied="none"),
-        **tokenizer.vocab_sizes,
-    )
-    with torch.no_grad():
-        model.output_weight.data.mul_(3.0)
-    search = SearchConfig(
-        beam=beam, max_extra=3, sampling=SamplingConfig(seed=3) if sampling else None
-    )
-    return Translator(model, tokenizer, languages=("de", "en"), search=search)
 
 
 def pieces(kind: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -100,27 +63,32 @@ def pairs(text: str) -> Counter[tuple[str, str]]:
     return Counter((s.text, found[s.partner].text) for s in found if s.kind == "opening")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(LINES, min_size=1, max_size=4))
-def test_nothing_is_lost(kind: str, texts: list[str]) -> None:
-    translations = translator(kind).translate(texts)
+def test_nothing_is_lost(engine: Engine, kind: str, texts: list[str]) -> None:
+    translations = untrained(kind, engine=engine).translate(texts)
     for source, text in zip(texts, translations, strict=True):
         check(source, text)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=10, deadline=None)
 @given(text=LINES)
-def test_nothing_is_lost_in_samples(kind: str, text: str) -> None:
-    check(text, translator(kind, 1, sampling=True).translate([text])[0])
+def test_nothing_is_lost_in_samples(engine: Engine, kind: str, text: str) -> None:
+    check(text, untrained(kind, 1, sampling=True, engine=engine).translate([text])[0])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=8, deadline=None)
 @given(texts=st.lists(LINES, min_size=2, max_size=5))
-def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) -> None:
-    one = translator(kind)
+def test_the_result_does_not_depend_on_the_batch(
+    engine: Engine, kind: str, texts: list[str]
+) -> None:
+    one = untrained(kind, engine=engine)
     together = list(one.stream(texts))
     assert list(one.stream(texts, batch=2, window=3)) == together
     assert [next(one.stream([text])) for text in texts] == together
@@ -129,11 +97,14 @@ def test_the_result_does_not_depend_on_the_batch(kind: str, texts: list[str]) ->
 # ---- words and tokens ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(text=LINES)
-def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: str) -> None:
-    (best,) = next(translator(kind).stream([text], details=True))
+def test_each_translated_word_has_one_link_to_a_word_as_given(
+    engine: Engine, kind: str, text: str
+) -> None:
+    (best,) = next(untrained(kind, engine=engine).stream([text], details=True))
     source, target = text.split(), best.text.split()
     if not best.details:
         return
@@ -144,15 +115,18 @@ def test_each_translated_word_has_one_link_to_a_word_as_given(kind: str, text: s
     assert not any(PRIVATE.search(token) for token in best.details.tokens if token not in text)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20, deadline=None)
 @given(
     words=st.lists(st.sampled_from(LETTERS), min_size=4, max_size=4),
     spans=st.permutations(["{name}", "%s", "{% if x %}", "猫です"]),
 )
-def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list[str]) -> None:
+def test_spans_are_linked_to_themselves(
+    engine: Engine, kind: str, words: list[str], spans: list[str]
+) -> None:
     text = " ".join(f"{word} {span}" for word, span in zip(words, spans, strict=True))
-    (best,) = next(translator(kind).stream([text], details=True))
+    (best,) = next(untrained(kind, engine=engine).stream([text], details=True))
     assert best.details and best.details.links is not None
     source, target, links = text.split(), best.text.split(), best.details.links
     parts = [part for span in spans for part in span.split()]
@@ -162,25 +136,27 @@ def test_spans_are_linked_to_themselves(kind: str, words: list[str], spans: list
             assert [source[i] for i, linked in links if linked == j] == own
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=10, deadline=None)
 @given(words=st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8))
 def test_text_without_spans_has_the_links_and_tokens_of_the_model(
-    words: list[str],
+    engine: Engine, words: list[str]
 ) -> None:
-    one = translator("plain")
+    one = untrained("plain", engine=engine)
     text = " ".join(words)
     (best,) = next(one.stream([text], details=True))
     (ids,) = one.tokenizer.encode_source([text])
-    tokens = one.hypotheses([one.job(Request(text), ids)])[0][0].tokens
+    tokens = one.hypotheses([one.job(Request(text), ids)], batch=64)[0][0].tokens
     pieces = one.tokenizer.target_texts_of(tokens)
     pair = Translated(text, ids, tokens, pieces, "".join(pieces))
     assert best.details
-    assert [best.details] == details_of(one.model, one.tokenizer, [pair])
+    assert [best.details] == details_of(one.decoder, one.tokenizer, [pair], batch=64)
 
 
 # ---- prefixes and phrases ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=20, deadline=None)
 @given(
     begin=st.sampled_from(["", "- ", "> (a) ", "❤️ "]),
@@ -189,11 +165,11 @@ def test_text_without_spans_has_the_links_and_tokens_of_the_model(
     repeated=st.booleans(),
 )
 def test_a_translation_begins_with_the_kept_beginning_of_its_line_and_the_prefix(
-    begin: str, source: str, prefix: list[str], repeated: bool
+    engine: Engine, begin: str, source: str, prefix: list[str], repeated: bool
 ) -> None:
     line = f"{begin}{source} {{x}} {source} %s {source} Żółw"
     asked = (begin if repeated else "") + " ".join(prefix)
-    (text,) = translator("bytes").translate([Request(line, asked)])
+    (text,) = untrained("bytes", engine=engine).translate([Request(line, asked)])
     assert text.startswith((begin + " ".join(prefix)).rstrip())
     check(line, text)
 
@@ -202,8 +178,8 @@ def test_a_translation_begins_with_the_kept_beginning_of_its_line_and_the_prefix
 def test_requests_for_a_line_without_text_are_refused(line: str) -> None:
     for request in (Request(line, "The"), Request(line, include=("The",))):
         with pytest.raises(DataError, match="sentence 2: the line has no text to translate"):
-            translator("bytes").translate(["Hund", request])
-    assert translator("bytes").translate([Request(line, exclude=("The",))]) == [line]
+            untrained("bytes").translate(["Hund", request])
+    assert untrained("bytes").translate([Request(line, exclude=("The",))]) == [line]
 
 
 @pytest.mark.parametrize(
@@ -213,21 +189,21 @@ def test_requests_for_several_lines_are_refused(separator: str) -> None:
     line = f"Der Hund{separator}schläft."
     for request in (Request(line, "The"), Request(line, include=("dog",))):
         with pytest.raises(DataError, match=r"sentence 1: .* must be a single line"):
-            translator("bytes").translate([request])
+            untrained("bytes").translate([request])
     ending = f"Der Hund{separator}"
-    (text,) = translator("bytes").translate([Request(ending, "The")])
+    (text,) = untrained("bytes").translate([Request(ending, "The")])
     assert text.startswith("The") and text.endswith(separator)
 
 
 def test_a_span_that_is_asked_for_occurs_once() -> None:
     request = Request("Der Hund schläft {x}.", include=("{x}",))
-    (text,) = translator("bytes").translate([request])
+    (text,) = untrained("bytes").translate([request])
     assert text.count("{x}") == 1
 
 
 def test_spans_in_another_order_are_refused_without_placeholder_tokens() -> None:
     line = "Der Hund {x} schläft %s."
     with pytest.raises(DataError, match=r"'\.\.\.' has the spans of its source in another order"):
-        translator("plain").translate([Request(line, "%s")])
-    (text,) = translator("plain").translate([Request(line, "{x}")])
+        untrained("plain").translate([Request(line, "%s")])
+    (text,) = untrained("plain").translate([Request(line, "{x}")])
     assert text.startswith("{x}")

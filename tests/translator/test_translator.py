@@ -2,26 +2,38 @@
 
 import itertools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
+from tests.translators import (
+    ENGINES,
+    Engine,
+    decoder_of,
+    network_of,
+    same_translations,
+    save,
+    sharpened,
+)
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import read_json, write_json
+from yakusu.model.base import SearchModel
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
+from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
-from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.network import save_translator
 from yakusu.translator.passage import TextConfig
-from yakusu.translator.request import Job, Request
+from yakusu.translator.request import Request
 
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:6], n)]
@@ -38,7 +50,14 @@ def tokenizer() -> Tokenizer:
     )
 
 
-def translator(tokenizer: Tokenizer, *, text: TextConfig | None = None, **sizes: Any) -> Translator:
+def translator(
+    tokenizer: Tokenizer,
+    engine: Engine = "torch",
+    *,
+    threads: int = 1,
+    text: TextConfig | None = None,
+    **sizes: Any,
+) -> Translator:
     """A translator with random weights, scaled so that its hypotheses differ clearly."""
     torch.manual_seed(0)
     config = TransformerConfig(
@@ -49,31 +68,26 @@ def translator(tokenizer: Tokenizer, *, text: TextConfig | None = None, **sizes:
         src_vocab_size=tokenizer.src_vocab_size,
         tgt_vocab_size=tokenizer.tgt_vocab_size,
     )
-    with torch.no_grad():
-        model.output_weight.data.mul_(3.0)
+    decoder = decoder_of(sharpened(model), engine, threads=threads)
     search = SearchConfig(max_extra=5)
-    return Translator(model, tokenizer, languages=("en", "xx"), search=search, text=text)
+    return Translator(decoder, tokenizer, languages=("en", "xx"), search=search, text=text)
 
 
-def save(folder: Path, one: Translator) -> None:
-    assert isinstance(one.model, Transformer)
-    save_translator(folder, one.model.weights(), one.tokenizer, one.config())
-
-
-@pytest.fixture
-def ours(tokenizer: Tokenizer) -> Translator:
-    return translator(tokenizer)
+@pytest.fixture(params=ENGINES)
+def ours(tokenizer: Tokenizer, request: pytest.FixtureRequest) -> Translator:
+    """A translator that each engine runs."""
+    return translator(tokenizer, request.param)
 
 
 @pytest.fixture
-def saved(ours: Translator, tmp_path: Path) -> Path:
-    save(tmp_path / "model", ours)
-    return tmp_path / "model"
+def saved(tokenizer: Tokenizer, tmp_path: Path) -> Path:
+    return save(tmp_path / "model", translator(tokenizer))
 
 
 # ---- the folder ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "sizes",
     [
@@ -84,30 +98,35 @@ def saved(ours: Translator, tmp_path: Path) -> Path:
     ids=str,
 )
 def test_a_saved_translator_gives_the_same_translations(
-    tokenizer: Tokenizer, tmp_path: Path, sizes: dict[str, Any]
+    tokenizer: Tokenizer, tmp_path: Path, engine: Engine, sizes: dict[str, Any]
 ) -> None:
-    before = translator(tokenizer, **sizes)
-    save(tmp_path / "model", before)
-    after = Translator.load(tmp_path / "model")
+    before = translator(tokenizer, engine, **sizes)
+    save(tmp_path / "model", translator(tokenizer, **sizes))
+    config = EngineConfig(engine=engine, precision="float32")
+    after = Translator.load(tmp_path / "model", engine=config)
     assert (after.languages, after.search) == (before.languages, before.search)
     assert list(after.stream(SENTENCES[:30])) == list(before.stream(SENTENCES[:30]))
-    assert not after.model.training
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 def test_models_with_the_same_vocabulary_form_an_ensemble(
-    tokenizer: Tokenizer, saved: Path, tmp_path: Path
+    tokenizer: Tokenizer, saved: Path, tmp_path: Path, engine: Engine
 ) -> None:
-    save(tmp_path / "wide", translator(tokenizer, d_model=64))
-    both = Translator.load(saved, ensemble=[tmp_path / "wide"])
-    single = [Translator.load(folder) for folder in (saved, tmp_path / "wide")]
+    wide = translator(tokenizer, d_model=64)
+    folders = saved, save(tmp_path / "wide", wide)
+    config = EngineConfig(engine=engine, precision="float32")
+    single, both = (
+        Translator.load(saved, ensemble=others, engine=config) for others in ([], folders[1:])
+    )
+    members = [network_of(each) for each in (translator(tokenizer), wide)]
     expected = Translator(
-        Ensemble([each.model for each in single]),
+        TorchDecoder(Ensemble(members)),
         tokenizer,
         languages=("en", "xx"),
-        search=single[0].search,
+        search=single.search,
     )
-    assert list(both.stream(SENTENCES[:20])) == list(expected.stream(SENTENCES[:20]))
-    assert both.translate(SENTENCES[:20]) != single[0].translate(SENTENCES[:20])
+    same_translations(both.stream(SENTENCES[:20]), expected.stream(SENTENCES[:20]))
+    assert both.translate(SENTENCES[:20]) != single.translate(SENTENCES[:20])
 
 
 def test_an_ensemble_of_different_vocabularies_of_equal_size_is_refused(
@@ -133,7 +152,7 @@ def test_the_folder_contains_the_documented_files(saved: Path) -> None:
 
 
 def test_saving_a_loaded_translator_writes_the_same_bytes(saved: Path, tmp_path: Path) -> None:
-    save(tmp_path / "again", Translator.load(saved))
+    save(tmp_path / "again", Translator.load(saved, engine=EngineConfig(engine="torch")))
     for path in saved.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
@@ -157,19 +176,20 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
         Translator.load(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("key", "value"),
     [("d_ff", 128), ("n_layers", 3), ("tied", "decoder"), ("colour", "red"), ("n_heads", "x")],
 )
 def test_weights_that_do_not_fit_their_config_are_refused(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any
+    saved: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine, key: str, value: Any
 ) -> None:
     config = read_json(saved / "config.json")
     config["model"][key] = value
     write_json(saved / "config.json", config)
     monkeypatch.setattr("yakusu.translator.folder.verify_folder", lambda folder: None)
     with pytest.raises(ModelError, match=r"does not match|config\.json is invalid"):
-        Translator.load(saved)
+        Translator.load(saved, engine=EngineConfig(engine=engine))
 
 
 # ---- translating ---------------------------------------------------------------------------------
@@ -233,17 +253,16 @@ def test_the_stream_reads_only_one_window_ahead(ours: Translator) -> None:
     assert seen == [12] * 12 + [24] * 12 + [36]
 
 
-def test_a_window_is_sorted_by_length_into_batches(
-    ours: Translator, monkeypatch: pytest.MonkeyPatch
+def test_torch_decodes_sentences_of_similar_lengths_together(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lengths: list[list[int]] = []
-    search = ours.hypotheses
+    ours, lengths = translator(tokenizer), []
 
-    def watched(jobs: Sequence[Job]) -> list[list[Hypothesis]]:
-        lengths.append([len(job.ids) for job in jobs])
-        return search(jobs)
+    def watched(model: SearchModel, src: Tensor, *args: Any, **options: Any) -> Any:
+        lengths.append((src != model.src_pad).sum(dim=1).tolist())
+        return beam_search(model, src, *args, **options)
 
-    monkeypatch.setattr(ours, "hypotheses", watched)
+    monkeypatch.setattr("yakusu.search.torch_decoder.beam_search", watched)
     mixed = [SENTENCES[i] for i in (100, 1, 90, 2, 80, 3, 20)]
     ours.translate(mixed)
     list(ours.stream(mixed, batch=2))
@@ -271,24 +290,25 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
     )
 
 
-@pytest.mark.parametrize(
-    "max_positions",
-    [16, 20, 40, 48],
-)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("max_positions", [16, 20, 40, 48])
 def test_a_sentence_longer_than_the_learned_positions_is_translated(
-    tokenizer: Tokenizer, max_positions: int
+    tokenizer: Tokenizer, engine: Engine, max_positions: int
 ) -> None:
     text = TextConfig(one_sentence_per_line=True)
-    limited = translator(tokenizer, text=text, positions="learned", max_positions=max_positions)
+    sizes = {"positions": "learned", "max_positions": max_positions}
+    limited = translator(tokenizer, engine, text=text, **sizes)
     line = " ".join(SENTENCES[60:100])
     (found,) = limited.stream([line])
     assert 0 < found[0].n_tokens <= max_positions
 
 
-def test_translating_does_not_change_the_model(ours: Translator) -> None:
-    before = {name: w.clone() for name, w in ours.model.weights().items()}
+def test_translating_does_not_change_the_model(tokenizer: Tokenizer) -> None:
+    ours = translator(tokenizer)
+    weights = network_of(ours).weights()
+    before = {name: w.clone() for name, w in weights.items()}
     ours.translate(SENTENCES[:20])
-    assert all(torch.equal(w, before[name]) for name, w in ours.model.weights().items())
+    assert all(torch.equal(w, before[name]) for name, w in weights.items())
 
 
 def test_a_string_instead_of_a_list_is_refused(ours: Translator) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.translators import ENGINES, Engine, decoder_of, sharpened
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.model.config import TransformerConfig
@@ -17,7 +18,7 @@ from yakusu.translator import Translator
 WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 
 
-def _make(**sizes: Any) -> Translator:
+def _make(engine: Engine = "torch", **sizes: Any) -> Translator:
     corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
     tokenizer = Tokenizer.train(
         corpus,
@@ -33,19 +34,29 @@ def _make(**sizes: Any) -> Translator:
         config, src_vocab_size=tokenizer.src_vocab_size, tgt_vocab_size=tokenizer.tgt_vocab_size
     )
     with torch.no_grad():  # sharper attention, so that the heads differ
-        model.output_weight.data.mul_(3.0)
         for layers in model.attention_layers().values():
             for layer in layers:
                 layer.w_qkv.mul_(3.0)
-    return Translator(model, tokenizer, languages=("en", "xx"), search=SearchConfig(max_extra=5))
+    return Translator(
+        decoder_of(sharpened(model), engine),
+        tokenizer,
+        languages=("en", "xx"),
+        search=SearchConfig(max_extra=5),
+    )
 
 
 @pytest.fixture
 def make_translator() -> Callable[..., Translator]:
-    """Return a function that creates a translator: make_translator(n_layers=..., ...)."""
+    """Return a function that creates a translator: make_translator(engine, n_layers=..., ...)."""
     return _make
 
 
+@pytest.fixture(params=ENGINES)
+def translator(request: pytest.FixtureRequest) -> Translator:
+    """A translator that each engine runs."""
+    return _make(request.param)
+
+
 @pytest.fixture
-def translator() -> Translator:
+def torch_translator() -> Translator:
     return _make()

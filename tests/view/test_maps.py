@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from tests.translators import network_of
 from yakusu.data.vocabulary import EOS, UNK
+from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.search.hypothesis import Hypothesis
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
 from yakusu.translator.request import Request
 from yakusu.view import AttentionMaps, Token, attention_maps
@@ -35,12 +38,15 @@ def maps(translator: Translator) -> AttentionMaps:
     return attention_maps(translator, SRC, TGT)
 
 
-def test_maps_equal_the_attention_of_the_model(translator: Translator, maps: AttentionMaps) -> None:
+def test_maps_equal_the_attention_of_the_model(
+    translator: Translator, torch_translator: Translator, maps: AttentionMaps
+) -> None:
     src, tgt = (torch.tensor(translator.tokenizer.encode_source([text])) for text in (SRC, TGT))
-    seen = translator.model.attentions(src, tgt)
+    seen = network_of(torch_translator).attentions(src, tgt)
     assert seen.keys() == maps.weights.keys() == {"encoder", "decoder", "cross"}
     for role, weights in seen.items():
-        np.testing.assert_array_equal(maps.weights[role], weights[0].detach().numpy())
+        expected = weights[0].detach().numpy()
+        np.testing.assert_allclose(maps.weights[role], expected, rtol=0, atol=1e-5)
 
 
 def test_tokens_join_to_the_sentence_and_end_in_eos(maps: AttentionMaps) -> None:
@@ -57,13 +63,14 @@ def test_decoder_rows_are_predicted_tokens_and_columns_are_read_tokens(
     assert columns.tokens == (START, *rows.tokens[:-1])
     assert texts(rows.tokens)[-1] == "</s>"
     assert not np.triu(maps.weights["decoder"], 1).any()
-    # The decoder predicts the last token before reading it, so changing it has no effect.
-    tgt = translator.tokenizer.encode_target([TGT])
-    other = torch.tensor(tgt)
-    other[0, -1] = 5
-    src = torch.tensor(translator.tokenizer.encode_source([SRC]))
-    moved = translator.model.attentions(src, other)["decoder"][0].detach().numpy()
-    np.testing.assert_array_equal(moved, maps.weights["decoder"])
+    # The decoder predicts the last token before eos in the row before it reads that token.
+    *tgt, last, eos = translator.tokenizer.encode_target([TGT])[0]
+    (src,) = translator.tokenizer.encode_source([SRC])
+    other = [*tgt, 5 if last != 5 else 6, eos]
+    ((moved,),) = translator.decoder.attentions([(src, other)], ["decoder"])
+    own = maps.weights["decoder"]
+    np.testing.assert_array_equal(moved["decoder"][:, :, :-1], own[:, :, :-1])
+    assert (moved["decoder"][:, :, -1] != own[:, :, -1]).any()
 
 
 def test_cross_rows_are_predicted_tokens_and_columns_are_source_tokens(maps: AttentionMaps) -> None:
@@ -77,7 +84,7 @@ def test_the_default_target_is_the_models_translation(translator: Translator) ->
     maps = attention_maps(translator, SRC)
     assert maps.tgt == translator.translate([SRC])[0]
     job = translator.job(Request(SRC), translator.tokenizer.encode_source([SRC])[0])
-    found = translator.hypotheses([job])[0][0].tokens
+    found = translator.hypotheses([job], batch=64)[0][0].tokens
     assert len(maps.target) == len(found) + 1  # and eos
 
 
@@ -166,7 +173,7 @@ def test_the_error_for_an_empty_translation_says_that_the_model_made_it(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = [[Hypothesis((), -math.inf, -math.inf)]]
-    monkeypatch.setattr(translator, "hypotheses", lambda jobs: empty)
+    monkeypatch.setattr(translator, "hypotheses", lambda jobs, batch: empty)
     with pytest.raises(DataError, match="the model's own translation is empty"):
         attention_maps(translator, SRC)
 
@@ -208,18 +215,19 @@ def test_a_shorter_limit_of_the_model_applies(
 
 
 def test_a_model_without_attention_is_rejected(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
+    torch_translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Transformer, "attention_layers", lambda model: {})
     with pytest.raises(ModelError, match="this model has no attention to show"):
-        attention_maps(translator, SRC)
+        attention_maps(torch_translator, SRC)
 
 
-def test_an_ensemble_is_rejected(
-    translator: Translator,
-) -> None:
-    assert isinstance(translator.model, Transformer)
-    translator.model = Ensemble([translator.model, translator.model])
+def test_an_ensemble_is_rejected(translator: Translator) -> None:
+    if isinstance(translator.decoder, NativeDecoder):
+        translator.decoder.models = [*translator.decoder.models] * 2
+    else:
+        network = network_of(translator)
+        translator.decoder = TorchDecoder(Ensemble([network, network]))
     with pytest.raises(ModelError, match="use a single model with attention"):
         attention_maps(translator, SRC)
 

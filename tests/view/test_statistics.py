@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.translators import network_of
 from yakusu.errors import DataError
 from yakusu.translator import Translator
 from yakusu.view import HeadStatistics, attention_maps, head_statistics
@@ -57,11 +58,10 @@ def test_statistics_equal_brute_force_on_single_sentences(translator: Translator
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-5), name
 
 
-def test_uniform_attention_has_the_known_statistics(
-    translator: Translator,
-) -> None:
+def test_uniform_attention_has_the_known_statistics(torch_translator: Translator) -> None:
+    translator = torch_translator
     with torch.no_grad():
-        for layers in translator.model.attention_layers().values():
+        for layers in network_of(translator).attention_layers().values():
             for layer in layers:
                 layer.w_qkv.zero_()
     src, tgt = "red boat", "two small clouds"

@@ -14,6 +14,7 @@ from yakusu.documents.document import (
     plain_text,
 )
 from yakusu.documents.registry import read_document
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import Job, Plan, plan
@@ -87,7 +88,7 @@ def translate_document(
     text: TextConfig | None = None,
     retranslate: bool = False,
     overwrite: bool = False,
-    device: str = "cpu",
+    engine: EngineConfig | None = None,
     progress: Progress | None = None,
 ) -> TranslatedDocuments:
     """Translate a document, or all documents of a folder, and keep everything that is not text.
@@ -104,7 +105,7 @@ def translate_document(
         text: How text is read; None: the defaults.
         retranslate: Translate messages that already have a translation, too (PO, XLIFF).
         overwrite: Replace files that exist.
-        device: Device to translate on: "cpu", "cuda" or "auto".
+        engine: What runs the model, as in `translate`.
         progress: Progress reporter.
 
     Returns:
@@ -119,7 +120,7 @@ def translate_document(
         `yakusu.translate_document("runs/en-de/model", "guide.docx", "guide.de.docx")`
     """
     planned = plan(Path(path), Path(out), overwrite=overwrite)  # before the model is read
-    translator = open_translator(model, options, text=text, device=device)
+    translator = open_translator(model, options, text=text, engine=engine)
     return translate_with(translator, planned, retranslate=retranslate, progress=progress)
 
 

@@ -117,7 +117,7 @@ class CharacterConstraint:
     def follow(self, beams: Ints, ids: Ints) -> None:
         """Let the hypotheses be hypothesis beams[k], extended by ids[k]."""
         spelled = self.table.byte_of[ids]  # (K',)
-        if spelled.max() < 0:
+        if spelled.max(initial=-1) < 0:
             self.nodes = np.zeros(len(ids), dtype=np.int64)
             return
         nodes = self.table.next[self.nodes[beams], spelled].astype(np.int64)

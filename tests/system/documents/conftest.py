@@ -15,14 +15,15 @@ from filelock import FileLock
 
 import yakusu
 from tests.system.documents.files import FILES, letter
+from tests.translators import save
 from yakusu.data.coverage import Coverage
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
+from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
-from yakusu.translator.network import save_translator
 
 WORDS = ("the", "red", "Boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
 SEEN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,!?"
@@ -68,13 +69,12 @@ def _save_model(folder: Path) -> None:
     torch.manual_seed(1)
     config = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
     one = Translator(
-        Transformer(config, **tokenizer.vocab_sizes),
+        TorchDecoder(Transformer(config, **tokenizer.vocab_sizes)),
         tokenizer,
         languages=("en", "de"),
         search=SearchConfig(beam=2, max_extra=3),
     )
-    assert isinstance(one.model, Transformer)
-    save_translator(folder, one.model.weights(), tokenizer, one.config())
+    save(folder, one)
 
 
 def _save_documents(folder: Path) -> None:

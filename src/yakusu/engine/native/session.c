@@ -310,6 +310,14 @@ static const uint8_t *spelled(const Session *session, const Hypothesis *h, int l
     return flags;
 }
 
+/* Collect the tokens that the limits on repetition ban; the unknown token is exempt. */
+static int banned_tokens(const Session *session, const Search *search, const Hypothesis *h, int32_t *ids) {
+    int n = 0, n_all = repeated(search, h, ids), unk = session->members[0].model->config.unk;
+    for (int i = 0; i < n_all; i++)
+        if (ids[i] != unk) ids[n++] = ids[i];
+    return n;
+}
+
 /* Complete the request for the best tokens of hypothesis k. */
 static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best *best, Buffer *buffer) {
     Search *search = &s->search;
@@ -320,7 +328,7 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
         buffer->capacity = 2 * capacity, buffer->banned = allocate(2 * capacity * sizeof *buffer->banned);
         if (!buffer->banned) return buffer->capacity = 0;
     }
-    best->banned = buffer->banned, best->n_banned = limited ? repeated(search, h, buffer->banned) : 0;
+    best->banned = buffer->banned, best->n_banned = limited ? banned_tokens(session, search, h, buffer->banned) : 0;
     best->allowed = s->guided ? session->allowed : spelled(session, h, left, buffer);
     return best->allowed != NULL;
 }
@@ -329,7 +337,11 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
 static int has_choice(const Session *session, const Best *best) {
     int n = 0;
     for (int id = 0; id < session->n_tokens; id++) n += best->allowed[id];
-    for (int i = 0; i < best->n_banned; i++) n -= best->allowed[best->banned[i]]; /* counted twice: fewer */
+    for (int i = 0; i < best->n_banned; i++) {
+        int is_counted = 0;
+        for (int j = 0; j < i; j++) is_counted |= best->banned[j] == best->banned[i];
+        if (!is_counted) n -= best->allowed[best->banned[i]];
+    }
     return n > 0;
 }
 
@@ -351,8 +363,9 @@ static int ask_guide(Session *session, Sentence *s, int row) {
         if (!flags) return 0;
         best->allowed = memcpy(flags, session->flags + k * size, size);
         for (size_t id = 0; left == 1 && id < size; id++) flags[id] &= id == (size_t)eos;
-        for (const int32_t *p = proposals + k * PROPOSALS; best->n_probes < PROPOSALS && *p >= 0; p++)
-            buffer->probes[best->n_probes++] = *p;
+        /* A sample follows no proposals: `extend` takes a probed token for a given one. */
+        const int32_t *p = session->guide.draw ? NULL : proposals + k * PROPOSALS;
+        for (; p && best->n_probes < PROPOSALS && *p >= 0; p++) buffer->probes[best->n_probes++] = *p;
         if (s->guided == WITH_GOAL && !has_choice(session, best)) best->n_banned = 0;
     }
     return 1;

@@ -1,29 +1,23 @@
 """The probability of a given target: compared with the search, step by step, and with itself."""
 
 import copy
-import itertools
-import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from yakusu import scoring
 from yakusu.data.batches import pad
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
-from yakusu.errors import DataError
+from yakusu.data.vocabulary import EOS
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import SOURCE_MULTIPLE
-from yakusu.scoring import Scored, score_targets, token_log_probs
+from yakusu.search import forced
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.hypothesis import length_penalty
-from yakusu.translator import Translator
+from yakusu.search.forced import score_targets, token_log_probs
 
 Tiny = Callable[..., Seq2Seq]
 Sequences = Callable[..., list[list[int]]]
@@ -60,7 +54,7 @@ def equals_the_search(model: SearchModel, ids: list[list[int]], config: SearchCo
     src = pad(ids, model.src_pad, multiple=SOURCE_MULTIPLE)
     found = beam_search(model, src, config)
     pairs = [(ids[i], [*h.tokens, EOS]) for i, best in enumerate(found) for h in best]
-    scores = score_targets(model, [s for s, _ in pairs], [t for _, t in pairs])
+    scores = score_targets(model, pairs)
     expected = [h.log_prob for best in found for h in best]
     assert [one.log_prob for one in scores] == pytest.approx(expected, abs=1e-5, rel=1e-6)
 
@@ -102,7 +96,7 @@ def test_the_sum_agrees_with_double_precision_to_six_digits(
     tgt_in = torch.tensor([[model.tgt_pad, *target[:-1]]])
     logits = exact.decode(tgt_in, exact.encode(torch.tensor([source])))[0]
     expected = logits.log_softmax(-1)[torch.arange(len(target)), target].sum().item()
-    (found,) = score_targets(model, [source], [target])
+    (found,) = score_targets(model, [(source, target)])
     assert found.log_prob == pytest.approx(expected, rel=1e-6)
 
 
@@ -154,18 +148,13 @@ def test_a_score_is_bit_identical_for_any_batch_size_and_order(
     sources = sequences(16, seed=9, vocab_size=model.src_vocab_size, longest=40)
     targets = sequences(16, seed=10, vocab_size=model.src_vocab_size, longest=40)
     alone = [
-        score_targets(model, [source], [target], alternatives=2)[0]
+        score_targets(model, [(source, target)], alternatives=2)[0]
         for source, target in zip(sources, targets, strict=True)
     ]
     for size, batch in ((16, 64), (3, 2), (40, 7), (90, 64)):
         chosen = [rng.randrange(16) for _ in range(size)]
-        found = score_targets(
-            model,
-            [sources[i] for i in chosen],
-            [targets[i] for i in chosen],
-            alternatives=2,
-            batch=batch,
-        )
+        pairs = [(sources[i], targets[i]) for i in chosen]
+        found = score_targets(model, pairs, alternatives=2, batch=batch)
         assert found == [alone[i] for i in chosen]
 
 
@@ -178,134 +167,15 @@ def test_a_batch_holds_equal_padded_lengths_at_least_two_sentences_and_few_logit
         shapes.append((*src.shape, *tgt.shape))
         return token_log_probs(model, src, tgt, **options)
 
-    monkeypatch.setattr(scoring, "token_log_probs", watched)
-    monkeypatch.setattr(scoring, "_MAX_LOGITS", 12 * 16 * 5)
+    monkeypatch.setattr(forced, "token_log_probs", watched)
+    monkeypatch.setattr(forced, "_MAX_LOGITS", 12 * 16 * 5)
     sources, targets = sequences(30, seed=1, longest=20), sequences(30, seed=2, longest=40)
-    score_targets(model, sources, targets)
+    score_targets(model, list(zip(sources, targets, strict=True)))
     assert all(n == n_tgt and s % 16 == t % 16 == 0 for n, s, n_tgt, t in shapes)
     assert {(n <= 5 if t == 16 else n <= 2) and n >= 2 for n, _, _, t in shapes} == {True}
 
 
 def test_a_model_with_learned_positions_scores_targets_of_its_maximum_length(tiny: Tiny) -> None:
     model = tiny(positions="learned", max_positions=20)
-    (found,) = score_targets(model, [[*[3] * 19, EOS]], [[*[4] * 19, EOS]])
+    (found,) = score_targets(model, [([*[3] * 19, EOS], [*[4] * 19, EOS])])
     assert len(found.token_log_probs) == 20
-
-
-# ---- text ----------------------------------------------------------------------------------------
-
-
-WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
-SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:5], n)]
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    return Tokenizer.train(
-        corpus,
-        corpus,
-        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
-        seed=1,
-    )
-
-
-@pytest.fixture
-def ours(tokenizer: Tokenizer, tiny: Tiny) -> Translator:
-    model = tiny(vocab_size=tokenizer.src_vocab_size, d_model=32, n_heads=4)
-    search = SearchConfig(max_extra=5)
-    return Translator(model, tokenizer, languages=("en", "xx"), search=search)
-
-
-def score_one(translator: Translator, source: str, target: str, **options: Any) -> Scored:
-    (found,) = translator.score([source], [target], **options)
-    return found
-
-
-def test_scores_come_in_order_and_do_not_depend_on_batch_and_window(ours: Translator) -> None:
-    targets = SENTENCES[::-1]
-    whole = list(ours.score(SENTENCES, targets))
-    assert whole == list(ours.score(SENTENCES, targets, batch=3, window=10))
-    assert whole[7] == score_one(ours, SENTENCES[7], targets[7])
-
-
-def test_the_fields_of_a_score_agree_with_each_other(ours: Translator) -> None:
-    found = score_one(ours, "the red boat", "two small clouds", alternatives=3)
-    assert found.log_prob == math.fsum(found.token_log_probs)
-    assert found.score == found.log_prob / length_penalty(found.n_tokens, ours.search.alpha)
-    assert found.n_tokens == len(found.tokens) == len(found.token_log_probs)
-    assert "".join(found.tokens) == "▁two▁small▁clouds</s>"
-    assert [len(best) for best in found.alternatives] == [3] * found.n_tokens
-
-
-def test_the_stream_reads_only_one_window_ahead(ours: Translator) -> None:
-    n_read = 0
-
-    def endless() -> Iterator[str]:
-        nonlocal n_read
-        for sentence in itertools.cycle(SENTENCES):
-            n_read += 1
-            yield sentence
-
-    found = ours.score(endless(), itertools.cycle(["home"]), batch=2, window=6)
-    assert n_read == 0
-    for _ in range(7):
-        next(found)
-    assert n_read == 12
-
-
-def test_an_empty_side_is_only_the_end_of_the_sentence(ours: Translator) -> None:
-    for source, target in (("the boat", ""), ("", " "), ("", "home")):
-        found = score_one(ours, source, target)
-        ids = ours.tokenizer.encode_source([source])[0], ours.tokenizer.encode_target([target])[0]
-        (expected,) = score_targets(ours.model, [ids[0]], [ids[1]])
-        assert found.log_prob == expected.log_prob
-    assert score_one(ours, "", "").tokens == ("</s>",)
-
-
-def test_a_character_outside_the_vocabulary_is_scored_as_the_unknown_token(
-    ours: Translator,
-) -> None:
-    (ids,) = ours.tokenizer.encode_target(["home 訳"])
-    assert UNK in ids
-    found = score_one(ours, "the boat", "home 訳")
-    (source,) = ours.tokenizer.encode_source(["the boat"])
-    assert found.log_prob == score_targets(ours.model, [source], [ids])[0].log_prob
-    assert "訳" in found.tokens
-
-
-def test_text_that_is_too_long_is_refused_with_its_line_and_the_limit(ours: Translator) -> None:
-    ours.max_source_tokens = 6
-    long = " ".join(SENTENCES[60:64])
-    n_tokens = len(ours.tokenizer.encode_source([long])[0])
-    for source, target, side, most in ((long, "home", "source", 6), ("home", long, "target", 11)):
-        message = (
-            f"line 3: the {side} has {n_tokens} tokens, more than the maximum of {most}: split"
-        )
-        with pytest.raises(DataError, match=message):
-            list(ours.score(["the", "red", source], ["the", "red", target], window=2))
-
-
-def test_the_longest_target_is_that_of_the_search(ours: Translator) -> None:
-    target = " ".join(SENTENCES[60:64])
-    n_tokens = len(ours.tokenizer.encode_target([target])[0])
-    ours.max_source_tokens = n_tokens - ours.search.max_extra
-    assert score_one(ours, "the", target).n_tokens == n_tokens
-    ours.max_source_tokens -= 1
-    with pytest.raises(DataError, match=f"the target has {n_tokens} tokens"):
-        score_one(ours, "the", target)
-
-
-def test_different_numbers_of_sources_and_targets_are_refused_with_both(ours: Translator) -> None:
-    for n_src, n_tgt in ((2, 3), (3, 2)):
-        with pytest.raises(DataError) as error:
-            list(ours.score(["the"] * n_src, ["red"] * n_tgt))
-        assert str(error.value) == (
-            f"the sources and the targets differ in length ({n_src} and {n_tgt} lines): align them "
-            "line by line"
-        )
-
-
-def test_a_string_in_place_of_sentences_is_a_type_error(ours: Translator) -> None:
-    with pytest.raises(TypeError, match=r"pass \[sentence\]"):
-        list(ours.score("the boat", ["home"]))

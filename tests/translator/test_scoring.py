@@ -1,0 +1,162 @@
+"""The log-probability of translations given as text; both engines agree."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.translators import ENGINES, Engine, decoder_of, sharpened
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK, TokenizerConfig
+from yakusu.errors import DataError
+from yakusu.model.base import Seq2Seq
+from yakusu.search.config import SearchConfig
+from yakusu.search.hypothesis import length_penalty
+from yakusu.translator import Translator
+from yakusu.translator.scoring import Scored
+
+Tiny = Callable[..., Seq2Seq]
+WORDS = ("the", "red", "boat", "sails", "home", "slowly", "under", "two", "small", "clouds")
+SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutations(WORDS[:5], n)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
+    return Tokenizer.train(
+        corpus,
+        corpus,
+        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
+        seed=1,
+    )
+
+
+def translator(tokenizer: Tokenizer, tiny: Tiny, engine: Engine, **options: int) -> Translator:
+    model = sharpened(tiny(vocab_size=tokenizer.src_vocab_size, d_model=32, n_heads=4, tied="none"))
+    search, decoder = SearchConfig(max_extra=5), decoder_of(model, engine, **options)
+    return Translator(decoder, tokenizer, languages=("en", "xx"), search=search)
+
+
+@pytest.fixture(params=ENGINES)
+def ours(tokenizer: Tokenizer, tiny: Tiny, request: pytest.FixtureRequest) -> Translator:
+    """A translator that each engine runs."""
+    return translator(tokenizer, tiny, request.param)
+
+
+def score_one(translator: Translator, source: str, target: str, **options: Any) -> Scored:
+    (found,) = translator.score([source], [target], **options)
+    return found
+
+
+def test_scores_come_in_order_and_do_not_depend_on_batch_and_window(ours: Translator) -> None:
+    targets = SENTENCES[::-1]
+    whole = list(ours.score(SENTENCES, targets))
+    assert whole == list(ours.score(SENTENCES, targets, batch=3, window=10))
+    assert whole[7] == score_one(ours, SENTENCES[7], targets[7])
+
+
+def test_both_engines_give_the_same_scores(tokenizer: Tokenizer, tiny: Tiny) -> None:
+    sources, targets = [*SENTENCES, "", "the 訳"], [*SENTENCES[::-1], "home", "訳 red"]
+    found, expected = (
+        list(translator(tokenizer, tiny, engine).score(sources, targets, alternatives=4))
+        for engine in ENGINES
+    )
+    for own, other in zip(found, expected, strict=True):
+        assert (own.tokens, own.n_tokens) == (other.tokens, other.n_tokens)
+        assert own.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-5)
+        assert own.score == pytest.approx(other.score, abs=1e-5)
+        for best, of_other in zip(own.alternatives, other.alternatives, strict=True):
+            assert [piece for piece, _ in best] == [piece for piece, _ in of_other]
+            values = [log_prob for _, log_prob in of_other]
+            assert [log_prob for _, log_prob in best] == pytest.approx(values, abs=1e-5)
+
+
+def test_scores_do_not_depend_on_the_number_of_threads(tokenizer: Tokenizer, tiny: Tiny) -> None:
+    one, three = (translator(tokenizer, tiny, "native", threads=n) for n in (1, 3))
+    targets = SENTENCES[::-1]
+    assert list(one.score(SENTENCES, targets)) == list(three.score(SENTENCES, targets, batch=4))
+
+
+def test_the_fields_of_a_score_agree_with_each_other(ours: Translator) -> None:
+    found = score_one(ours, "the red boat", "two small clouds", alternatives=3)
+    assert found.log_prob == math.fsum(found.token_log_probs)
+    assert found.score == found.log_prob / length_penalty(found.n_tokens, ours.search.alpha)
+    assert found.n_tokens == len(found.tokens) == len(found.token_log_probs)
+    assert "".join(found.tokens) == "▁two▁small▁clouds</s>"
+    assert [len(best) for best in found.alternatives] == [3] * found.n_tokens
+
+
+def test_the_stream_reads_only_one_window_ahead(ours: Translator) -> None:
+    n_read = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal n_read
+        for sentence in itertools.cycle(SENTENCES):
+            n_read += 1
+            yield sentence
+
+    found = ours.score(endless(), itertools.cycle(["home"]), batch=2, window=6)
+    assert n_read == 0
+    for _ in range(7):
+        next(found)
+    assert n_read == 12
+
+
+def test_an_empty_side_is_only_the_end_of_the_sentence(ours: Translator) -> None:
+    for source, target in (("the boat", ""), ("", " "), ("", "home")):
+        found = score_one(ours, source, target)
+        ids = ours.tokenizer.encode_source([source])[0], ours.tokenizer.encode_target([target])[0]
+        (expected,) = ours.decoder.score([ids], alternatives=0, batch=1)
+        assert found.log_prob == expected.log_prob
+    assert score_one(ours, "", "").tokens == ("</s>",)
+
+
+def test_a_character_outside_the_vocabulary_is_scored_as_the_unknown_token(
+    ours: Translator,
+) -> None:
+    (ids,) = ours.tokenizer.encode_target(["home 訳"])
+    assert UNK in ids
+    found = score_one(ours, "the boat", "home 訳")
+    (source,) = ours.tokenizer.encode_source(["the boat"])
+    (expected,) = ours.decoder.score([(source, ids)], alternatives=0, batch=1)
+    assert found.log_prob == expected.log_prob
+    assert "訳" in found.tokens
+
+
+def test_text_that_is_too_long_is_refused_with_its_line_and_the_limit(ours: Translator) -> None:
+    ours.max_source_tokens = 6
+    long = " ".join(SENTENCES[60:64])
+    n_tokens = len(ours.tokenizer.encode_source([long])[0])
+    for source, target, side, most in ((long, "home", "source", 6), ("home", long, "target", 11)):
+        message = (
+            f"line 3: the {side} has {n_tokens} tokens, more than the maximum of {most}: split"
+        )
+        with pytest.raises(DataError, match=message):
+            list(ours.score(["the", "red", source], ["the", "red", target], window=2))
+
+
+def test_the_longest_target_is_that_of_the_search(ours: Translator) -> None:
+    target = " ".join(SENTENCES[60:64])
+    n_tokens = len(ours.tokenizer.encode_target([target])[0])
+    ours.max_source_tokens = n_tokens - ours.search.max_extra
+    assert score_one(ours, "the", target).n_tokens == n_tokens
+    ours.max_source_tokens -= 1
+    with pytest.raises(DataError, match=f"the target has {n_tokens} tokens"):
+        score_one(ours, "the", target)
+
+
+def test_different_numbers_of_sources_and_targets_are_refused_with_both(ours: Translator) -> None:
+    for n_src, n_tgt in ((2, 3), (3, 2)):
+        with pytest.raises(DataError) as error:
+            list(ours.score(["the"] * n_src, ["red"] * n_tgt))
+        assert str(error.value) == (
+            f"the sources and the targets differ in length ({n_src} and {n_tgt} lines): align them "
+            "line by line"
+        )
+
+
+def test_a_string_in_place_of_sentences_is_a_type_error(ours: Translator) -> None:
+    with pytest.raises(TypeError, match=r"pass \[sentence\]"):
+        list(ours.score("the boat", ["home"]))
