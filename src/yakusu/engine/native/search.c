@@ -98,6 +98,7 @@ void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t 
 }
 
 int can_improve(const Search *s) {
+    if (s->length >= s->settings.limit) return 0; /* also if a given target does not end with eos */
     if (!s->n_open || s->n_found < s->settings.n_best) return s->n_open;
     /* A log-probability can only decrease, and the penalty increases at most to that of the limit. */
     double best = s->open[0].log_prob; /* a guide may have put others first */
