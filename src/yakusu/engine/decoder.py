@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from threading import Event, Lock
 from typing import TypeVar
@@ -40,6 +41,7 @@ class NativeDecoder:
     models: Sequence[NativeModel]
     threads: int = 1
     kernels: str = ""
+    _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     @property
     def max_length(self) -> int:
@@ -68,9 +70,7 @@ class NativeDecoder:
             session.search(row, query.source, settings, prefix=query.prefix, guided=guided)
 
         def new_session() -> Session:
-            n_rows = batch * config.n_slots
-            samples = config.sampling is not None
-            return Session(self.models, rules, n_rows, samples=samples, kernels=self.kernels)
+            return self._session(rules, batch * config.n_slots, samples=config.sampling is not None)
 
         rows = sorted(range(len(queries)), key=lambda row: -len(queries[row].source))
         found = self._run(rows, new_session, add, batch)
@@ -135,6 +135,16 @@ class NativeDecoder:
 
     # ---- workers -----------------------------------------------------------------------------
 
+    def _session(self, rules: TokenRules, max_rows: int, *, samples: bool) -> Session:
+        """A session with these settings: an idle one, whose memory is in place, or a new one."""
+        for session in (*self._idle,):
+            if (session.rules, session.max_rows, session.samples) == (rules, max_rows, samples):
+                with suppress(ValueError):  # another thread has taken it
+                    self._idle.remove(session)
+                    return session
+        del self._idle[: -self.threads]
+        return Session(self.models, rules, max_rows, samples=samples, kernels=self.kernels)
+
     def _run(
         self, rows: Sequence[int], new_session: Callable[[], Session], add: Add, batch: int
     ) -> dict[int, list[Hypothesis]]:
@@ -144,7 +154,10 @@ class NativeDecoder:
         waiting, stop = _Shared(rows), Event()
 
         def work() -> dict[int, list[Hypothesis]]:
-            return dict(_decoded(new_session(), waiting, add, share, stop))
+            session = new_session()
+            found = dict(_decoded(session, waiting, add, share, stop))
+            self._idle.append(session)
+            return found
 
         if n_workers <= 1:
             return work() if rows else {}

@@ -54,7 +54,7 @@ class Recorded:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """Decodes sentences with one model, or with the mean of several models' probabilities.
 

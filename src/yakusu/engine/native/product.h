@@ -15,6 +15,8 @@
 #include "engine.h"
 #include "vector.h"
 
+#define AHEAD 2048 /* bytes of weights that are fetched in advance */
+
 /* Rows of x as integers. */
 typedef struct {
     uint8_t *bytes; /* (n, n_in) */
@@ -26,6 +28,7 @@ typedef struct {
 #if defined(__AVX512VNNI__)
 
 #define TILE 8
+#define STRIPS 2 /* computed together, so that enough sums are independent */
 typedef struct { __m512i q; } sums;
 INLINE sums s_zero(void) { return (sums){_mm512_setzero_si512()}; }
 INLINE vec s_float(sums a) { return _mm512_cvtepi32_ps(a.q); }
@@ -42,6 +45,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #elif defined(__AVX2__)
 
 #define TILE 4
+#define STRIPS 1
 typedef struct { __m256i low, high; } sums;
 INLINE sums s_zero(void) { return (sums){_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 INLINE vec s_float(sums a) { return (vec){_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
@@ -83,6 +87,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #elif defined(__ARM_FEATURE_DOTPROD)
 
 #define TILE 4
+#define STRIPS 1
 typedef struct { int32x4_t q[4]; } sums;
 INLINE sums s_zero(void) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -104,6 +109,7 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 #else /* any other processor */
 
 #define TILE 1
+#define STRIPS 1
 typedef struct { int32_t q[LANES]; } sums;
 INLINE sums s_zero(void) { return (sums){{0}}; }
 INLINE vec s_float(sums a) { return v_from_int(a.q); }
@@ -116,20 +122,45 @@ INLINE int s_step(sums *sum, int rows, const int8_t *w, const uint8_t *q, size_t
 
 #endif
 
-/* Outputs j .. j + 15 of rows i .. i + rows - 1. */
-INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int j, float *y,
-                      size_t stride) {
-    const int8_t *w = m->bytes + (size_t)j * m->n_in;
-    const uint8_t *q = x->bytes + (size_t)i * m->n_in;
+/* Outputs j .. j + 15 of rows i .. i + rows - 1, from their sums of integers. */
+INLINE void store_tile(const Linear *m, const Quantised *x, int i, int rows, int j, const sums *dots,
+                       float *y, size_t stride) {
     const vec scale = v_load(m->scale + j), sum = v_load(m->sum + j), bias = v_load(m->bias + j);
-    sums dots[TILE];
-    for (int r = 0; r < rows; r++) dots[r] = s_zero();
-    for (int k = 0; k < m->n_in;) k += s_step(dots, rows, w + 16 * k, q + k, m->n_in);
     for (int r = 0; r < rows; r++) {
         vec t = v_mul(sum, v_set(x->low[i + r]));
         t = v_fma(s_float(dots[r]), v_set(x->step[i + r]), t);
         v_store(y + (i + r) * stride + j, v_fma(t, scale, bias));
     }
+}
+
+/* `strips` times 16 outputs of `rows` rows. */
+INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int j, int strips, float *y,
+                      size_t stride) {
+    const int8_t *w = m->bytes + (size_t)j * m->n_in;
+    const uint8_t *q = x->bytes + (size_t)i * m->n_in;
+    sums dots[STRIPS][TILE];
+    for (int s = 0; s < strips; s++)
+        for (int r = 0; r < rows; r++) dots[s][r] = s_zero();
+    for (int k = 0, step = 0; k < m->n_in; k += step)
+        for (int s = 0; s < strips; s++) {
+            /* A few rows wait for the memory; the processor's own prefetching stops at every page. */
+            if (rows <= 4) __builtin_prefetch(w + (size_t)16 * s * m->n_in + 16 * k + AHEAD);
+            step = s_step(dots[s], rows, w + (size_t)16 * s * m->n_in + 16 * k, q + k, m->n_in);
+        }
+    for (int s = 0; s < strips; s++) store_tile(m, x, i, rows, j + 16 * s, dots[s], y, stride);
+}
+
+/* All rows of `strips` times 16 outputs. */
+INLINE void int8_strips(const Linear *m, const Quantised *x, int n, int j, int strips, float *y, size_t stride) {
+    int i = 0;
+    for (; i + TILE <= n; i += TILE) int8_tile(m, x, i, TILE, j, strips, y, stride);
+#if TILE >= 8
+    for (; i + 4 <= n; i += 4) int8_tile(m, x, i, 4, j, strips, y, stride);
+#endif
+#if TILE >= 4
+    for (; i + 2 <= n; i += 2) int8_tile(m, x, i, 2, j, strips, y, stride);
+#endif
+    for (; i < n; i++) int8_tile(m, x, i, 1, j, strips, y, stride);
 }
 
 /* ---- float32 ------------------------------------------------------------------------------- */
@@ -174,22 +205,15 @@ INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
 /* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` is working memory. */
 static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
                     int from, int until) {
-    for (int j = from; j < until; j += LANES) {
+    float *out = y - from;
+    int j = from;
+    for (; m->bytes && j + STRIPS * LANES <= until; j += STRIPS * LANES)
+        int8_strips(m, q, n, j, STRIPS, out, stride);
+    for (; m->bytes && j < until; j += LANES) int8_strips(m, q, n, j, 1, out, stride);
+    for (; j < until; j += LANES) {
         int i = 0;
-        float *out = y - from;
-        if (m->bytes) {
-            for (; i + TILE <= n; i += TILE) int8_tile(m, q, i, TILE, j, out, stride);
-#if TILE >= 8
-            for (; i + 4 <= n; i += 4) int8_tile(m, q, i, 4, j, out, stride);
-#endif
-#if TILE >= 4
-            for (; i + 2 <= n; i += 2) int8_tile(m, q, i, 2, j, out, stride);
-#endif
-            for (; i < n; i++) int8_tile(m, q, i, 1, j, out, stride);
-        } else {
-            for (; i + TILE <= n; i += TILE) float_tile(m, x, i, TILE, j, out, stride);
-            for (; i < n; i++) float_tile(m, x, i, 1, j, out, stride);
-        }
+        for (; i + TILE <= n; i += TILE) float_tile(m, x, i, TILE, j, out, stride);
+        for (; i < n; i++) float_tile(m, x, i, 1, j, out, stride);
     }
 }
 

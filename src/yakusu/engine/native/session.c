@@ -11,6 +11,7 @@ enum {
     ENCODED = 512, /* positions that are encoded together, unless one sentence has more */
     WANTED = 2 * MAX_BEAM, /* most best tokens of a row */
     LONGEST = 4, /* bytes of a character */
+    SWEEP = 16,  /* steps between two searches for blocks that no hypothesis has */
 };
 
 typedef struct Sentence {
@@ -85,6 +86,20 @@ static float *take_block(Session *session) {
     float *block = allocate(session->block_size * sizeof *block);
     session->n_blocks += block != NULL;
     return block;
+}
+
+/* Return the blocks that no open hypothesis of a sentence has. The end of a block holds a mark. */
+static void sweep(Session *session, Sentence *s) {
+    const Search *search = &s->search;
+    size_t mark = session->block_size - 1;
+    int n_kept = 0;
+    for (int i = 0; i < s->n_blocks; i++) s->blocks[i][mark] = 0.0f;
+    for (int k = 0; k < search->n_open; k++)
+        for (int t = 0; t < search->length; t++) search->open[k].cache[t][mark] = 1.0f;
+    for (int i = 0; i < s->n_blocks; i++)
+        if (s->blocks[i][mark] > 0.0f) s->blocks[n_kept++] = s->blocks[i];
+        else session->unused[session->n_unused++] = s->blocks[i];
+    s->n_blocks = n_kept;
 }
 
 static void free_sentence(Session *session, Sentence *s) {
@@ -532,7 +547,11 @@ static int step(Session *session) {
         int n_rows = s->search.n_open;
         if (!extend(session, s, row)) return -1;
         row += n_rows;
-        if (can_improve(&s->search)) { at = &s->next; continue; }
+        if (can_improve(&s->search)) {
+            if (s->search.length % SWEEP == 0) sweep(session, s);
+            at = &s->next;
+            continue;
+        }
         session->n_rows -= s->search.settings.beam;
         push(&session->finished, take_at(&session->open, at));
     }
