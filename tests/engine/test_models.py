@@ -20,9 +20,9 @@ from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.config import config_of
 from yakusu.model.ensemble import Ensemble
-from yakusu.scoring import score_targets
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
+from yakusu.search.forced import score_targets
 
 V = 30
 Tiny = Callable[..., Seq2Seq]
@@ -106,8 +106,7 @@ def pairs_for(model: SearchModel, n: int) -> list[Pair]:
 
 def expected_log_probs(model: SearchModel, pairs: Sequence[Pair]) -> list[float]:
     """The log-probabilities of all target tokens, by torch."""
-    sources, targets = ([list(ids) for ids in side] for side in zip(*pairs, strict=True))
-    scores = score_targets(model, sources, targets)
+    scores = score_targets(model, pairs)
     return [log_prob for score in scores for log_prob in score.token_log_probs]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -37,7 +38,7 @@ N_SENTENCES = 8
 class Bytes(ToyTokenizer):
     """A vocabulary with placeholder tokens, a few pieces, and bytes."""
 
-    target_bytes = list(range(V - 1 - BYTES, V - 1))
+    target_bytes: list[int] = list(range(V - 1 - BYTES, V - 1))  # noqa: RUF012
 
 
 TOKENIZER = Bytes([*PIECES, *(f"<0x{byte:02X}>" for byte in range(BYTES))])
@@ -46,8 +47,6 @@ PHRASES = PhraseVocabulary(TOKENIZER)
 
 def make_rules() -> TokenRules:
     """Bytes may spell é (which also has a piece), ß and a character of three bytes."""
-    import numpy as np
-
     byte_of = np.full(V, -1, np.int16)
     byte_of[TOKENIZER.target_bytes] = range(BYTES)
     table = CharacterTable(
@@ -231,16 +230,17 @@ def test_target_scores_and_attention_equal_those_of_torch(seed: int) -> None:
     pairs = [(sentence(rng), sentence(rng)) for _ in range(N_SENTENCES)]
     found = ours.score(pairs, alternatives=4, batch=3)
     for one, other in zip(found, theirs.score(pairs, alternatives=4, batch=64), strict=True):
-        assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-5)
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, rel=1e-5, abs=1e-4)
         for best, expected in zip(one.alternatives, other.alternatives, strict=True):
-            assert [p for _, p in best] == pytest.approx([p for _, p in expected], abs=1e-5)
+            probabilities = [p for _, p in expected]
+            assert [p for _, p in best] == pytest.approx(probabilities, rel=1e-5, abs=1e-4)
     roles = ["encoder", "decoder", "cross"]
     for one, other in zip(
         ours.attentions(pairs, roles), theirs.attentions(pairs, roles), strict=True
     ):
         for maps, expected_maps in zip(one, other, strict=True):
             for role in roles:
-                assert maps[role] == pytest.approx(expected_maps[role], abs=1e-5)
+                assert maps[role] == pytest.approx(expected_maps[role], abs=1e-4)
 
 
 @pytest.mark.parametrize("int8", [False, True])

@@ -18,12 +18,14 @@ import torch
 import yakusu
 from tests.machine import identity
 from yakusu.compress.config import CompressConfig
+from yakusu.engine.config import EngineConfig
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig
 from yakusu.vectors import open_compressed
 from yakusu.vectors.verbs import compress as compress_vectors
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
+TORCH = EngineConfig(engine="torch")  # the expected scores are those of torch in float32
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
 MODELS = list(EXPECTED["translations"])
 VECTORS = list(EXPECTED["vectors"])
@@ -66,14 +68,17 @@ def n_best(found: Iterator[list[Any]]) -> list[str]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_folder_translates_as_it_did(name: str) -> None:
-    found = n_best(yakusu.translate(FILES / name, FILES / "test.en", SearchConfig(n_best=4)))
+    options = SearchConfig(n_best=4)
+    found = n_best(yakusu.translate(FILES / name, FILES / "test.en", options, engine=TORCH))
     check(found, EXPECTED["translations"][name])
 
 
 def test_an_ensemble_translates_as_it_did() -> None:
     others = [FILES / "codes"]
     options = SearchConfig(n_best=3)
-    found = yakusu.translate(FILES / "transformer", FILES / "test.en", options, ensemble=others)
+    found = yakusu.translate(
+        FILES / "transformer", FILES / "test.en", options, ensemble=others, engine=TORCH
+    )
     check(n_best(found), EXPECTED["ensemble"])
 
 
@@ -93,7 +98,8 @@ def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path: Path) -> None:
         # RUN/model is now the best checkpoint, which scores higher than this average.
         model = yakusu.average(run, last=2, out=tmp_path / "average")
         assert digest(model / "model.safetensors") == expected["model.safetensors"]
-        found = [best[0].text for best in yakusu.translate(model, FILES / "test.en")]
+        translated = yakusu.translate(model, FILES / "test.en", engine=TORCH)
+        found = [best[0].text for best in translated]
         assert found == expected["translations"]
 
 
