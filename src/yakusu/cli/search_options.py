@@ -29,6 +29,7 @@ _OPTIONS: dict[str, Any] = {
         typer.Option(
             metavar="N",
             min=1,
+            max=256,
             help="Translations per sentence, at most --beam. Columns: sentence number, score, "
             "log-probability, text.",
         ),

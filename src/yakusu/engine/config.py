@@ -1,7 +1,9 @@
 """Which engine runs a model, and how."""
 
 import os
-from typing import Literal
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -44,6 +46,14 @@ class EngineConfig(Config):
             if name == engine:
                 return engine
         raise RecipeError(f"{VARIABLE} is '{name}': set it to native or torch, or unset it")
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the device is the CPU; imports torch, if it is installed, only for "auto"."""
+        if self.device != "auto" or find_spec("torch") is None:
+            return self.device in ("cpu", "auto")
+        cuda: Any = import_module("torch").cuda
+        return not cuda.is_available()
 
     @property
     def n_threads(self) -> int:

@@ -21,7 +21,6 @@ from yakusu.errors import ModelError
 
 PATH = Path(__file__).parent / library_name()
 PROPOSALS = 256  # see native/session.h
-ROLES = "encoder", "decoder", "cross"  # of attention
 
 
 class Config(Structure):

@@ -20,6 +20,7 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
 
 Ids = NDArray[np.int32]
+MAX_MEMBERS = 16  # see native/engine.h
 _STEPS = 4  # between two checks for an interrupt
 
 
@@ -68,7 +69,7 @@ class Session:
         kernels: Instruction set; "": the fastest of this processor.
 
     Raises:
-        ModelError: This processor does not have the instruction set.
+        ModelError: This processor does not have the instruction set, or there are too many models.
     """
 
     models: Sequence[NativeModel]
@@ -79,6 +80,11 @@ class Session:
     n_unfinished: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
+        if len(self.models) > MAX_MEMBERS:
+            raise ModelError(
+                f"the ensemble has {len(self.models)} models, more than {MAX_MEMBERS}: use fewer, "
+                "or --engine torch"
+            )
         self._library = library()
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:

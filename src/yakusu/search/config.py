@@ -45,7 +45,7 @@ class SearchConfig(Config):
     alpha: float = Field(0.6, ge=0, le=10)
     max_extra: int = Field(50, ge=0)
     max_length: int | None = Field(None, ge=1)
-    n_best: int = Field(1, ge=1)
+    n_best: int = Field(1, ge=1, le=256)
     margin: float | None = Field(None, ge=0)
     max_repeats: int = Field(4, ge=0)
     no_repeat_ngram: int = Field(0, ge=0)

@@ -95,6 +95,8 @@ class JobTranslator:
 
     def _prefix(self, text: str) -> list[int]:
         """The ids of a prefix, without eos."""
+        if not text:
+            return []
         *ids, _ = self.tokenizer.encode_target([text])[0]
         slots = IS_SLOT.findall(text)
         shown = IS_SLOT.sub("...", text)

@@ -50,7 +50,7 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
         ModelError: It cannot, although it was asked for.
     """
     wanted = config.requested
-    if wanted == "torch" or (wanted is None and config.device != "cpu"):
+    if wanted == "torch" or (wanted is None and not config.on_cpu):
         return False
     reason = _why_not(folders, config)
     if wanted and reason:
@@ -62,7 +62,7 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
 
 def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None:
     """Why the native engine cannot run the models; None: it can."""
-    if config.device != "cpu":
+    if not config.on_cpu:
         return f"runs on the CPU only, not on '{config.device}'"
     found = (unsupported(folder.config.model) for folder in folders)
     if missing := next(filter(None, found), None):

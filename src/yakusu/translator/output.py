@@ -138,6 +138,23 @@ class Line:
     def masked(self) -> str:
         """The translation without its layout; spans and tags are private-use characters."""
         parts: list[tuple[str, str]] = []
+        for segment, _, text in self.segments:
+            made = segment.before + text + segment.after
+            said, space = made.rstrip(), made[len(made.rstrip()) :]
+            if parts and not said:
+                said, space = parts[-1][0], parts.pop()[1] + space
+            parts.append((said, space))
+        joined = join(parts, self.language)
+        if not self.passage.tags:
+            return joined
+        tags = [
+            (position, replace(tag, text=own))
+            for (position, tag), own in zip(self.passage.tags, self.tags, strict=True)
+        ]
+        return place_tags(joined, tags, self.passage.plain, self._links())
+
+    def _links(self) -> list[Link]:
+        """The links between the units of the source and of the translation."""
         links: list[Link] = []
         n_source = n_target = 0
         for segment, output, text in self.segments:
@@ -150,18 +167,10 @@ class Line:
                 for i, j in output.links
                 if j < most
             ]
-            said, space = made.rstrip(), made[len(made.rstrip()) :]
-            if parts and not said:
-                said, space = parts[-1][0], parts.pop()[1] + space
-            parts.append((said, space))
             n_source, n_target = n_source + len(units(source)), n_target + len(units(made))
-        tags = [
-            (position, replace(tag, text=own))
-            for (position, tag), own in zip(self.passage.tags, self.tags, strict=True)
-        ]
-        return place_tags(join(parts, self.language), tags, self.passage.plain, links)
+        return links
 
-    @property
+    @cached_property
     def segments(self) -> list[tuple[Segment, Output, str]]:
         """Each segment, its output and its translation, with the places of its spans."""
         return [

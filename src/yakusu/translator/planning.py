@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
@@ -51,6 +52,7 @@ class Planner:
         self._translator, self._glossary = translator, glossary
         self._tokenizer, self._task = translator.tokenizer, translator.task
         self._finder = SpanFinder(text.protect, builtin=text.builtin_spans)
+        self._encoded = lru_cache(maxsize=64)(self._new_ids)
         self._passages = PassageReader(
             text,
             language=language,
@@ -129,7 +131,7 @@ class Planner:
 
     def _job(self, request: Request, passage: Passage, text: str, number: int) -> Job:
         """The job of a segment of a passage."""
-        (ids,) = self._tokenizer.encode_source([to_slots(self._task.preprocess_source(text))])
+        ids = [*self._encoded(to_slots(self._task.preprocess_source(text)))]
         kept = KeptText(passage, self._finder, self._tokenizer.covers)
         phrases = (*self._translator.search.include, *request.include)
         terms = self._glossary.find(text)
@@ -143,12 +145,17 @@ class Planner:
         )
         return replace(job, aligns=bool(passage.tags), n_terms=len(terms))
 
+    def _new_ids(self, text: str) -> tuple[int, ...]:
+        (ids,) = self._tokenizer.encode_source([text])
+        return tuple(ids)
+
     def _fits(self, text: str) -> bool:
         """Whether a segment is at most as long as the longest source of the training text."""
         coverage = self._tokenizer.coverage
         longest = coverage.longest_source if coverage else _LONGEST_SOURCE
-        (ids,) = self._tokenizer.encode_source([to_slots(text)])
-        return len(ids) <= min(longest + 1, self._translator.max_source_tokens)
+        return len(self._encoded(to_slots(text))) <= min(
+            longest + 1, self._translator.max_source_tokens
+        )
 
 
 def _refuse_surrogates(text: str, *, of: str = "") -> None:
