@@ -10,12 +10,8 @@ from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import (
-    RejectedAverage,
-    make_receipt,
-    named_average,
-    read_receipt,
-)
+from yakusu.pipeline.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training_facts import make_receipt
 from yakusu.pipeline.validation import DevScore
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe
