@@ -157,9 +157,15 @@ class Receipt(Facts):
     parameters: int
     compressed: CompressionFacts | None = None
 
+    @property
+    def used_native_engine(self) -> bool:
+        """Whether the native engine translated the dev set, and not torch."""
+        return self.recipe.training.engine == "native"
+
     def lines(self) -> list[str]:
         """Return the facts as lines of text."""
         rejected = [_rejection(self.rejected)] if self.rejected else []
+        engine = ["dev set translated by the native engine"] if self.used_native_engine else []
         return [
             *(f"input {key}: {digest}" for key, digest in self.inputs.items()),
             f"trained with yakusu {self.versions['yakusu']}, torch {self.versions['torch']}, on "
@@ -170,6 +176,7 @@ class Receipt(Facts):
             f"{self.flops.paper:.2e} by the paper's formula",
             f"weights: {named_average(self.averaged_steps)}",
             *rejected,
+            *engine,
             *self.scores,
             *(self.compressed.lines() if self.compressed else ()),
         ]
