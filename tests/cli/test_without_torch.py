@@ -36,6 +36,7 @@ for verb in sys.argv[1:]:
     except SystemExit as done:
         assert not done.code, done
 """
+_AUTO = ["--device", "auto"]
 WORKING = {
     "translate": [MODEL],
     "score": [MODEL, FILES / "test.en", FILES / "test.de"],
@@ -144,6 +145,12 @@ def test_a_model_that_only_torch_runs_is_refused_in_one_sentence(verb: str) -> N
         "the native engine does not support recurrent models, and torch is not installed: install "
         "yakusu with its extra 'train', as in pip install '.[train]'"
     )
+
+
+def test_the_device_is_the_cpu_if_there_is_no_torch_to_find_a_gpu() -> None:
+    lines = (FILES / "test.en").read_bytes()
+    own, other = (without_torch("translate", MODEL, *o, stdin=lines) for o in ([], _AUTO))
+    assert (own.code, own.out) == (0, other.out) and own.out
 
 
 @pytest.mark.parametrize("options", [["--engine", "torch"], ["--device", "cuda"]])

@@ -83,7 +83,8 @@ def train(
 
 
 def _train(recipe: Recipe, progress: Progress) -> Trained:
-    pick_device(recipe.training.device)  # fails before anything is written, as does the next line
+    # Both fail before anything is written.
+    pick_device(recipe.training.device)
     require_engine(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
