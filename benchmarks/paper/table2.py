@@ -28,7 +28,7 @@ from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.model.architectures import build
-from yakusu.pipeline.receipt import flops_per_token
+from yakusu.pipeline.training_facts import flops_per_token
 from yakusu.recipe import Recipe
 
 MIN_STEPS = 8

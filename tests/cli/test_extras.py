@@ -12,7 +12,6 @@ app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the 
     [
         ("torch", "train"),
         ("torch.nn.functional", "train"),
-        ("joblib", "train"),
         ("tensorboard", "train"),
         ("numba", "compress"),
         ("lxml.etree", "corpora"),

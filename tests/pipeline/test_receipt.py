@@ -12,7 +12,8 @@ from yakusu.data.pairs import Pairs
 from yakusu.errors import ModelError
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import flops_per_token, read_receipt, verify
+from yakusu.pipeline.receipt import read_receipt, verify
+from yakusu.pipeline.training_facts import flops_per_token
 from yakusu.recipe import load_recipe
 from yakusu.training.flops import count_flops
 

@@ -19,7 +19,7 @@ from typing import Any
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 import yakusu
-import yakusu.pipeline.receipt
+import yakusu.pipeline.training_facts
 from yakusu.cli.app import main
 from yakusu.errors import YakusuError
 from yakusu.folder import sha256
@@ -83,8 +83,8 @@ def result(run: Path) -> dict[str, str]:
 
 def without_benchmark() -> None:
     """Skip the benchmark of this machine that a receipt contains: half the time of such a run."""
-    assert yakusu.pipeline.receipt.sustained_flops
-    yakusu.pipeline.receipt.sustained_flops = lambda *_: 1e9
+    assert yakusu.pipeline.training_facts.sustained_flops
+    yakusu.pipeline.training_facts.sustained_flops = lambda *_: 1e9
 
 
 def wait_for(path: Path, text: str = "", seconds: float = 90) -> None:

@@ -28,11 +28,12 @@ for group in (check, train, translate, score, evaluate, compress, vectors, view)
     group.add_to(app)
 
 _EXTRAS = {  # module -> the extra that installs it
-    **dict.fromkeys(("torch", "joblib", "tensorboard"), "train"),
+    **dict.fromkeys(("torch", "tensorboard"), "train"),
     **dict.fromkeys(compress.LIBRARIES, "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
 }
+_EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress"}  # with "train"
 
 # Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a
 # few per cent faster on idle cores and ten times slower on shared ones; torch's internal C++
@@ -67,12 +68,20 @@ def main() -> None:
         module = (error.name or "").partition(".")[0]
         if module not in _EXTRAS:
             raise
+        extra = _extra_for(module)
         _fail(
-            f"this command needs {module}: install yakusu with its extra '{_EXTRAS[module]}', as "
-            f"in pip install '.[{_EXTRAS[module]}]'"
+            f"this command needs {module}: install yakusu with its extra '{extra}', as in pip "
+            f"install '.[{extra}]'"
         )
     except OSError as error:
         _fail(_reason(error))
+
+
+def _extra_for(module: str) -> str:
+    """Return the extra that installs a module and everything else that the verb needs."""
+    extra = _EXTRAS[module]
+    verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    return _EXTRAS_OF_VERBS.get(verb, extra) if extra == "train" else extra
 
 
 def _reason(error: OSError) -> str:

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from yakusu.config import Config
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from yakusu.data.pairs import Ids, Pairs, Part
 
 Indices = npt.NDArray[np.int64]  # positions of pairs in a binarised corpus
@@ -112,10 +113,10 @@ def cut_by_length(order: Indices, pairs: "Pairs", batch_tokens: int) -> list[Ind
 class Batch:
     """Padded ids of one batch."""
 
-    src: Tensor  # (B, S)
-    tgt: Tensor  # (B, T)
+    src: "Tensor"  # (B, S)
+    tgt: "Tensor"  # (B, T)
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: "torch.device") -> "Batch":
         """Return a copy of the batch on a device."""
         return Batch(self.src.to(device, non_blocking=True), self.tgt.to(device, non_blocking=True))
 
@@ -136,7 +137,7 @@ def collate(pairs: "Pairs", batch: Indices, *, src_pad: int, tgt_pad: int) -> Ba
     )
 
 
-def pad(sentences: "list[Ids] | list[list[int]]", value: int, *, multiple: int = 1) -> Tensor:
+def pad(sentences: "list[Ids] | list[list[int]]", value: int, *, multiple: int = 1) -> "Tensor":
     """Stack sentences, padded on the right to a common length.
 
     Args:
@@ -147,6 +148,8 @@ def pad(sentences: "list[Ids] | list[list[int]]", value: int, *, multiple: int =
     Returns:
         Ids (B, S), int64.
     """
+    import torch  # recipes and `prepare` do not need it
+
     longest = max(map(len, sentences))
     padded = np.full((len(sentences), -(-longest // multiple) * multiple), value, dtype=np.int64)
     for row, ids in zip(padded, sentences, strict=True):

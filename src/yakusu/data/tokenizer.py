@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import sentencepiece as spm
 
@@ -23,6 +22,7 @@ from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
 
 _SPACE = "\u2581"  # in pieces
+_SPACES = re.compile(rf"^[\s{_SPACE}]+")  # at the beginning of a piece
 
 
 class Tokenizer:
@@ -191,7 +191,8 @@ class Tokenizer:
 
     def source_starts(self, sentence: str) -> list[int]:
         """Return where each piece of a source sentence begins in it, after spaces; eos has none."""
-        return _starts(self._src.encode(sentence, return_type="proto"), sentence)
+        offsets = self._src.encode(sentence, return_type="offset_mapping")["offsets"]
+        return [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
 
     def source_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a source sentence belongs to; eos has none.
@@ -207,7 +208,8 @@ class Tokenizer:
         The ids may be any sequence that a search produces: encoding its text may give other ids. Of
         the bytes of a character, the last adds it and the others nothing; eos adds nothing.
         """
-        return [piece.surface for piece in self._tgt.decode(list(ids), return_type="proto").pieces]
+        decoded = self._tgt.decode(list(ids), return_type="offset_mapping")
+        return [decoded["text"][begin:end] for begin, end in decoded["offsets"]]
 
 
 def _vocab_size(model: spm.SentencePieceProcessor) -> int:
@@ -245,18 +247,6 @@ def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) ->
 def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
     pieces: list[str] = model.encode(sentence, out_type=str, add_eos=True)
     return pieces
-
-
-def _starts(encoded: Any, text: str) -> list[int]:
-    """Return where each piece begins in a text, after spaces, from SentencePiece's byte offsets."""
-    data = text.encode()
-    starts, n_bytes, n_characters = [], 0, 0
-    for piece in encoded.pieces:
-        n_characters += len(data[n_bytes : piece.end].decode())
-        n_bytes = piece.end
-        own = data[piece.begin : piece.end].decode()
-        starts.append(n_characters - len(re.sub(rf"^[\s{_SPACE}]+", "", own)))
-    return starts
 
 
 def _words_at(text: str, positions: Sequence[int]) -> list[int]:

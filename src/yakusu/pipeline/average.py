@@ -10,13 +10,9 @@ from yakusu.folder import verify_folder
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import (
-    RejectedAverage,
-    make_receipt,
-    named_average,
-    read_receipt,
-)
-from yakusu.pipeline.validation import DevScore
+from yakusu.pipeline.receipt import RejectedAverage, named_average, read_receipt
+from yakusu.pipeline.training_facts import make_receipt
+from yakusu.pipeline.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.training.checkpoint import checkpoints, step_of
@@ -53,6 +49,7 @@ def average(
     Raises:
         RunError: The folder is not a run or has no checkpoint, or `out` exists.
         ModelError: A checkpoint is corrupt.
+        RecipeError: The run needs the native engine, which is not installed.
     """
     run, progress = Path(run), progress or Silent()
     if best and last is not None:
@@ -63,8 +60,8 @@ def average(
         raise RunError(
             f"{run} has no best checkpoint yet: the first validation of 'yakusu train' writes one"
         )
-    folder = run / "model" if out is None else _new_folder(Path(out))
     averager = _Averager(run, progress)
+    folder = run / "model" if out is None else _new_folder(Path(out))
     made, rejected = averager.average(chosen), None
     if last is None and not best and averager.may_lose(made, newest):
         made, rejected = averager.better(made, best_checkpoint(run))
@@ -153,6 +150,7 @@ class _Averager:
 
     def __init__(self, run: Path, progress: Progress) -> None:
         self.recipe, self.data = load_recipe(run / "recipe.toml"), run / "data"
+        require_engine(self.recipe)
         self.tokenizer = Tokenizer.load(self.data)
         device = pick_device(self.recipe.training.device)
         self.model = build(self.recipe.model, **self.tokenizer.vocab_sizes).to(device)

@@ -19,6 +19,7 @@ def card(receipt: Receipt) -> str:
     front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
     megabytes = 4e-6 * receipt.parameters  # float32
+    engine = "; translated by the native engine" if receipt.used_native_engine else ""
     length = f"{receipt.steps:,} steps, {receipt.target_tokens:,} target tokens"
     return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
 
@@ -32,7 +33,7 @@ def card(receipt: Receipt) -> str:
 | training run | {length}, seed {receipt.seed} |
 
 Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
-checkpoints):
+checkpoints{engine}):
 
 {scores}
 

@@ -18,7 +18,7 @@ from yakusu.pipeline.average import average, averaged
 from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
-from yakusu.pipeline.validation import DevScore
+from yakusu.pipeline.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe, RecipeFiles, load_recipe
 from yakusu.tasks.task import tasks
@@ -83,7 +83,9 @@ def train(
 
 
 def _train(recipe: Recipe, progress: Progress) -> Trained:
-    pick_device(recipe.training.device)  # fails before anything is written
+    # Both fail before anything is written.
+    pick_device(recipe.training.device)
+    require_engine(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:

@@ -2,21 +2,58 @@
 
 from pathlib import Path
 
+import torch
+
 from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import library
+from yakusu.engine.model import NativeModel
+from yakusu.engine.support import unsupported
+from yakusu.errors import ModelError, RecipeError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.evaluate import translated
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe
+from yakusu.search.decoder import Decoder
 from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.training.config import Engine
 from yakusu.training.distributed import Group
 from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 
 
+def require_engine(recipe: Recipe) -> None:
+    """Check that `training.engine` can translate the dev set with the model of a recipe.
+
+    Raises:
+        RecipeError: The native engine is not installed, or does not support the model.
+    """
+    if recipe.training.engine == "torch":
+        return
+    if missing := unsupported(recipe.model):
+        raise RecipeError(
+            f"training.engine = 'native', but the native engine does not support {missing}: set "
+            "training.engine=torch"
+        )
+    try:
+        library()
+    except ModelError as error:
+        raise RecipeError(
+            "training.engine = 'native', but the native engine is not installed: install yakusu "
+            "again with a C compiler or the package ziglang, or set training.engine=torch in a new "
+            "run"
+        ) from error
+
+
 class DevScore:
-    """Scores the beam search output of a model on the dev set, which the processes share."""
+    """Scores the beam search output of a model on the dev set, which the processes share.
+
+    `training.engine` of the recipe translates: torch on the device of the model, or the native
+    engine on the CPU. The native engine computes in float32 here, not in int8 as by default: the
+    scores choose a checkpoint by its weights, not by how well they round to integers.
+    """
 
     def __init__(
         self, recipe: Recipe, tokenizer: Tokenizer, data: Path, group: Group, progress: Progress
@@ -26,10 +63,14 @@ class DevScore:
         self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
 
     def __call__(self, model: Seq2Seq) -> Score:
-        """Return the score of the recipe's task: BLEU, or labelled F1."""
+        """Return the score of the recipe's task: BLEU, or labelled F1.
+
+        Raises:
+            ModelError: The native engine cannot hold the weights.
+        """
         recipe = self.recipe
         translator = Translator(
-            TorchDecoder(model, device=model.output_weight.device),
+            _decoder(model, recipe.training.engine),
             self.tokenizer,
             languages=recipe.languages,
             search=recipe.search.model_copy(update={"n_best": 1}),
@@ -45,3 +86,18 @@ class DevScore:
             lowercase=recipe.tokenizer.lowercases,
             language=recipe.languages[1],
         )
+
+
+def _decoder(model: Seq2Seq, engine: Engine) -> Decoder:
+    if engine == "torch":
+        return TorchDecoder(model, device=model.output_weight.device)
+    weights = {name: weight.detach().cpu().numpy() for name, weight in model.weights().items()}
+    packed = NativeModel.load(
+        model.config,
+        weights,
+        plans=(),
+        src_vocab_size=model.src_vocab_size,
+        tgt_vocab_size=model.tgt_vocab_size,
+        int8=False,
+    )
+    return NativeDecoder([packed], threads=torch.get_num_threads())

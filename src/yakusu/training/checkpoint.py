@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from yakusu.errors import ModelError, RunError
 from yakusu.folder import save_folder, verify_folder
 from yakusu.model.base import Seq2Seq
+from yakusu.training.config import Engine
 from yakusu.training.distributed import Group, full_tensors, shard_like
 from yakusu.training.state import TrainerState, read_state, write_state
 from yakusu.weights import Tensors, TensorsOnDisk, save_tensors
@@ -127,18 +128,20 @@ class RunCheckpoints:
             if step_of(other) not in needed:
                 shutil.rmtree(other, ignore_errors=True)
 
-    def restore(self, say: Callable[[str], None]) -> TrainerState | None:
+    def restore(self, say: Callable[[str], None], *, engine: Engine) -> TrainerState | None:
         """Restore weights and moments from the newest intact checkpoint.
 
         Args:
             say: Displays one line of text.
+            engine: The engine that translates the dev set.
 
         Returns:
             The state of the run, or None if there are no checkpoints.
 
         Raises:
             ModelError: All existing checkpoints are corrupt.
-            RunError: The checkpoint was written by a different number of processes.
+            RunError: The checkpoint was written by a different number of processes, or in a run
+                with the other engine.
         """
         checkpoint = self.group.run_on_main(lambda: newest_valid(self.folder, say))
         if checkpoint is None:
@@ -148,6 +151,11 @@ class RunCheckpoints:
             raise RunError(
                 f"{checkpoint} was made by {state.n_processes} processes, not {self.group.size}: "
                 "resume with the same number of processes, or start a new run"
+            )
+        if state.engine != engine:
+            raise RunError(
+                f"{checkpoint} was made with training.engine = '{state.engine}', not '{engine}': "
+                "restore this value in the recipe, or start a new run"
             )
         parameters = self.model.weights()
         weights = TensorsOnDisk(checkpoint / "model.safetensors")

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from yakusu.config import Config
 
+Engine = Literal["torch", "native"]
+
 
 class TrainingConfig(Config):
     """The section [training] of a recipe."""
@@ -29,6 +31,7 @@ class TrainingConfig(Config):
     checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
     checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
     best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser
+    engine: Engine = "torch"  # translates the dev set; "native": the compiled engine, on the CPU
     log_steps: int = Field(50, ge=1)
     max_skipped: int = Field(20, ge=0)  # steps that may be skipped for a non-finite gradient
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from yakusu.device import MadeBy
 from yakusu.errors import ModelError
 from yakusu.folder import read_json, write_json
+from yakusu.training.config import Engine
 
 VERSION = 1  # of state.json
 
@@ -35,6 +36,7 @@ class TrainerState:
         n_processes: Number of processes.
         milestones: Steps whose checkpoints are averaged.
         made_by: Software versions and hardware.
+        engine: The engine that translates the dev set; torch in older files.
         version: Version of state.json; a file without one has version 1.
     """
 
@@ -53,6 +55,7 @@ class TrainerState:
     n_processes: int = 1
     milestones: list[int] = field(default_factory=list)
     made_by: MadeBy
+    engine: Engine = "torch"
     version: int = VERSION
 
     @property

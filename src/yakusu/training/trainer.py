@@ -104,7 +104,9 @@ class Trainer:
             keep_last=config.keep_last,
             max_failed=config.max_failed_saves,
         )
-        self.state = TrainerState(n_processes=self.group.size, made_by=made_by(self.device))
+        self.state = TrainerState(
+            n_processes=self.group.size, engine=config.engine, made_by=made_by(self.device)
+        )
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
 
@@ -310,7 +312,7 @@ class Trainer:
         Raises:
             YakusuError: See `RunCheckpoints.restore`.
         """
-        state = self.checkpoints.restore(self.output.progress.say)
+        state = self.checkpoints.restore(self.output.progress.say, engine=self.config.engine)
         if state is None:
             return False
         self.state = replace(state, made_by=self.state.made_by)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from yakusu.data.tokenizer import Tokenizer
@@ -39,6 +40,8 @@ def open_decoder(
                 f"the vocabulary of {other.path} differs from that of {first.path}: train the "
                 "models of an ensemble on the same text with the same tokenizer settings"
             )
+    if config.device == "auto" and find_spec("torch") is None:  # nothing could find a GPU
+        config = config.model_copy(update={"device": "cpu"})
     decoder = _native(folders, config) if _is_native(folders, config) else _torch(folders, config)
     return first.config, first.tokenizer, decoder
 
@@ -47,7 +50,7 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
     """Whether the native engine runs the models.
 
     Raises:
-        ModelError: It cannot, although it was asked for.
+        ModelError: It cannot, although it was asked for, or torch is not installed.
     """
     wanted = config.requested
     if wanted == "torch" or (wanted is None and not config.on_cpu):
@@ -55,6 +58,11 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
     reason = _why_not(folders, config)
     if wanted and reason:
         raise ModelError(f"the native engine {reason}: use --engine torch")
+    if reason and find_spec("torch") is None:
+        raise ModelError(
+            f"the native engine {reason}, and torch is not installed: install yakusu with its "
+            "extra 'train', as in pip install '.[train]'"
+        )
     if reason:
         _log.warning("the native engine %s: torch runs this model, which is slower", reason)
     return not reason
