@@ -1,0 +1,160 @@
+"""Speed of the CPU engine compared with CTranslate2, in turns, round by round.
+
+With random weights, all systems run the same model on the same ids, and every translation has the
+same length: eos has no probability, and the search ends at a limit. A translation of N tokens takes
+N steps of the decoder in each system; in yakusu the last of them is eos. Speeds are generated
+tokens per second, from ids to ids.
+
+With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
+one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
+because the translations differ.
+
+The ratio is that of the medians, at CTranslate2's setting of threads with the best median; "worst"
+is the lowest ratio of a round, to CTranslate2's best setting in that round.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.common import Benchmark
+from benchmarks.speed.plain import random_sources, write_random, write_trained
+from benchmarks.speed.systems import (
+    OURS,
+    PEER,
+    Model,
+    Rounds,
+    System,
+    add_options,
+    chosen,
+    compared,
+    conditions,
+    in_turns,
+    started,
+    summary,
+)
+from benchmarks.speed.test_sets import add_set_options, read_sets
+from yakusu.errors import RunError
+from yakusu.metrics import score
+
+SHAPES = {  # name: recipe, V, sentences of a round at least
+    "base": ("base", 32_000, 32),
+    "tiny": ("tiny", 6_000, 512),
+    "small": ("tiny", 200, 4),  # for --quick
+}
+CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
+SOURCE_LENGTHS = 8, 56  # tokens
+
+benchmark = Benchmark(
+    "engine",
+    __doc__,
+    example="python -m benchmarks.speed.engine --peer-python peers/bin/python --record",
+    threads=2,
+    quick={"shapes": ["small"], "cells": ["1x1", "4x2"], "length": 5, "rounds": 1},
+)
+add_options(benchmark, systems=(OURS, PEER))
+add_set_options(benchmark)
+benchmark.option("--shapes", nargs="*", choices=SHAPES, default=["base", "tiny"], help="all")
+benchmark.option("--cells", nargs="+", default=CELLS, metavar="BATCHxBEAM", help="%(default)s")
+benchmark.option("--length", type=int, default=32, help="tokens per translation (%(default)s)")
+benchmark.option("--sentences", type=int, default=1000, help="of a test set (%(default)s)")
+benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
+
+
+def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
+    """The cells by name, with batch size and beam."""
+    for name in args.cells:
+        batch, beam = map(int, name.split("x"))
+        yield name, batch, beam
+
+
+def measure_random(shape: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
+    """Speeds of all systems with random weights.
+
+    Raises:
+        RunError: A translation has another length.
+    """
+    recipe, vocab_size, n = SHAPES[shape]
+    model = Model(scratch / shape)
+    write_random(recipe, model.plain, vocab_size=vocab_size, seed=args.seed)
+    systems = [system for system in chosen(args) if system.margin is None]
+    found: dict[str, Any] = {}
+    with started(systems, model, args) as services:
+        for name, batch, beam in cells(args):
+            sizes = {"lengths": SOURCE_LENGTHS, "vocab_size": vocab_size, "seed": args.seed}
+            ids = random_sources(max(n, args.threads * batch), **sizes)
+            request = {"sources": ids, "batch": batch, "beam": beam, "length": args.length}
+            rounds = in_turns(services, args.rounds, lambda _, ask, r=request: ask("search", **r))
+            _check(rounds, args.length)
+            speeds = {
+                system: summary([len(ids) * args.length / each["seconds"] for each in own])
+                for system, own in rounds.items()
+            }
+            found[name] = _shown(shape, name, speeds, "tokens/s") | {"sentences": len(ids)}
+        stated = conditions(services)
+    name = f"{shape}, random weights"
+    return {"name": name, "length": args.length, "unit": "tokens", "cells": found, **stated}
+
+
+def _check(rounds: Rounds, length: int) -> None:
+    for system, own in rounds.items():
+        if strange := {n for each in own for n in each["lengths"]} - {length}:
+            raise RunError(f"{system}: translations have {strange} tokens instead of {length}")
+
+
+def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
+    """Speeds and BLEU of all systems on a test set."""
+    test = read_sets(args)[name].first(args.sentences)
+    model = Model(scratch / name, test.model)
+    write_trained(test.model, model.plain)
+    systems = [system for system in chosen(args) if not system.group.startswith("generate")]
+    found: dict[str, Any] = {}
+    with started(systems, model, args) as services:
+        for cell, batch, beam in cells(args):
+
+            def ask(system: System, service: Any, batch: int = batch, beam: int = beam) -> Any:
+                search = test.search(beam, system)
+                return service("translate", lines=test.sources, batch=batch, search=search)
+
+            some = {s: each for s, each in services.items() if s.margin is None or beam > 1}
+            rounds = in_turns(some, args.rounds, ask)
+            n = len(test.sources)
+            speeds = {s: summary([n / each["seconds"] for each in own]) for s, own in rounds.items()}
+            found[cell] = _shown(name, cell, speeds, "sentences/s") | {
+                "tokens": {system: own[0]["tokens"] for system, own in rounds.items()},
+                "bleu": {s: _bleu(own[0]["texts"], test) for s, own in rounds.items()},
+            }
+        stated = conditions(services)
+    stated |= {"unit": "sentences", "sentences": len(test.sources), "cells": found}
+    return {"name": f"{name}, {args.sources[name].name}", **stated}
+
+
+def _bleu(texts: list[str], test: Any) -> str:
+    metrics = {"metrics": ("bleu",), "target_language": test.target_language}
+    return str(score(texts, test.references, **metrics)[0])
+
+
+def _shown(name: str, cell: str, speeds: dict[str, Any], unit: str) -> dict[str, Any]:
+    """Print the speeds of a cell."""
+    ratios = compared(speeds)
+    for system, own in speeds.items():
+        text = f"{own['median']:10,.1f} {unit} ({own['low']:,.1f} to {own['high']:,.1f})"
+        ratio = ratios.get(system)
+        gain = f"  {ratio['value']:.2f} times {PEER}, worst {ratio['worst']:.2f}" if ratio else ""
+        print(f"{name:8}{cell:6}{system:28}{text}{gain}", flush=True)
+    return {"speeds": speeds, "ratios": ratios}
+
+
+def main(args: argparse.Namespace) -> None:
+    """Measure each shape, then each test set."""
+    with TemporaryDirectory() as folder:
+        for shape in args.shapes:
+            benchmark.record(measure_random(shape, args, Path(folder)), seed=args.seed)
+        for name in args.models:
+            benchmark.record(measure_set(name, args, Path(folder)))
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

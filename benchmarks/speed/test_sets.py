@@ -1,0 +1,87 @@
+"""Trained models and the test sets that they translate: --models, --sources and --references."""
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import Benchmark
+from benchmarks.speed.systems import System
+from yakusu.data.text import read_lines
+from yakusu.errors import DataError
+from yakusu.translator.folder import ModelFolder
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Sentences, their references, and the model that translates them."""
+
+    __test__ = False  # for pytest
+
+    model: Path
+    sources: list[str]
+    references: list[str]
+    target_language: str | None
+    alpha: float
+
+    def first(self, n: int) -> "TestSet":
+        """The first sentences."""
+        return replace(self, sources=self.sources[:n], references=self.references[:n])
+
+    def search(self, beam: int, system: System) -> dict[str, Any]:
+        """Settings of the search."""
+        search: dict[str, Any] = {"beam": beam, "alpha": self.alpha}
+        return search | ({"margin": system.margin} if system.is_ours else {})
+
+
+class _NamedPaths(argparse.Action):
+    """NAME=PATH ... -> a dictionary."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        named = [value.partition("=") for value in values]
+        if any(not (name and path) for name, _, path in named):
+            parser.error(f"{option_string} takes NAME=PATH")
+        setattr(namespace, self.dest, {name: Path(path) for name, _, path in named})
+
+
+def add_set_options(benchmark: Benchmark) -> None:
+    """Add --models, --sources and --references."""
+    for name, text in (
+        ("models", "model folders"),
+        ("sources", "their source sentences, with the same names"),
+        ("references", "the reference translations, with the same names"),
+    ):
+        benchmark.option(
+            f"--{name}", nargs="+", action=_NamedPaths, default={}, metavar="NAME=PATH", help=text
+        )
+
+
+def read_sets(args: argparse.Namespace) -> dict[str, TestSet]:
+    """The test sets by name.
+
+    Raises:
+        DataError: A model has no sentences or no references, or their numbers differ.
+        ModelError: A model folder is incomplete or corrupted.
+    """
+    found = {}
+    for name, path in args.models.items():
+        for option in ("sources", "references"):
+            if name not in getattr(args, option):
+                raise DataError(f"--{option} has no {name}: add {name}=PATH")
+        sources, references = args.sources[name], args.references[name]
+        texts = [list(read_lines(each)) for each in (sources, references)]
+        if len(texts[0]) != len(texts[1]):
+            raise DataError(
+                f"{sources} has {len(texts[0]):,} lines and {references} {len(texts[1]):,}: align "
+                "them line by line"
+            )
+        config = ModelFolder.open(path).config
+        language = config.target_language or None
+        found[name] = TestSet(path, *texts, language, config.search.alpha)
+    return found
