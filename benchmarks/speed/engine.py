@@ -35,9 +35,8 @@ from benchmarks.speed.systems import (
     started,
     summary,
 )
-from benchmarks.speed.test_sets import add_set_options, read_sets
+from benchmarks.speed.test_sets import add_named_paths, add_set_options, read_sets
 from yakusu.errors import RunError
-from yakusu.metrics import score
 
 SHAPES = {  # name: recipe, V, sentences of a round at least
     "base": ("base", 32_000, 32),
@@ -55,6 +54,7 @@ benchmark = Benchmark(
     quick={"shapes": ["small"], "cells": ["1x1", "4x2"], "length": 5, "rounds": 1},
 )
 add_options(benchmark, systems=(OURS, PEER))
+add_named_paths(benchmark, "models", "model folders of trained models")
 add_set_options(benchmark)
 benchmark.option("--shapes", nargs="*", choices=SHAPES, default=["base", "tiny"], help="all")
 benchmark.option("--cells", nargs="+", default=CELLS, metavar="BATCHxBEAM", help="%(default)s")
@@ -106,7 +106,7 @@ def _check(rounds: Rounds, length: int) -> None:
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     """Speeds and BLEU of all systems on a test set."""
-    test = read_sets(args)[name].first(args.sentences)
+    test = read_sets(args, args.models)[name].first(args.sentences)
     model = Model(scratch / name, test.model)
     write_trained(test.model, model.plain)
     systems = [system for system in chosen(args) if not system.group.startswith("generate")]
@@ -121,19 +121,17 @@ def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str,
             some = {s: each for s, each in services.items() if s.margin is None or beam > 1}
             rounds = in_turns(some, args.rounds, ask)
             n = len(test.sources)
-            speeds = {s: summary([n / each["seconds"] for each in own]) for s, own in rounds.items()}
+            speeds = {
+                s: summary([n / each["seconds"] for each in own]) for s, own in rounds.items()
+            }
             found[cell] = _shown(name, cell, speeds, "sentences/s") | {
                 "tokens": {system: own[0]["tokens"] for system, own in rounds.items()},
-                "bleu": {s: _bleu(own[0]["texts"], test) for s, own in rounds.items()},
+                "bleu": {s: test.score(own[0]["texts"])["bleu"] for s, own in rounds.items()},
             }
+            print("\n".join(f"{s:28}{bleu}" for s, bleu in found[cell]["bleu"].items()))
         stated = conditions(services)
     stated |= {"unit": "sentences", "sentences": len(test.sources), "cells": found}
     return {"name": f"{name}, {args.sources[name].name}", **stated}
-
-
-def _bleu(texts: list[str], test: Any) -> str:
-    metrics = {"metrics": ("bleu",), "target_language": test.target_language}
-    return str(score(texts, test.references, **metrics)[0])
 
 
 def _shown(name: str, cell: str, speeds: dict[str, Any], unit: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Models in a form that every system reads: float32 weights, sizes and vocabularies.
 
-    plain.json          the sizes, the tokens of both vocabularies, and those that are never generated
-    model.safetensors   the weights, in float32, under the names of yakusu
-    source.model, target.model   SentencePiece models, if there are any
+plain.json          the sizes, the tokens of both vocabularies, and those that are never generated
+model.safetensors   the weights, in float32, under the names of yakusu
+source.model, target.model   SentencePiece models, if there are any
 """
 
 import json

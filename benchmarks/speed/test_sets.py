@@ -1,6 +1,7 @@
-"""Trained models and the test sets that they translate: --models, --sources and --references."""
+"""Trained models and the test sets that they translate: --sources and --references."""
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from benchmarks.common import Benchmark
 from benchmarks.speed.systems import System
 from yakusu.data.text import read_lines
 from yakusu.errors import DataError
+from yakusu.metrics import score
 from yakusu.translator.folder import ModelFolder
 
 
@@ -33,6 +35,16 @@ class TestSet:
         search: dict[str, Any] = {"beam": beam, "alpha": self.alpha}
         return search | ({"margin": system.margin} if system.is_ours else {})
 
+    def score(self, texts: list[str]) -> dict[str, str]:
+        """BLEU and chrF of translations, with their signatures."""
+        bleu, chrf = score(
+            texts,
+            self.references,
+            metrics=("bleu", "chrf"),
+            target_language=self.target_language,
+        )
+        return {"bleu": str(bleu), "chrf": str(chrf)}
+
 
 class _NamedPaths(argparse.Action):
     """NAME=PATH ... -> a dictionary."""
@@ -50,27 +62,28 @@ class _NamedPaths(argparse.Action):
         setattr(namespace, self.dest, {name: Path(path) for name, _, path in named})
 
 
+def add_named_paths(benchmark: Benchmark, name: str, help_text: str) -> None:
+    """Add an option that takes NAME=PATH, several times."""
+    benchmark.option(
+        f"--{name}", nargs="+", action=_NamedPaths, default={}, metavar="NAME=PATH", help=help_text
+    )
+
+
 def add_set_options(benchmark: Benchmark) -> None:
-    """Add --models, --sources and --references."""
-    for name, text in (
-        ("models", "model folders"),
-        ("sources", "their source sentences, with the same names"),
-        ("references", "the reference translations, with the same names"),
-    ):
-        benchmark.option(
-            f"--{name}", nargs="+", action=_NamedPaths, default={}, metavar="NAME=PATH", help=text
-        )
+    """Add --sources and --references."""
+    add_named_paths(benchmark, "sources", "source sentences of test sets")
+    add_named_paths(benchmark, "references", "their reference translations, with the same names")
 
 
-def read_sets(args: argparse.Namespace) -> dict[str, TestSet]:
-    """The test sets by name.
+def read_sets(args: argparse.Namespace, models: Mapping[str, Path]) -> dict[str, TestSet]:
+    """The test sets by name, each with its model.
 
     Raises:
         DataError: A model has no sentences or no references, or their numbers differ.
         ModelError: A model folder is incomplete or corrupted.
     """
     found = {}
-    for name, path in args.models.items():
+    for name, path in models.items():
         for option in ("sources", "references"):
             if name not in getattr(args, option):
                 raise DataError(f"--{option} has no {name}: add {name}=PATH")
@@ -83,5 +96,5 @@ def read_sets(args: argparse.Namespace) -> dict[str, TestSet]:
             )
         config = ModelFolder.open(path).config
         language = config.target_language or None
-        found[name] = TestSet(path, *texts, language, config.search.alpha)
+        found[name] = TestSet(path, texts[0], texts[1], language, config.search.alpha)
     return found
