@@ -20,14 +20,20 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
-from benchmarks.speed.plain import random_sources, write_random, write_trained
+from benchmarks.speed.plain import (
+    SHAPES,
+    SOURCE_LENGTHS,
+    random_sources,
+    write_random,
+    write_trained,
+)
 from benchmarks.speed.systems import (
     OURS,
     PEER,
     Model,
-    Rounds,
     System,
     add_options,
+    check_lengths,
     chosen,
     compared,
     conditions,
@@ -36,15 +42,8 @@ from benchmarks.speed.systems import (
     summary,
 )
 from benchmarks.speed.test_sets import add_named_paths, add_set_options, read_sets
-from yakusu.errors import RunError
 
-SHAPES = {  # name: recipe, V, sentences of a round at least
-    "base": ("base", 32_000, 32),
-    "tiny": ("tiny", 6_000, 512),
-    "small": ("tiny", 200, 4),  # for --quick
-}
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
-SOURCE_LENGTHS = 8, 56  # tokens
 
 benchmark = Benchmark(
     "engine",
@@ -70,38 +69,31 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
         yield name, batch, beam
 
 
-def measure_random(shape: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
+def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     """Speeds of all systems with random weights.
 
     Raises:
         RunError: A translation has another length.
     """
-    recipe, vocab_size, n = SHAPES[shape]
-    model = Model(scratch / shape)
-    write_random(recipe, model.plain, vocab_size=vocab_size, seed=args.seed)
+    shape, model = SHAPES[name], Model(scratch / name)
+    write_random(shape, model.plain, seed=args.seed)
     systems = [system for system in chosen(args) if system.margin is None]
     found: dict[str, Any] = {}
     with started(systems, model, args) as services:
-        for name, batch, beam in cells(args):
-            sizes = {"lengths": SOURCE_LENGTHS, "vocab_size": vocab_size, "seed": args.seed}
-            ids = random_sources(max(n, args.threads * batch), **sizes)
+        for cell, batch, beam in cells(args):
+            n = max(shape.sentences, args.threads * batch)
+            ids = random_sources(n, shape, lengths=SOURCE_LENGTHS, seed=args.seed)
             request = {"sources": ids, "batch": batch, "beam": beam, "length": args.length}
             rounds = in_turns(services, args.rounds, lambda _, ask, r=request: ask("search", **r))
-            _check(rounds, args.length)
+            check_lengths(rounds, args.length)
             speeds = {
                 system: summary([len(ids) * args.length / each["seconds"] for each in own])
                 for system, own in rounds.items()
             }
-            found[name] = _shown(shape, name, speeds, "tokens/s") | {"sentences": len(ids)}
+            found[cell] = _shown(name, cell, speeds, "tokens/s") | {"sentences": len(ids)}
         stated = conditions(services)
-    name = f"{shape}, random weights"
-    return {"name": name, "length": args.length, "unit": "tokens", "cells": found, **stated}
-
-
-def _check(rounds: Rounds, length: int) -> None:
-    for system, own in rounds.items():
-        if strange := {n for each in own for n in each["lengths"]} - {length}:
-            raise RunError(f"{system}: translations have {strange} tokens instead of {length}")
+    stated |= {"length": args.length, "unit": "tokens", "cells": found}
+    return {"name": f"{name}, random weights", **stated}
 
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ size on disk is measured. This downloads them:
 """
 
 import argparse
+import math
 import re
 import shlex
 import subprocess
@@ -113,7 +114,7 @@ def peak_mib(pid: int) -> float:
 
 def quantile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed."""
-    return sorted(values)[max(0, -int(-share * len(values) // 1) - 1)]
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 # ---- programs ------------------------------------------------------------------------------------

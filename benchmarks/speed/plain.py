@@ -6,6 +6,7 @@ source.model, target.model   SentencePiece models, if there are any
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,29 @@ from yakusu.model.config import TransformerConfig
 from yakusu.translator.folder import ModelFolder
 
 NAME = "plain.json"
+SOURCE_LENGTHS = 8, 56  # tokens
 UNLIKELY = -1e4  # logit of eos in models with random weights
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model with random weights.
+
+    recipe: The recipe that gives its sizes.
+    vocab_size: V, padding included.
+    sentences: Number of sentences that take long enough to be timed.
+    """
+
+    recipe: str
+    vocab_size: int
+    sentences: int
+
+
+SHAPES = {
+    "base": Shape("base", 32_000, 32),
+    "tiny": Shape("tiny", 6_000, 512),
+    "small": Shape("tiny", 200, 4),  # for --quick
+}
 
 
 def write_trained(model: Path, out: Path) -> None:
@@ -45,15 +68,16 @@ def write_trained(model: Path, out: Path) -> None:
     _write(out, weights.config, dict(weights), source=source, target=target, never=never)
 
 
-def write_random(recipe: str, out: Path, *, vocab_size: int, seed: int) -> None:
-    """Write a model of a recipe with random weights that never generates eos of its own accord."""
+def write_random(shape: Shape, out: Path, *, seed: int) -> None:
+    """Write a model with random weights that never generates eos of its own accord."""
     import torch
 
     from yakusu.model.architectures import build
 
-    config = yakusu.load_recipe(recipe).model.model_copy(update={"output_bias": True})
+    config = yakusu.load_recipe(shape.recipe).model.model_copy(update={"output_bias": True})
     assert isinstance(config, TransformerConfig)
     torch.manual_seed(seed)
+    vocab_size = shape.vocab_size
     model = build(config, src_vocab_size=vocab_size, tgt_vocab_size=vocab_size)
     weights = {name: each.detach().numpy() for name, each in model.weights().items()}
     weights["output_bias"] = np.zeros(vocab_size - 1, np.float32)
@@ -63,13 +87,11 @@ def write_random(recipe: str, out: Path, *, vocab_size: int, seed: int) -> None:
     _write(out, config, weights, source=tokens, target=tokens, never=[1])
 
 
-def random_sources(
-    n: int, *, lengths: tuple[int, int], vocab_size: int, seed: int
-) -> list[list[int]]:
+def random_sources(n: int, shape: Shape, *, lengths: tuple[int, int], seed: int) -> list[list[int]]:
     """Sentences of random ids, of lengths between two limits, eos included."""
     numbers = np.random.default_rng(seed)
     sizes = numbers.integers(lengths[0], lengths[1] + 1, n)
-    return [[*numbers.integers(2, vocab_size - 1, size - 1).tolist(), EOS] for size in sizes]
+    return [[*numbers.integers(2, shape.vocab_size - 1, size - 1).tolist(), EOS] for size in sizes]
 
 
 def _pieces(path: Path) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.common import Benchmark
 from benchmarks.services import Service
-from yakusu.errors import DataError
+from yakusu.errors import DataError, RunError
 
 VARIABLE = "YAKUSU_PEER_PYTHON"
 OURS = "native int8"
@@ -39,7 +39,8 @@ class System:
     """A system with its settings.
 
     group: Its name without the settings of its threads.
-    threads: CTranslate2's inter_threads and intra_threads; None: the option --threads.
+    threads: CTranslate2's inter_threads and intra_threads; our number of threads, and 1. None: the
+        option --threads.
     """
 
     group: str
@@ -166,16 +167,17 @@ def _command(system: System, args: argparse.Namespace) -> list[str]:
 
 
 def _load(service: Service, system: System, model: Model, args: argparse.Namespace) -> None:
+    threads = system.threads[0] if system.threads else args.threads
     if system.is_ours and model.folder:
-        service("load", folder=str(model.folder), threads=args.threads, **system.load)
+        service("load", folder=str(model.folder), threads=threads, **system.load)
     elif system.is_ours:
-        service("load_plain", folder=str(model.plain), threads=args.threads, **system.load)
+        service("load_plain", folder=str(model.plain), threads=threads, **system.load)
     elif system.threads:
         model.convert(args.peer_python)
         service("load", folder=str(model.converted), plain=str(model.plain), **system.load)
     else:
         precision = system.load["precision"]
-        service("load", plain=str(model.plain), precision=precision, threads=args.threads)
+        service("load", plain=str(model.plain), precision=precision, threads=threads)
 
 
 # ---- rounds --------------------------------------------------------------------------------------
@@ -197,6 +199,17 @@ def in_turns(
             if number >= 0:
                 results[str(system)].append(answer)
     return results
+
+
+def check_lengths(rounds: Rounds, length: int) -> None:
+    """Check that all systems did the same work.
+
+    Raises:
+        RunError: A translation has another length.
+    """
+    for system, own in rounds.items():
+        if strange := {n for each in own for n in each["lengths"]} - {length}:
+            raise RunError(f"{system}: translations have {strange} tokens instead of {length}")
 
 
 def summary(values: Sequence[float]) -> dict[str, Any]:
