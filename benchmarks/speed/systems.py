@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import Benchmark
+from benchmarks.common import INSTALL, Benchmark
 from benchmarks.services import Service
 from yakusu.errors import DataError, RunError
 
@@ -101,11 +102,15 @@ def chosen(args: argparse.Namespace) -> list[System]:
     """The systems of the command line; those without an environment are left out.
 
     Raises:
-        DataError: CTranslate2 has no environment, and the result should be recorded.
+        DataError: A system has no environment, and the result should be recorded.
     """
     found: list[System] = []
     for name in args.systems:
-        if not name.startswith("CTranslate2"):
+        if name.startswith("generate") and not find_spec("transformers"):
+            if args.record:
+                raise DataError(f"{name}: transformers is not installed; {INSTALL}")
+            print(f"{name} is left out: transformers is not installed", file=sys.stderr)
+        elif not name.startswith("CTranslate2"):
             found.append(System(name))
         elif args.peer_python:
             found += [System(name, threads) for threads in args.peer_threads]
