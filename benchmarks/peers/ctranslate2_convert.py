@@ -1,7 +1,8 @@
 """Peer: a Transformer of yakusu as a CTranslate2 model.
 
 Reads a folder that `benchmarks.speed.plain` wrote, and needs ctranslate2, numpy and safetensors
-only. Both programs compute the same function: tests compare their translations.
+only. Both programs compute the same function, with one difference: tokens that are never generated,
+such as the unknown token, have no probability, while yakusu leaves them out of the search only.
 """
 
 import json

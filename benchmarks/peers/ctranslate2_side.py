@@ -1,8 +1,6 @@
 """Peer: CTranslate2, as a service (`benchmarks.services`); see `benchmarks.speed.systems`.
 
-Its environment needs ctranslate2, numpy, safetensors and sentencepiece:
-
-    pip install ctranslate2==4.8.5 safetensors==0.8.0 sentencepiece==0.2.3
+Its environment has nothing else: pip install -r benchmarks/peers/requirements-ctranslate2.txt
 """
 
 import sys

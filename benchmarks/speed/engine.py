@@ -41,7 +41,7 @@ from benchmarks.speed.systems import (
     started,
     summary,
 )
-from benchmarks.speed.test_sets import add_named_paths, add_set_options, read_sets
+from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
 

@@ -124,8 +124,8 @@ SECTIONS = (
         "models, from text to text. Medians of all rounds, with the lowest and the highest. The "
         'ratio is that of the medians to CTranslate2 int8 with its best setting; "worst round" is '
         f"the lowest ratio of a round to its best setting in that round. {_THREADS} Install it in "
-        "an environment of its own: `pip install ctranslate2==4.8.5 safetensors==0.8.0 "
-        "sentencepiece==0.2.3`.",
+        "an environment of its own: "
+        "`pip install -r benchmarks/peers/requirements-ctranslate2.txt`.",
     ),
     Section(
         "precision",

@@ -23,7 +23,7 @@ from benchmarks.speed.systems import (
     conditions,
     started,
 )
-from benchmarks.speed.test_sets import TestSet, add_set_options, read_sets
+from benchmarks.speed.evaluation_sets import EvaluationSet, add_set_options, read_sets
 from yakusu.errors import DataError
 
 REFERENCE = "torch float32"
@@ -45,7 +45,7 @@ benchmark.option("--sentences", type=int, default=None, help="of each set, at mo
 
 
 def translations(
-    system: System, test: TestSet, model: Model, args: argparse.Namespace
+    system: System, test: EvaluationSet, model: Model, args: argparse.Namespace
 ) -> tuple[list[str], dict[str, Any]]:
     """The translations of a system, and what it ran with."""
     with started([system], model, args) as services:
@@ -54,7 +54,9 @@ def translations(
         return services[system]("translate", **request)["texts"], conditions(services)
 
 
-def measure(name: str, test: TestSet, args: argparse.Namespace, plain: Path) -> dict[str, Any]:
+def measure(
+    name: str, test: EvaluationSet, args: argparse.Namespace, plain: Path
+) -> dict[str, Any]:
     """Scores of all systems on a set."""
     model = Model(plain, test.model)
     write_trained(test.model, plain)

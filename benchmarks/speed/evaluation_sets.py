@@ -15,10 +15,8 @@ from yakusu.translator.folder import ModelFolder
 
 
 @dataclass(frozen=True)
-class TestSet:
+class EvaluationSet:
     """Sentences, their references, and the model that translates them."""
-
-    __test__ = False  # for pytest
 
     model: Path
     sources: list[str]
@@ -26,7 +24,7 @@ class TestSet:
     target_language: str | None
     alpha: float
 
-    def first(self, n: int) -> "TestSet":
+    def first(self, n: int) -> "EvaluationSet":
         """The first sentences."""
         return replace(self, sources=self.sources[:n], references=self.references[:n])
 
@@ -75,7 +73,7 @@ def add_set_options(benchmark: Benchmark) -> None:
     add_named_paths(benchmark, "references", "their reference translations, with the same names")
 
 
-def read_sets(args: argparse.Namespace, models: Mapping[str, Path]) -> dict[str, TestSet]:
+def read_sets(args: argparse.Namespace, models: Mapping[str, Path]) -> dict[str, EvaluationSet]:
     """The test sets by name, each with its model.
 
     Raises:
@@ -96,5 +94,5 @@ def read_sets(args: argparse.Namespace, models: Mapping[str, Path]) -> dict[str,
             )
         config = ModelFolder.open(path).config
         language = config.target_language or None
-        found[name] = TestSet(path, texts[0], texts[1], language, config.search.alpha)
+        found[name] = EvaluationSet(path, texts[0], texts[1], language, config.search.alpha)
     return found
