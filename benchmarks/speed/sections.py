@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed
 from benchmarks.records import Record
+from benchmarks.speed import engine_sections
 
 TITLE = "Speed and memory"
 INTRODUCTION = """\
@@ -223,4 +224,5 @@ SECTIONS = (
         'the model, translating one sentence, and the end of the process. "Goal" is the time that '
         "the project aims not to exceed.",
     ),
+    *engine_sections.SECTIONS,
 )

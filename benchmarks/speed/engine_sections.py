@@ -1,0 +1,169 @@
+"""The sections of the CPU engine on the page of speed and memory."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchmarks.pages import Section, Table, fixed, scores
+from benchmarks.records import Record
+
+
+def _spread(value: Mapping[str, Any], digits: int = 0) -> str:
+    """The median of several rounds, with the lowest and the highest value."""
+    middle, low, high = (fixed(value[key], digits) for key in ("median", "low", "high"))
+    return f"{middle} ({low} to {high})"
+
+
+def _title(record: Record) -> str:
+    """The name of a record, with the version of the peer and the engine's instruction set."""
+    versions = record.get("versions", {}).values()
+    peers = {f"CTranslate2 {each['ctranslate2']}" for each in versions if "ctranslate2" in each}
+    sets = {each["instruction sets"][0] for each in versions if "instruction sets" in each}
+    return "; ".join([str(record["name"]), *sorted(peers), *sorted(sets)])
+
+
+def speeds(records: list[Record]) -> Iterable[Table]:
+    """Speed of each system by batch and beam."""
+    for record in records:
+        scored = any("bleu" in cell for cell in record["cells"].values())
+        rows = []
+        for name, cell in record["cells"].items():
+            for system, speed in cell["speeds"].items():
+                ratio = cell["ratios"].get(system, {}) if cell["ratios"] else {}
+                row = [name, system, _spread(speed)]
+                row += [fixed(ratio.get(key)) for key in ("value", "worst")]
+                rows.append([*row, *([_score(cell["bleu"][system])] if scored else [])])
+        unit = f"{record['unit'].capitalize()} per second"
+        head = ["Batch x beam", "System", unit, "Ratio", "Worst round"]
+        yield Table([*head, *(["BLEU"] if scored else [])], rows, [record], _title(record))
+
+
+def _score(text: str) -> str:
+    return fixed(next(iter(scores(text.partition(" (")[0]).values())))
+
+
+def precision(records: list[Record]) -> Iterable[Table]:
+    """BLEU, chrF and the share of identical sentences."""
+    for record in records:
+        rows = [
+            [system, _score(own["bleu"]), _score(own["chrf"]), f"{own['identical']:.1%}"]
+            for system, own in record["systems"].items()
+        ]
+        yield Table(["System", "BLEU", "chrF", "Identical"], rows, [record], _title(record))
+
+
+def latency(records: list[Record]) -> Iterable[Table]:
+    """Latency, memory, and size of the installation."""
+    for record in records:
+        if sizes := record.get("sizes"):
+            rows = [
+                [name, fixed(own["mib"], 0), str(len(own["packages"]))]
+                for name, own in sizes.items()
+            ]
+            yield Table(["Installed", "MiB on disk", "Packages"], rows, [record], record["name"])
+            continue
+        rows = [
+            [system, *(_spread(own[key], 1) for key in ("first", "p50", "p99", "peak_mib"))]
+            for system, own in record["systems"].items()
+        ]
+        head = ["System", "First, ms", "Later, p50, ms", "Later, p99, ms", "Peak MiB"]
+        yield Table(head, rows, [record], record["name"])
+
+
+def scaling(records: list[Record]) -> Iterable[Table]:
+    """Speed by threads, and time by length."""
+    for record in records:
+        if lengths := record.get("lengths"):
+            systems = next(iter(lengths.values()))["milliseconds"]
+            rows = [
+                [length, *(_spread(own["milliseconds"][system], 1) for system in systems)]
+                for length, own in lengths.items()
+            ]
+            head = ["Tokens", *(f"{system}, ms per sentence" for system in systems)]
+        else:
+            rows = [
+                [system, _spread(speed), fixed(record["speed-up"][system])]
+                for system, speed in record["speeds"].items()
+            ]
+            head = ["System", "Tokens per second", "Speed-up over one thread"]
+        yield Table(head, rows, [record], _title(record))
+
+
+def breakdown(records: list[Record]) -> Iterable[Table]:
+    """Microseconds per token of each part, and the bounds."""
+    for record in records:
+        cells = record["cells"]
+        parts = dict.fromkeys(part for cell in cells.values() for part in cell["microseconds"])
+        rows = [
+            [part, *(fixed(cell["microseconds"].get(part), 1) for cell in cells.values())]
+            for part in parts
+        ]
+        for key, name in (("whole", "without timers"), ("timers", "with timers / without")):
+            digits = 1 if key == "whole" else 2
+            rows.append([name, *(fixed(cell[key], digits) for cell in cells.values())])
+        title = f"{record['name']}; {record['instruction set']}"
+        yield Table(["Microseconds per token", *cells], rows, [record], title)
+        bounds = [
+            [cell, stage, *(fixed(value, 2 if "bound" in key else 1) for key, value in own.items())]
+            for cell, found in cells.items()
+            for stage, own in found["bounds"].items()
+        ]
+        names = next(iter(next(iter(cells.values()))["bounds"].values()))
+        head = ["Batch x beam", "Products of the", *names]
+        yield Table(head, bounds, [record], f"{title}, bounds")
+
+
+_THREADS = "A system's settings of threads follow its name: inter_threads / intra_threads."
+SECTIONS = (
+    Section(
+        "engine",
+        "The CPU engine",
+        "Compared with CTranslate2 4.8.5 at its best setting of threads.",
+        "python -m benchmarks.speed.engine --peer-python PYTHON",
+        speeds,
+        "With random weights, translations of a fixed length, from ids to ids; with trained "
+        "models, from text to text. Medians of all rounds, with the lowest and the highest. The "
+        'ratio is that of the medians to CTranslate2 int8 with its best setting; "worst round" is '
+        f"the lowest ratio of a round to its best setting in that round. {_THREADS} Install it in "
+        "an environment of its own: "
+        "`pip install -r benchmarks/peers/requirements-ctranslate2.txt`.",
+    ),
+    Section(
+        "precision",
+        "Precision of the CPU engine",
+        "Compared with torch in float32 and with CTranslate2 4.8.5.",
+        "python -m benchmarks.speed.precision --model MODEL --peer-python PYTHON",
+        precision,
+        '"Identical" is the share of sentences translated exactly as by torch in float32. '
+        "CTranslate2 4.8.5 normalises scores by another length penalty, so that its float32 "
+        "differs, too.",
+    ),
+    Section(
+        "latency",
+        "Latency, memory and installation",
+        "Single sentences through a pipe, compared with a short program with CTranslate2 4.8.5.",
+        "python -m benchmarks.speed.latency --model MODEL --peer-python PYTHON",
+        latency,
+        '"First" is the time from the start of the process to the first translation. Medians over '
+        "fresh processes, with the lowest and the highest. Memory is the peak resident memory. "
+        "`--install` measures installations, such as `ctranslate2==4.8.5 sentencepiece`.",
+    ),
+    Section(
+        "scaling",
+        "Threads and lengths",
+        "Sources of 10 to 1,000 tokens, and several threads.",
+        "python -m benchmarks.speed.scaling --peer-python PYTHON",
+        scaling,
+        "Random weights. The default lengths are 10 to 1,000 tokens, with translations as long as "
+        f"their sources. {_THREADS}",
+    ),
+    Section(
+        "breakdown",
+        "Where the engine's time goes",
+        "One thread, with sums of 8-bit products; 1.00 in the last column is the limit of the "
+        "processor.",
+        "python -m benchmarks.speed.breakdown",
+        breakdown,
+        'Random weights. "Bound / time" compares the products with the speeds that small probes '
+        "reach: of the integer units, or of reading the weights; 1.00 is the limit.",
+    ),
+)

@@ -1,0 +1,103 @@
+"""What integers and pruning change: BLEU, chrF, and the share of sentences translated identically.
+
+Every system translates the same sentences with the same model and beam. "Identical" is the share of
+sentences whose translation equals that of torch in float32. Nothing is timed.
+
+The default is the development set of Multi30k. Choose settings on development sets, and name a test
+set (--sources NAME=PATH --references NAME=PATH) only to report them.
+"""
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.common import Benchmark
+from benchmarks.speed.plain import write_trained
+from benchmarks.speed.systems import (
+    NAMES,
+    Model,
+    System,
+    add_options,
+    chosen,
+    conditions,
+    started,
+)
+from benchmarks.speed.evaluation_sets import EvaluationSet, add_set_options, read_sets
+from yakusu.errors import DataError
+
+REFERENCE = "torch float32"
+SYSTEMS = tuple(name for name in NAMES if not name.startswith("generate"))
+
+benchmark = Benchmark(
+    "precision",
+    __doc__,
+    example="python -m benchmarks.speed.precision --model runs/multi30k/model "
+    "--sources val=val.en --references val=val.de --peer-python peers/bin/python",
+    needs=["data", "model"],
+    quick={"sentences": 8, "beam": 2},
+)
+add_options(benchmark, systems=SYSTEMS, rounds=1)
+add_set_options(benchmark)
+benchmark.option("--beam", type=int, default=4, help="%(default)s")
+benchmark.option("--batch", type=int, default=64, help="sentences per batch (%(default)s)")
+benchmark.option("--sentences", type=int, default=None, help="of each set, at most (default: all)")
+
+
+def translations(
+    system: System, test: EvaluationSet, model: Model, args: argparse.Namespace
+) -> tuple[list[str], dict[str, Any]]:
+    """The translations of a system, and what it ran with."""
+    with started([system], model, args) as services:
+        search = test.search(args.beam, system)
+        request = {"lines": test.sources, "batch": args.batch, "search": search}
+        return services[system]("translate", **request)["texts"], conditions(services)
+
+
+def measure(
+    name: str, test: EvaluationSet, args: argparse.Namespace, plain: Path
+) -> dict[str, Any]:
+    """Scores of all systems on a set."""
+    model = Model(plain, test.model)
+    write_trained(test.model, plain)
+    rows: dict[str, dict[str, Any]] = {}
+    stated: dict[str, Any] = {}
+    reference: list[str] = []
+    for system in one_setting(chosen(args)):
+        texts, own = translations(system, test, model, args)
+        reference = reference or texts
+        same = sum(a == b for a, b in zip(texts, reference, strict=True))
+        rows[system.group] = {**test.score(texts), "identical": round(same / len(texts), 4)}
+        stated = {key: {**stated.get(key, {}), **own[key]} for key in ("versions", "commands")}
+        scores = f"{rows[system.group]['bleu'].split(' (')[0]}, "
+        scores += f"{rows[system.group]['chrf'].split(' (')[0]}"
+        print(f"{name:12}{system.group:28}{scores}, identical {same / len(texts):.1%}", flush=True)
+    return {"sentences": len(test.sources), "beam": args.beam, "systems": rows, **stated}
+
+
+def one_setting(systems: list[System]) -> list[System]:
+    """The systems without repetitions that differ in threads only, the reference first.
+
+    Raises:
+        DataError: The reference is missing.
+    """
+    groups = {system.group: system for system in reversed(systems)}
+    if REFERENCE not in groups:
+        raise DataError(f"--systems lacks {REFERENCE}, which the others are compared with: add it")
+    return [groups.pop(REFERENCE), *(groups[name] for name in SYSTEMS if name in groups)]
+
+
+def main(args: argparse.Namespace) -> None:
+    """Measure every set."""
+    if not args.sources:
+        corpus = args.data / "multi30k"
+        args.sources, args.references = {"val": corpus / "val.en"}, {"val": corpus / "val.de"}
+    for name, test in read_sets(args, dict.fromkeys(args.sources, args.model)).items():
+        with TemporaryDirectory() as folder:
+            some = test.first(args.sentences or len(test.sources))
+            measured = measure(name, some, args, Path(folder) / "plain")
+        benchmark.record({"name": f"{args.model.parent.name}, {name}", **measured})
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
