@@ -23,6 +23,7 @@ LANES = 16
 ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
+_STEPS = 64
 
 
 def padded(n: int) -> int:
@@ -42,9 +43,15 @@ def spread(x: Array, axis: int, size: int) -> Array:
 
 
 def sinusoids(n_positions: int, d_model: int) -> Array:
-    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model)."""
-    angle = np.arange(n_positions)[:, None] / 10_000 ** (np.arange(0, d_model, 2) / d_model)
-    return np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(n_positions, d_model)
+    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model).
+
+    i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product: few are computed.
+    """
+    rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / d_model)
+    starts, steps = np.arange(0, n_positions, _STEPS), np.arange(_STEPS)
+    turns = 1j * np.exp(starts[:, None] * rates)[:, None] * np.exp(steps[:, None] * rates)
+    table: NDArray[np.float64] = turns.reshape(-1, len(rates))[:n_positions].view(np.float64)
+    return table.astype(np.float32)
 
 
 @dataclass
@@ -147,13 +154,15 @@ class Packing:
         self._add(f"{name}.weight", blocks, bias, padded(d_model))
 
     def _positions(self) -> None:
-        d_model, tied = self.config.d_model, self.config.tied == "three-way"
-        if self.config.positions == "learned":
-            sides = ("tgt", "tgt") if tied else ("src", "tgt")
-            tables = [self._vector(f"{side}_embedding.positions.table") for side in sides]
+        d_model, learned = self.config.d_model, self.config.positions == "learned"
+        if learned and self.config.tied != "three-way":
+            names = [f"{side}_embedding.positions.table" for side in ("src", "tgt")]
+            tables = [spread(self._vector(name), 1, d_model) for name in names]
+        elif learned:
+            tables = [spread(self._vector("tgt_embedding.positions.table"), 1, d_model)]
         else:
-            tables = [np.float32(sinusoids(self.n_positions, d_model))] * 2
-        self._vectors += [np.ascontiguousarray(spread(table, 1, d_model)) for table in tables]
+            tables = [spread(sinusoids(self.n_positions, d_model), 1, d_model)]
+        self._vectors += [np.ascontiguousarray(tables[i]) for i in (0, -1)]
 
     # ---- layers ----------------------------------------------------------------------------------
 
@@ -171,22 +180,24 @@ class Packing:
         self._norm(f"{prefix}residuals.{1 + decoder}.norm")
 
     def _attention(self, prefix: str, groups: tuple[str, ...]) -> None:
-        """W^Q, W^K and W^V with padded heads, those of a group in one matrix, and W^O."""
+        self._projections(prefix, groups)
         config, n_heads = self.config, self.config.n_heads
-        ends = np.cumsum([n_heads * config.d_k, n_heads * config.d_k, n_heads * config.d_v])
-        weight, bias = f"{prefix}.w_qkv", self._bias(f"{prefix}.b_qkv", int(ends[2]))
-        parts = zip(np.split(self.weights[weight], ends[:2]), np.split(bias, ends[:2]), strict=True)
+        bias = spread(self._bias(f"{prefix}.b_o", config.d_model), 0, config.d_model)
+        name, n_in = f"{prefix}.w_o", n_heads * padded(config.d_v)
+        self._add(name, [spread(self.weights[name], 1, config.d_v)], bias, n_in)
+
+    def _projections(self, prefix: str, groups: tuple[str, ...]) -> None:
+        """W^Q, W^K and W^V with padded heads, those of a group in one matrix."""
+        config, n_heads = self.config, self.config.n_heads
         sizes = {"q": config.d_k, "k": config.d_k, "v": config.d_v}
-        padded_parts = {
-            name: (spread(spread(rows, 0, size), 1, config.d_model), spread(own, 0, size))
-            for (name, size), (rows, own) in zip(sizes.items(), parts, strict=True)
-        }
+        ends = np.cumsum([n_heads * size for size in sizes.values()])
+        name, bias = f"{prefix}.w_qkv", self._bias(f"{prefix}.b_qkv", int(ends[-1]))
+        rows = dict(zip(sizes, np.split(self.weights[name], ends[:-1]), strict=True))
+        biases = dict(zip(sizes, np.split(bias, ends[:-1]), strict=True))
         for group in groups:
-            blocks, biases = zip(*(padded_parts[name] for name in group), strict=True)
-            self._add(weight, blocks, np.concatenate(biases), padded(config.d_model))
-        w_o = spread(self.weights[f"{prefix}.w_o"], 1, config.d_v)
-        b_o = spread(self._bias(f"{prefix}.b_o", config.d_model), 0, config.d_model)
-        self._add(f"{prefix}.w_o", [w_o], b_o, n_heads * padded(config.d_v))
+            blocks = (spread(spread(rows[x], 0, sizes[x]), 1, config.d_model) for x in group)
+            own = np.concatenate([spread(biases[x], 0, sizes[x]) for x in group])
+            self._add(name, blocks, own, padded(config.d_model))
 
     def _bias(self, name: str, size: int) -> Array:
         """A bias of attention; zeros without `biases`."""
@@ -231,4 +242,6 @@ class Packing:
 
 
 def _not_finite(name: str) -> ModelError:
-    return ModelError(f"the weight '{name}' has a number that is NaN or infinite: train the model again")
+    return ModelError(
+        f"the weight '{name}' has a number that is NaN or infinite: train the model again"
+    )

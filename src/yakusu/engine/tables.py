@@ -81,8 +81,10 @@ class DenseWeights(Mapping[str, Floats]):
         """Compute the vectors (n, D) of the first ids of a table, a block at a time."""
         first = 0
         for block in self._blocks(self._owners[table]):
-            yield block[: n_ids - first]
-            first += len(block)
+            own = block[: n_ids - first]
+            first += len(own)
+            if len(own):
+                yield own
 
     def _blocks(self, name: str) -> Iterator[Floats]:
         """Compute the vectors (n, D) of all ids of a table."""

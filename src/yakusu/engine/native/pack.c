@@ -47,7 +47,9 @@ static int largest_sum(const int8_t *w, int n) {
 
 #define SHIFT 12582912.0f /* 1.5 * 2^23: a float32 of this size has no fraction */
 
-/* Round a row to integers times the scale that is returned; `most` is its largest magnitude. */
+/* Round a row to integers times the scale that is returned; `most` is its largest magnitude. A row
+   that consists of such integers already, as in an int8 model folder, keeps them, except if their sums
+   are too large: then it is rounded a second time. */
 static float quantise(const float *row, int n, float most, int8_t *out) {
     float scale = most / 127;
     if (scale < FLT_MIN) scale = 1; /* zeros */
