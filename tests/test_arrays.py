@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from yakusu.arrays import ArraysOnDisk, Decoded
 from yakusu.errors import ModelError
@@ -89,3 +90,16 @@ def test_a_corrupted_stream_is_named(path: Path) -> None:
         save_tensors(path, stored | {name: tensor})
         with pytest.raises(ValueError, match=r"the stream 'a\.numbers' is corrupted"):
             Decoded(ArraysOnDisk(path))["a.numbers"]
+
+
+def test_an_open_file_is_read_even_if_another_replaces_it(path: Path, tmp_path: Path) -> None:
+    save_tensors(path, {"a": torch.ones(3)})
+    arrays = ArraysOnDisk(path)
+    save_tensors(tmp_path / "new", {"b": torch.zeros(5), "a": torch.zeros(3)})
+    (tmp_path / "new").replace(path)
+    np.testing.assert_array_equal(arrays["a"], np.ones(3, np.float32), strict=True)
+
+
+def test_metadata_is_not_an_array(path: Path) -> None:
+    save_file({"a": np.arange(3)}, path, metadata={"format": "np"})
+    assert list(ArraysOnDisk(path)) == ["a"]

@@ -4,6 +4,7 @@
 """
 
 import json
+import weakref
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,8 +25,18 @@ INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
 # ---- safetensors ---------------------------------------------------------------------------------
 
 
+# The types of safetensors that numpy has.
+_TYPES = {
+    **{"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8", "C64": "<c8"},
+    **{f"I{8 * n}": f"<i{n}" for n in (1, 2, 4, 8)},
+    **{f"U{8 * n}": f"<u{n}" for n in (1, 2, 4, 8)},
+}
+
+
 class ArraysOnDisk(Mapping[str, Array]):
     """The named arrays of a safetensors file, each read when it is accessed; bfloat16 as float32.
+
+    An array is a copy: `safe_open` maps the file, and its pages would stay in memory.
 
     Raises:
         ModelError: The file is missing or is not a valid safetensors file, or numpy has no type for
@@ -33,39 +44,36 @@ class ArraysOnDisk(Mapping[str, Array]):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, open_safetensors(path, "np")
-        self._names: list[str] = self._file.keys()
+        open_safetensors(path, "np")  # checks the header
+        self._path, self._file = path, path.open("rb")
+        weakref.finalize(self, self._file.close)
+        size = int.from_bytes(self._file.read(8), "little")
+        self._entries: dict[str, Any] = json.loads(self._file.read(size))
+        self._entries.pop("__metadata__", None)
+        self._begin = 8 + size
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._names:
-            raise KeyError(name)
-        if self._file.get_slice(name).get_dtype() == "BF16":
-            return self._bfloat16(name)
-        try:
-            array: Array = self._file.get_tensor(name)
-        except (AttributeError, KeyError, TypeError) as error:  # types that numpy does not have
-            kind = self._file.get_slice(name).get_dtype()
+        entry = self._entries[name]
+        kind, (begin, end) = entry["dtype"], entry["data_offsets"]
+        if kind == "BF16":  # the upper half of a float32
+            upper = self._read("<u2", begin, end).astype(np.uint32)
+            return np.left_shift(upper, 16, out=upper).view(np.float32).reshape(entry["shape"])
+        if kind not in _TYPES:
             raise ModelError(
                 f"{self._path}: '{name}' has the type {kind}: save it as F32, F16 or BF16, or use "
                 "--engine torch"
-            ) from error
-        return array
+            )
+        return self._read(_TYPES[kind], begin, end).reshape(entry["shape"])
 
-    def _bfloat16(self, name: str) -> Array:
-        """The upper half of a float32: safetensors has no numpy type for it."""
-        with self._path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            entry = json.loads(file.read(size))[name]
-            begin, end = entry["data_offsets"]
-            file.seek(8 + size + begin)
-            upper = np.fromfile(file, dtype="<u2", count=(end - begin) // 2)
-        return (upper.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])
+    def _read(self, kind: str, begin: int, end: int) -> Array:
+        self._file.seek(self._begin + begin)
+        return np.fromfile(self._file, kind, (end - begin) // np.dtype(kind).itemsize)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._entries)
 
 
 def open_safetensors(path: Path, framework: str) -> Any:  # safetensors ships no types

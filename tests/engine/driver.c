@@ -11,7 +11,8 @@
 #include "pack.h"
 #include "session.h"
 
-int yk_probe_linear(const Kernels *, const Matrix *, int, const float *, int, float *, float *, int8_t *);
+int yk_probe_linear(const Kernels *, const float *, const float *, int, int, int, const float *, int, float *,
+                    float *, int8_t *);
 int yk_probe_attention(const Kernels *, const float *, int, const float *, float *, int, int, int, int, float,
                        int, float *);
 void yk_probe_activation(const Kernels *, float *, size_t, int);
@@ -56,8 +57,8 @@ static void probe_products(const Kernels *kernels) {
                 float *y = numbers((size_t)n * n_out, 0, 0), *bias = numbers(n_out, 1, 0);
                 float *scale = numbers(n_out, 0, 0);
                 int8_t *bytes = malloc((size_t)n_out * n_in);
-                Matrix matrix = {w, bias, n_out, n_in};
-                if (!bytes || !yk_probe_linear(kernels, &matrix, int8, x, n, y, scale, bytes)) exit(1);
+                if (!bytes || yk_probe_linear(kernels, w, bias, n_out, n_in, int8, x, n, y, scale, bytes) != PACKED)
+                    exit(1);
                 print(int8 ? "integers" : "floats", y, (size_t)n * n_out * sizeof *y);
                 free(x), free(w), free(y), free(bias), free(scale), free(bytes);
             }
@@ -98,20 +99,30 @@ static void probe_rows(const Kernels *kernels) {
 /* ---- models -------------------------------------------------------------------------------- */
 
 typedef struct {
-    Matrix matrices[MAX_MATRICES];
+    Linear *matrices[MAX_MATRICES];
     float *vectors[MAX_VECTORS];
-    int n_matrices, n_vectors;
+    int n_matrices, n_vectors, int8;
 } Arrays;
+
+/* Packed in two blocks. */
+static void add_packed(Arrays *to, float *rows, float *bias, int n_out, int n_in) {
+    Linear *matrix = yk_matrix(n_out, n_in, bias, to->int8);
+    int some = n_out / 3;
+    if (!matrix || yk_pack(matrix, 0, rows, some) != PACKED) exit(1);
+    if (yk_pack(matrix, some, rows + (size_t)some * n_in, n_out - some) != PACKED) exit(1);
+    to->matrices[to->n_matrices++] = matrix;
+    free(rows), free(bias);
+}
 
 static void add_matrix(Arrays *to, int n_out, int n_in, int has_bias) {
     float *bias = has_bias ? numbers(n_out, 0.2f, 0) : NULL;
-    to->matrices[to->n_matrices++] = (Matrix){numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in};
+    add_packed(to, numbers((size_t)n_out * n_in, 0.4f, 0), bias, n_out, n_in);
 }
 
 static void add_table(Arrays *to) {
     float *rows = numbers(PADDED * D_MODEL, 0.4f, 0), *bias = numbers(PADDED, 0.2f, 0);
     for (int id = TOKENS; id < PADDED; id++) bias[id] = -INFINITY; /* never generated */
-    to->matrices[to->n_matrices++] = (Matrix){rows, bias, PADDED, D_MODEL};
+    add_packed(to, rows, bias, PADDED, D_MODEL);
 }
 
 static void add_norms(Arrays *to, int n) {
@@ -140,14 +151,13 @@ static Model *new_model(int seed, int tied, int pre_norm, int activation, int in
         .int8 = int8, .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
         .score_scale = 0.25f, .embedding_scale = 7, .epsilon = 1e-5f,
     };
-    Arrays w = {.n_matrices = 0};
+    Arrays w = {.int8 = int8};
     state = seed;
     for (int i = 0; i < (tied ? 1 : 3); i++) add_table(&w);
     for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(POSITIONS * D_MODEL, 1, 0);
     for (int l = 0; l < 2 * LAYERS; l++) add_layer(&w, l >= LAYERS);
     if (pre_norm) add_norms(&w, 2);
     Model *model = yk_model(&config, w.matrices, (const float *const *)w.vectors);
-    for (int i = 0; i < w.n_matrices; i++) free((void *)w.matrices[i].rows), free((void *)w.matrices[i].bias);
     for (int i = 0; i < w.n_vectors; i++) free(w.vectors[i]);
     if (!model) exit(1);
     return model;

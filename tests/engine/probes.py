@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.engine.library import Matrix, Record, Settings, library
+from yakusu.engine.library import PACKED, Record, Settings, library
 from yakusu.engine.model import NativeModel
 
 Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
@@ -26,13 +26,18 @@ def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tupl
     """x W^T + b, and the scales and integers of W."""
     x, rows = floats(x), floats(rows)
     bias = None if bias is None else floats(bias)
-    matrix = Matrix(rows.ctypes.data, None if bias is None else bias.ctypes.data, *rows.shape)
     y = np.empty((len(x), len(rows)), np.float32)
     scale, integers = np.zeros(len(rows), np.float32), np.zeros(rows.shape, np.int8)
     function = library().yk_probe_linear
-    function.argtypes = (c_void_p, c_void_p, c_int, c_void_p, c_int, c_void_p, c_void_p, c_void_p)
+    pointer, number = c_void_p, c_int
+    function.argtypes = (
+        *(pointer, pointer, pointer, number, number, number),
+        *(pointer, number, pointer, pointer, pointer),
+    )
+    matrix = rows.ctypes.data, None if bias is None else bias.ctypes.data, *rows.shape
     addresses = (array.ctypes.data for array in (y, scale, integers))
-    assert function(kernels(isa), byref(matrix), int8, x.ctypes.data, len(x), *addresses)
+    done = function(kernels(isa), *matrix, int8, x.ctypes.data, len(x), *addresses)
+    assert done == PACKED
     return y, scale, integers
 
 

@@ -228,9 +228,45 @@ def test_what_the_engine_lacks_is_named(values: dict[str, Any], reason: str | No
     assert unsupported(config_of(values)) == reason
 
 
-def test_a_weight_that_is_not_a_number_is_refused(tiny: Tiny) -> None:
-    model = tiny(biases=True)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        ("encoder.0.self_attention.b_o", 3),
+        ("decoder.1.cross_attention.w_qkv", (47, 0)),  # in the last of three parts
+        ("tgt_table.weight", (V - 2, 15)),
+        ("decoder.0.residuals.2.norm.bias", 15),
+        ("tgt_embedding.positions.table", (19, 0)),
+        ("output_bias", 0),
+    ],
+)
+def test_a_weight_that_is_not_finite_is_named(
+    tiny: Tiny, name: str, at: Any, int8: bool, bad: float
+) -> None:
+    learned = {"positions": "learned", "max_positions": 20}
+    model = tiny(vocab_size=V, biases=True, output_bias=True, **learned)
     with torch.no_grad():
-        model.weights()["encoder.0.self_attention.b_o"][3] = math.nan
-    with pytest.raises(ModelError, match="a weight is NaN"):
+        model.weights()[name][at] = bad
+    with pytest.raises(ModelError) as error:
+        native(model, int8=int8)
+    assert str(error.value) == (
+        f"the weight '{name}' has a number that is NaN or infinite: train the model again"
+    )
+
+
+def test_weights_too_large_for_float32_are_refused(tiny: Tiny) -> None:
+    model = tiny(vocab_size=V).double()
+    with torch.no_grad():
+        model.weights()["encoder.0.self_attention.w_o"][0, 0] = 1e39
+    with pytest.raises(ModelError, match=r"the weight 'encoder\.0\.self_attention\.w_o' has a"):
         native(model)
+
+
+@pytest.mark.parametrize("factor", [1e-45, 1e-38, 1e15])
+def test_tiny_and_huge_weights_are_packed(tiny: Tiny, factor: float) -> None:
+    model = tiny(vocab_size=V)
+    with torch.no_grad():
+        model.weights()["encoder.0.self_attention.w_qkv"][:] *= factor
+    for int8 in False, True:
+        assert np.isfinite(flat(log_probs([native(model, int8=int8)], pairs_for(model, 9)))).all()

@@ -95,7 +95,7 @@ def test_coded_vectors_are_those_of_torch(k: int, n_exact: int, m: int) -> None:
         for weight in (table.weights, table.basis, table.exact):
             weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape)))
         expected = table(torch.arange(n_words + n_exact + 1)).numpy()
-    found = coded_vectors(table.plan(()), arrays(table))
+    found = np.concatenate(list(coded_vectors(table.plan(()), arrays(table))))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     assert (found[:n_exact] == expected[:n_exact]).all() and not found[-1].any()
 
@@ -109,7 +109,7 @@ def test_vectors_of_integers_are_those_of_torch(n_exact: int) -> None:
         for weight in (table.mean, table.basis, table.exact):
             weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape)))
         expected = table(torch.arange(n_words + n_exact + 1)).numpy()
-    found = integer_vectors(arrays(table))
+    found = np.concatenate(list(integer_vectors(arrays(table))))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
     assert (found[:n_exact] == expected[:n_exact]).all() and not found[-1].any()
 

@@ -56,6 +56,14 @@ _OPTIONS: dict[str, Any] = {
             panel=_SEARCH,
         ),
     ],
+    "fast": Annotated[
+        bool,
+        typer.Option(
+            "--fast",
+            help="Drop unlikely hypotheses, as with --margin 2: faster, and a few translations "
+            "differ.",
+        ),
+    ],
     "include": Annotated[
         list[str] | None,
         typer.Option(metavar="PHRASE", help="Phrase that translations must contain. Repeatable."),
@@ -112,13 +120,17 @@ def search_config(values: dict[str, Any]) -> "SearchConfig":
     """The settings that were given; they are checked together with those of the model."""
     from pydantic import ValidationError
 
-    from yakusu.search.config import SamplingConfig, SearchConfig  # loads pydantic
+    from yakusu.search.config import FAST_MARGIN, SamplingConfig, SearchConfig  # loads pydantic
 
     given = {
         name: value
         for name, value in values.items()
         if not (value is None or value is False or value == [])
     }
+    if given.pop("fast", False):
+        if "margin" in given:
+            raise RecipeError("--fast is --margin 2: give one of them")
+        given["margin"] = FAST_MARGIN
     sampling = {name: given.pop(name) for name in _SAMPLING if name in given}
     if given.pop("sample", False) or sampling:
         try:

@@ -21,6 +21,7 @@ from yakusu.errors import ModelError
 
 PATH = Path(__file__).parent / library_name()
 PROPOSALS = 256  # see native/session.h
+NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
 
 class Config(Structure):
@@ -54,12 +55,6 @@ class Config(Structure):
         ("embedding_scale", c_float),
         ("epsilon", c_float),
     )
-
-
-class Matrix(Structure):
-    """A matrix in rows, both sizes multiples of 16; see native/pack.h."""
-
-    _fields_ = (("rows", c_void_p), ("bias", c_void_p), ("n_out", c_int32), ("n_in", c_int32))
 
 
 class Settings(Structure):
@@ -140,7 +135,10 @@ class Guide(Structure):
 _FUNCTIONS = {  # name: result, arguments
     "yk_kernels": (c_void_p, c_char_p),
     "yk_name": (c_char_p, c_void_p),
-    "yk_model": (c_void_p, POINTER(Config), POINTER(Matrix), POINTER(c_void_p)),
+    "yk_matrix": (c_void_p, c_int, c_int, c_void_p, c_int),
+    "yk_free_matrix": (None, c_void_p),
+    "yk_pack": (c_int, c_void_p, c_int, c_void_p, c_int),
+    "yk_model": (c_void_p, POINTER(Config), POINTER(c_void_p), POINTER(c_void_p)),
     "yk_free_model": (None, c_void_p),
     "yk_session": (
         c_void_p,

@@ -1,11 +1,12 @@
 """A Transformer in the layout of the kernels."""
 
 from collections.abc import Mapping, Sequence
-from ctypes import byref, c_void_p
+
+import numpy as np
 
 from yakusu.arrays import Array
-from yakusu.engine.library import Matrix, library
-from yakusu.engine.packing import Packing, Weights
+from yakusu.engine.library import library
+from yakusu.engine.packing import Packing
 from yakusu.engine.support import unsupported
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
@@ -20,34 +21,38 @@ class NativeModel:
 
     Args:
         config: Sizes of the model.
-        weights: Its tensors by name, in float32.
+        weights: Its tensors by name, each of which is read and packed before the next one.
+        plans: Its compressed tables.
         src_vocab_size: Size of the source vocabulary, including padding.
         tgt_vocab_size: Size of the target vocabulary, including padding.
         int8: Compute with integers of 8 bits.
 
     Raises:
-        ModelError: A weight is NaN, or there is not enough memory.
+        ModelError: The weights belong to another model, one of them is NaN or infinite, or there is
+            not enough memory.
     """
 
     def __init__(
         self,
         config: TransformerConfig,
-        weights: Weights,
+        weights: Mapping[str, Array],
+        plans: Sequence[AnyTablePlan] = (),
         *,
         src_vocab_size: int,
         tgt_vocab_size: int,
         int8: bool,
     ) -> None:
+        sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
+        dense = DenseWeights(config, weights, plans, **sizes)
         n_positions = min(config.max_length, N_POSITIONS)
         n_tokens = src_vocab_size - 1, tgt_vocab_size - 1
-        packing = Packing(config, weights, n_tokens, n_positions, int8)
-        matrices = (Matrix * len(packing.matrices))(*packing.matrices)
-        vectors = (c_void_p * len(packing.vectors))(*(v.ctypes.data for v in packing.vectors))
         self._free = library().yk_free_model
-        self.handle = library().yk_model(byref(packing.sizes()), matrices, vectors)
-        if not self.handle:
-            raise ModelError("there is not enough memory for the model")
-        self.config, self.max_length, self.int8 = config, n_positions, int8
+        try:
+            with np.errstate(all="ignore"):  # what overflows is infinite, which is an error
+                self.handle = Packing(dense, n_tokens, n_positions, int8).model()
+        except MemoryError as error:
+            raise ModelError("there is not enough memory for the model") from error
+        self.config, self.max_length, self.int8 = dense.config, n_positions, int8
         self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
 
     @classmethod
@@ -61,26 +66,16 @@ class NativeModel:
         tgt_vocab_size: int,
         int8: bool,
     ) -> "NativeModel":
-        """Pack the weights of a model folder, each of which is read and expanded only meanwhile.
-
-        Args:
-            config: Sizes of the model.
-            stored: Its weights, as `Decoded` returns them.
-            plans: Its compressed tables.
-            src_vocab_size: Size of the source vocabulary, including padding.
-            tgt_vocab_size: Size of the target vocabulary, including padding.
-            int8: Compute with integers of 8 bits.
+        """Pack the weights of a model of any kind, as `Decoded` returns them; see `NativeModel`.
 
         Raises:
-            ModelError: The engine does not support the model, the weights belong to another model,
-                one of them is NaN, or there is not enough memory.
+            ModelError: The engine does not support the model, or as for `NativeModel`.
         """
         if missing := unsupported(config):
             raise ModelError(f"the native engine does not support {missing}: use --engine torch")
         assert isinstance(config, TransformerConfig)
         sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
-        weights = DenseWeights(config, stored, plans, **sizes)
-        return cls(weights.config, weights, **sizes, int8=int8)
+        return cls(config, stored, plans, **sizes, int8=int8)
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):

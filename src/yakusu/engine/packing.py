@@ -1,26 +1,29 @@
-"""The weights of a Transformer -> the matrices and vectors that the library packs.
+"""The weights of a Transformer -> the matrices and vectors that the library holds.
 
+Each weight is read, packed and released before the next one; tables a block of rows at a time.
 Widths are padded with zeros to multiples of 16: each head, `d_model`, `d_ff` and the vocabulary.
 Padding changes no result, except that quantisation sees the zeros, too.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
+from ctypes import byref, c_void_p
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.engine.library import Config, Matrix
+from yakusu.engine.library import NOT_FINITE, PACKED, Config, library
+from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 
 Array = NDArray[np.float32]
-Weights = Mapping[str, Array]
 LANES = 16
 ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm
+_STEPS = 64
 
 
 def padded(n: int) -> int:
@@ -30,6 +33,8 @@ def padded(n: int) -> int:
 
 def spread(x: Array, axis: int, size: int) -> Array:
     """Pad each group of `size` elements along an axis to a multiple of 16."""
+    if size == padded(size):
+        return x
     x = np.moveaxis(x, axis, 0)
     groups = x.reshape(-1, size, *x.shape[1:])
     missing = [(0, 0)] * groups.ndim
@@ -38,33 +43,41 @@ def spread(x: Array, axis: int, size: int) -> Array:
 
 
 def sinusoids(n_positions: int, d_model: int) -> Array:
-    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model)."""
-    angle = np.arange(n_positions)[:, None] / 10_000 ** (np.arange(0, d_model, 2) / d_model)
-    return np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(n_positions, d_model)
+    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model).
+
+    i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product: few are computed.
+    """
+    rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / d_model)
+    starts, steps = np.arange(0, n_positions, _STEPS), np.arange(_STEPS)
+    turns = 1j * np.exp(starts[:, None] * rates)[:, None] * np.exp(steps[:, None] * rates)
+    table: NDArray[np.float64] = turns.reshape(-1, len(rates))[:n_positions].view(np.float64)
+    return table.astype(np.float32)
 
 
 @dataclass
 class Packing:
-    """What `yk_model` takes, in the order of Figure 1.
+    """The matrices and vectors of a model, in the order of Figure 1.
 
     Args:
-        config: Sizes of the model.
-        weights: Its tensors by name.
+        weights: Its tensors by name, and its sizes.
         n_tokens: Sizes of the source and target vocabularies, without padding.
         n_positions: Number of positions.
         int8: Round matrices to integers.
+
+    Raises:
+        ModelError: A weight is NaN or infinite, or of another model.
+        MemoryError: There is not enough memory.
     """
 
-    config: TransformerConfig
-    weights: Weights
+    weights: DenseWeights
     n_tokens: tuple[int, int]
     n_positions: int
     int8: bool
-    matrices: list[Matrix] = field(default_factory=list)
-    vectors: list[Array] = field(default_factory=list)
-    _kept: list[Array] = field(default_factory=list)  # the arrays that `matrices` point to
+    _matrices: list[int] = field(default_factory=list)  # their addresses in the library
+    _vectors: list[Array] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.config: TransformerConfig = self.weights.config
         self._tables()
         for side, depth in zip(("encoder", "decoder"), self.config.depths, strict=True):
             for layer in range(depth):
@@ -72,6 +85,24 @@ class Packing:
         if self.config.norm == "pre":
             self._norm("encoder_norm")
             self._norm("decoder_norm")
+
+    def __del__(self) -> None:
+        for matrix in self._matrices:
+            library().yk_free_matrix(matrix)
+
+    def model(self) -> int:
+        """Move everything into a model of the library; return its address.
+
+        Raises:
+            MemoryError: There is not enough memory.
+        """
+        matrices = (c_void_p * len(self._matrices))(*self._matrices)
+        vectors = (c_void_p * len(self._vectors))(*(v.ctypes.data for v in self._vectors))
+        model: int | None = library().yk_model(byref(self.sizes()), matrices, vectors)
+        if not model:
+            raise MemoryError
+        self._matrices.clear()
+        return model
 
     def sizes(self) -> Config:
         """The sizes of the model."""
@@ -110,23 +141,28 @@ class Packing:
             self._table("src_table", n_source, is_output=False)
         if self.config.tied == "none":
             self._table("output_table", n_target, is_output=True)
-        own = "tgt" if self.config.tied == "three-way" else "src"
-        for side in own, "tgt":
-            self.vectors.append(self._positions(f"{side}_embedding.positions.table"))
+        self._positions()
 
     def _table(self, name: str, n_tokens: int, *, is_output: bool) -> None:
-        rows = self.weights[f"{name}.weight"][:n_tokens]
         bias = np.zeros(padded(n_tokens), np.float32)
         if is_output:
-            bias[:n_tokens] = self.weights.get("output_bias", 0)
+            if self.config.output_bias:
+                bias[:n_tokens] = self._vector("output_bias")
             bias[n_tokens:] = -np.inf  # padding is never generated
-        self._add(spread(spread(rows, 0, n_tokens), 1, self.config.d_model), bias)
-
-    def _positions(self, name: str) -> Array:
         d_model = self.config.d_model
-        learned = self.config.positions == "learned"
-        table = self.weights[name] if learned else sinusoids(self.n_positions, d_model)
-        return self._own(spread(table, 1, d_model))
+        blocks = (spread(block, 1, d_model) for block in self.weights.vectors(name, n_tokens))
+        self._add(f"{name}.weight", blocks, bias, padded(d_model))
+
+    def _positions(self) -> None:
+        d_model, learned = self.config.d_model, self.config.positions == "learned"
+        if learned and self.config.tied != "three-way":
+            names = [f"{side}_embedding.positions.table" for side in ("src", "tgt")]
+            tables = [spread(self._vector(name), 1, d_model) for name in names]
+        elif learned:
+            tables = [spread(self._vector("tgt_embedding.positions.table"), 1, d_model)]
+        else:
+            tables = [spread(sinusoids(self.n_positions, d_model), 1, d_model)]
+        self._vectors += [np.ascontiguousarray(tables[i]) for i in (0, -1)]
 
     # ---- layers ----------------------------------------------------------------------------------
 
@@ -138,49 +174,74 @@ class Packing:
             self._norm(prefix + "residuals.1.norm")
         d_model, d_ff = self.config.d_model, self.config.d_ff
         for name, n_out, n_in in ("inner", d_ff, d_model), ("outer", d_model, d_ff):
-            weight = self.weights[f"{prefix}feed_forward.{name}.weight"]
-            bias = self.weights[f"{prefix}feed_forward.{name}.bias"]
-            self._add(spread(spread(weight, 0, n_out), 1, n_in), spread(bias, 0, n_out))
+            weight = f"{prefix}feed_forward.{name}.weight"
+            bias = spread(self._vector(f"{prefix}feed_forward.{name}.bias"), 0, n_out)
+            self._add(weight, [spread(self.weights[weight], 1, n_in)], bias, padded(n_in))
         self._norm(f"{prefix}residuals.{1 + decoder}.norm")
 
     def _attention(self, prefix: str, groups: tuple[str, ...]) -> None:
-        """W^Q, W^K and W^V with padded heads, those of a group in one matrix, and W^O."""
+        self._projections(prefix, groups)
         config, n_heads = self.config, self.config.n_heads
-        ends = np.cumsum([n_heads * config.d_k, n_heads * config.d_k, n_heads * config.d_v])
-        weights = np.split(self.weights[f"{prefix}.w_qkv"], ends[:2])
-        biases = np.split(self._bias(f"{prefix}.b_qkv", int(ends[2])), ends[:2])
+        bias = spread(self._bias(f"{prefix}.b_o", config.d_model), 0, config.d_model)
+        name, n_in = f"{prefix}.w_o", n_heads * padded(config.d_v)
+        self._add(name, [spread(self.weights[name], 1, config.d_v)], bias, n_in)
+
+    def _projections(self, prefix: str, groups: tuple[str, ...]) -> None:
+        """W^Q, W^K and W^V with padded heads, those of a group in one matrix."""
+        config, n_heads = self.config, self.config.n_heads
         sizes = {"q": config.d_k, "k": config.d_k, "v": config.d_v}
-        parts = {
-            name: (spread(spread(weight, 0, size), 1, config.d_model), spread(bias, 0, size))
-            for (name, size), weight, bias in zip(sizes.items(), weights, biases, strict=True)
-        }
+        ends = np.cumsum([n_heads * size for size in sizes.values()])
+        name, bias = f"{prefix}.w_qkv", self._bias(f"{prefix}.b_qkv", int(ends[-1]))
+        rows = dict(zip(sizes, np.split(self.weights[name], ends[:-1]), strict=True))
+        biases = dict(zip(sizes, np.split(bias, ends[:-1]), strict=True))
         for group in groups:
-            rows, bias = zip(*(parts[name] for name in group), strict=True)
-            self._add(np.concatenate(rows), np.concatenate(bias))
-        w_o = spread(self.weights[f"{prefix}.w_o"], 1, config.d_v)
-        b_o = self._bias(f"{prefix}.b_o", config.d_model)
-        self._add(spread(w_o, 0, config.d_model), spread(b_o, 0, config.d_model))
+            blocks = (spread(spread(rows[x], 0, sizes[x]), 1, config.d_model) for x in group)
+            own = np.concatenate([spread(biases[x], 0, sizes[x]) for x in group])
+            self._add(name, blocks, own, padded(config.d_model))
 
     def _bias(self, name: str, size: int) -> Array:
         """A bias of attention; zeros without `biases`."""
-        return self.weights[name] if self.config.biases else np.zeros(size, np.float32)
+        return self._vector(name) if self.config.biases else np.zeros(size, np.float32)
 
     def _norm(self, name: str) -> None:
         for part in "weight", "bias":
-            self.vectors.append(
-                self._own(spread(self.weights[f"{name}.{part}"], 0, self.config.d_model))
-            )
+            vector = spread(self._vector(f"{name}.{part}"), 0, self.config.d_model)
+            self._vectors.append(np.ascontiguousarray(vector))
 
-    # ---- memory ----------------------------------------------------------------------------------
+    # ---- the library -----------------------------------------------------------------------------
 
-    def _own(self, x: Array) -> Array:
-        """The array in the order of C, kept while this object exists."""
-        x = np.ascontiguousarray(x, np.float32)
-        if not np.isfinite(x[np.isfinite(x) | np.isnan(x)]).all():
-            raise ModelError("a weight is NaN: train the model again")
-        self._kept.append(x)
+    def _vector(self, name: str) -> Array:
+        """A weight that is not packed.
+
+        Raises:
+            ModelError: It is not finite.
+        """
+        x = self.weights[name]
+        if not np.isfinite(x).all():
+            raise _not_finite(name)
         return x
 
-    def _add(self, rows: Array, bias: Array) -> None:
-        rows, bias = self._own(rows), self._own(bias)
-        self.matrices.append(Matrix(rows.ctypes.data, bias.ctypes.data, *rows.shape))
+    def _add(self, name: str, blocks: Iterable[Array], bias: Array, n_in: int) -> None:
+        """Pack a matrix (len(bias), n_in) a block of rows at a time; the other rows are zeros."""
+        bias = np.ascontiguousarray(bias)
+        matrix = library().yk_matrix(len(bias), n_in, bias.ctypes.data, self.int8)
+        if not matrix:
+            raise MemoryError
+        self._matrices.append(matrix)
+        first = 0
+        for block in blocks:
+            rows = np.ascontiguousarray(block)
+            assert rows.dtype == np.float32 and rows.shape[1] == n_in
+            done = library().yk_pack(matrix, first, rows.ctypes.data, len(rows))
+            if done == NOT_FINITE:
+                raise _not_finite(name)
+            if done != PACKED:
+                raise MemoryError
+            first += len(rows)
+        assert first <= len(bias)
+
+
+def _not_finite(name: str) -> ModelError:
+    return ModelError(
+        f"the weight '{name}' has a number that is NaN or infinite: train the model again"
+    )

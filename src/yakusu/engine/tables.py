@@ -1,4 +1,4 @@
-"""Compressed tables -> dense matrices, computed while they are packed.
+"""Compressed tables -> dense matrices, computed a block of ids at a time while they are packed.
 
 The library holds a compressed table like a dense one, with 8 bits per number if it computes with
 integers. The vectors equal those of `model/coded_tables.py`, up to the rounding of float32.
@@ -66,7 +66,7 @@ class DenseWeights(Mapping[str, Floats]):
             raise KeyError(name)
         table, _, part = name.partition(".")
         if table in self._owners:
-            return self._table(self._owners[table])
+            return np.concatenate(list(self._blocks(self._owners[table])))
         if name not in self._shapes:  # the positions of tables that are no longer tied
             name = f"tgt_embedding.{part}"
         return _floats(self._checked(name))
@@ -77,15 +77,26 @@ class DenseWeights(Mapping[str, Floats]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def _table(self, name: str) -> Floats:
-        """The vectors (V, D) of a table."""
+    def vectors(self, table: str, n_ids: int) -> Iterator[Floats]:
+        """Compute the vectors (n, D) of the first ids of a table, a block at a time."""
+        first = 0
+        for block in self._blocks(self._owners[table]):
+            own = block[: n_ids - first]
+            first += len(own)
+            if len(own):
+                yield own
+
+    def _blocks(self, name: str) -> Iterator[Floats]:
+        """Compute the vectors (n, D) of all ids of a table."""
         names = [each for each in self._shapes if each.startswith(f"{name}.")]
         parts = {each.partition(".")[2]: self._checked(each) for each in names}
-        if (plan := self._plans.get(name)) is None:
-            return _floats(parts["weight"])
-        if isinstance(plan, CodedTablePlan):
-            return coded_vectors(plan, parts)
-        return integer_vectors(parts)
+        plan = self._plans.get(name)
+        if plan is None:
+            yield _floats(parts["weight"])
+        elif isinstance(plan, CodedTablePlan):
+            yield from coded_vectors(plan, parts)
+        else:
+            yield from integer_vectors(parts)
 
     def _checked(self, name: str) -> Array:
         array = self._stored[name]
@@ -105,19 +116,18 @@ def _floats(array: Array) -> Floats:
 # ---- vectors -------------------------------------------------------------------------------------
 
 
-def coded_vectors(plan: CodedTablePlan, parts: Mapping[str, Array]) -> Floats:
-    """Return the vectors (V, D) of a `CodedTable`: coefficients times a basis."""
-    packed, basis = parts["packed"], _floats(parts["basis"])
-    vectors, rest = _vectors(_floats(parts["exact"]), len(packed))
+def coded_vectors(plan: CodedTablePlan, parts: Mapping[str, Array]) -> Iterator[Floats]:
+    """Compute the vectors (n, D) of a `CodedTable`: coefficients times a basis."""
+    exact, packed, basis = _floats(parts["exact"]), parts["packed"], _floats(parts["basis"])
     n_components, weights = plan.n_components, _floats(parts["weights"]).ravel()
     first = np.arange(n_components) * plan.n_codes
+    yield exact
     for begin in range(0, len(packed), _BLOCK):
         codes = _codes(packed[begin : begin + _BLOCK], plan)  # (n, M)
-        coefficients = weights.take(codes + first, mode="clip")
-        block = rest[begin : begin + _BLOCK]
-        np.matmul(coefficients, basis[:, :n_components].T, out=block)
+        block = weights.take(codes + first, mode="clip") @ basis[:, :n_components].T
         block += basis[:, n_components]  # the mean
-    return vectors
+        yield block
+    yield np.zeros_like(exact, shape=(1, exact.shape[1]))  # padding
 
 
 def _codes(packed: Array, plan: CodedTablePlan) -> NDArray[np.uint32]:
@@ -133,21 +143,13 @@ def _codes(packed: Array, plan: CodedTablePlan) -> NDArray[np.uint32]:
     return bits
 
 
-def integer_vectors(parts: Mapping[str, Array]) -> Floats:
-    """Return the vectors (V, D) of an `IntegerTable`: mean + q B."""
-    integers, exact = parts["numbers"], _floats(parts["exact"])
+def integer_vectors(parts: Mapping[str, Array]) -> Iterator[Floats]:
+    """Compute the vectors (n, D) of an `IntegerTable`: mean + q B."""
+    exact, integers = _floats(parts["exact"]), parts["numbers"]
     mean, basis = _floats(parts["mean"]), _floats(parts["basis"])
-    vectors, rest = _vectors(exact, len(integers))
+    yield exact
     for begin in range(0, len(integers), _BLOCK):
-        block = rest[begin : begin + _BLOCK]
-        np.matmul(_floats(integers[begin : begin + _BLOCK]), basis, out=block)
+        block = _floats(integers[begin : begin + _BLOCK]) @ basis
         block += mean
-    return vectors
-
-
-def _vectors(exact: Floats, n_words: int) -> tuple[Floats, Floats]:
-    """Return vectors (V, D), the first of which are exact and the last padding, and the others."""
-    n_exact, width = exact.shape
-    vectors = np.empty((n_exact + n_words + 1, width), np.float32)
-    vectors[:n_exact], vectors[-1] = exact, 0
-    return vectors, vectors[n_exact:-1]
+        yield block
+    yield np.zeros_like(exact, shape=(1, exact.shape[1]))  # padding

@@ -5,6 +5,9 @@ from pydantic import Field, model_validator
 from yakusu.config import Config
 
 
+FAST_MARGIN = 2.0  # nats, of `--fast`: docs/search.md
+
+
 class SamplingConfig(Config):
     """How tokens are drawn at random from the model's distribution.
 

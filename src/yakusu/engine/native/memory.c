@@ -1,27 +1,20 @@
 #include "memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#if defined(_WIN32)
-#include <malloc.h>
-#endif
+#define ALIGNED 64
 
+/* `calloc` leaves large memory to the operating system, which provides zeros where it is used. The
+   pointer to what `calloc` returned lies before the memory. */
 void *allocate(size_t size) {
-    size = (size / 64 + 1) * 64; /* kernels may read up to 64 bytes past the end */
-#if defined(_WIN32)
-    void *memory = _aligned_malloc(size, 64);
-#else
-    void *memory = aligned_alloc(64, size);
-#endif
-    if (memory) memset(memory, 0, size);
+    char *all = calloc(1, size + 2 * ALIGNED); /* kernels may read up to 64 bytes past the end */
+    if (!all) return NULL;
+    char *memory = all + ALIGNED - (uintptr_t)all % ALIGNED;
+    ((void **)memory)[-1] = all;
     return memory;
 }
 
 void release(void *memory) {
-#if defined(_WIN32)
-    _aligned_free(memory);
-#else
-    free(memory);
-#endif
+    if (memory) free(((void **)memory)[-1]);
 }

@@ -2,7 +2,7 @@
 
 #include "pack.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "memory.h"
@@ -11,6 +11,23 @@
 #define MOST (32767 / 127) /* of the sum of weights that are multiplied by 127 and added in 16 bits */
 
 /* ---- a row of int8 weights ----------------------------------------------------------------- */
+
+/* The largest magnitude; infinity or NaN if there is one. Compares bits, which compilers vectorise. */
+static float largest(const float *row, int n) {
+    int32_t bits[LANES] = {0}, most = 0;
+    float magnitude;
+    for (int k = 0; k < n; k += LANES) {
+        int32_t own[LANES];
+        memcpy(own, row + k, sizeof own);
+        for (int i = 0; i < LANES; i++) {
+            own[i] &= 0x7fffffff; /* without the sign */
+            bits[i] = own[i] > bits[i] ? own[i] : bits[i];
+        }
+    }
+    for (int i = 0; i < LANES; i++) most = bits[i] > most ? bits[i] : most;
+    memcpy(&magnitude, &most, sizeof most);
+    return magnitude;
+}
 
 /* The largest sum of weights of one sign that are added in 16 bits; see product.h. */
 static int largest_sum(const int8_t *w, int n) {
@@ -28,13 +45,19 @@ static int largest_sum(const int8_t *w, int n) {
     return most;
 }
 
-/* Round a row to integers times the scale that is returned. */
-static float quantise(const float *row, int n, int8_t *out) {
-    float most = 0;
-    for (int k = 0; k < n; k++) most = fabsf(row[k]) > most ? fabsf(row[k]) : most;
-    float scale = most > 0 ? most / 127 : 1;
+#define SHIFT 12582912.0f /* 1.5 * 2^23: a float32 of this size has no fraction */
+
+/* Round a row to integers times the scale that is returned; `most` is its largest magnitude. A row
+   that consists of such integers already, as in an int8 model folder, keeps them, except if their sums
+   are too large: then it is rounded a second time. */
+static float quantise(const float *row, int n, float most, int8_t *out) {
+    float scale = most / 127;
+    if (scale < FLT_MIN) scale = 1; /* zeros */
     for (int sum = MOST + 1; sum > MOST;) {
-        for (int k = 0; k < n; k++) out[k] = (int8_t)lrintf(row[k] / scale);
+        for (int k = 0; k < n; k++) { /* as lrintf, but vectorised */
+            float shifted = row[k] / scale + SHIFT;
+            out[k] = (int8_t)(int32_t)(shifted - SHIFT);
+        }
         sum = largest_sum(out, n);
         if (sum > MOST) scale *= (sum + 0.5f) / MOST;
     }
@@ -43,116 +66,124 @@ static float quantise(const float *row, int n, int8_t *out) {
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-static int pack_bytes(Linear *to, const Matrix *from) {
-    int8_t *row = allocate(to->n_in);
-    for (int j = 0; row && j < to->n_out; j++) {
-        int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * to->n_in + j % LANES * 4;
-        int sum = 0;
-        to->scale[j] = quantise(from->rows + (size_t)j * to->n_in, to->n_in, row);
-        for (int k = 0; k < to->n_in; k += 4) memcpy(at + (size_t)k * LANES, row + k, 4);
-        for (int k = 0; k < to->n_in; k++) sum += row[k];
-        to->sum[j] = (float)sum;
-    }
-    release(row);
-    return row != NULL;
+API Linear *yk_matrix(int n_out, int n_in, const float *bias, int int8) {
+    Linear *m = allocate(sizeof *m);
+    size_t size = (size_t)n_out * n_in, n = n_out * sizeof(float);
+    if (!m) return NULL;
+    *m = (Linear){.n_in = n_in, .n_out = n_out};
+    m->scale = allocate(n), m->sum = allocate(n), m->bias = allocate(n);
+    if (int8) m->bytes = allocate(size);
+    else m->floats = allocate(size * sizeof(float));
+    if (!m->scale || !m->sum || !m->bias || !(m->bytes || m->floats)) return yk_free_matrix(m), NULL;
+    if (bias) memcpy(m->bias, bias, n);
+    return m;
 }
 
-static void pack_floats(Linear *to, const Matrix *from) {
-    for (int j = 0; j < to->n_out; j++) {
-        float *at = to->floats + (size_t)(j / LANES) * LANES * to->n_in + j % LANES;
-        for (int k = 0; k < to->n_in; k++)
-            at[(size_t)k * LANES] = from->rows[(size_t)j * to->n_in + k];
-    }
+static void pack_bytes(Linear *to, int j, const float *row, float most, int8_t *bytes) {
+    int8_t *at = to->bytes + (size_t)(j / LANES) * LANES * to->n_in + j % LANES * 4;
+    int sum = 0;
+    to->scale[j] = quantise(row, to->n_in, most, bytes);
+    for (int k = 0; k < to->n_in; k += 4) memcpy(at + (size_t)k * LANES, bytes + k, 4);
+    for (int k = 0; k < to->n_in; k++) sum += bytes[k];
+    to->sum[j] = (float)sum;
 }
 
-Linear pack(const Matrix *from, int int8) {
-    Linear to = {.n_in = from->n_in, .n_out = from->n_out};
-    size_t size = (size_t)from->n_out * from->n_in, n = from->n_out * sizeof(float);
-    to.scale = allocate(n), to.sum = allocate(n), to.bias = allocate(n);
-    if (int8) to.bytes = allocate(size);
-    else to.floats = allocate(size * sizeof(float));
-    if (!to.scale || !to.sum || !to.bias || !(to.bytes || to.floats)) {
-        to.n_in = 0; /* no memory */
-        return to;
-    }
-    if (from->bias) memcpy(to.bias, from->bias, n);
-    if (!int8) pack_floats(&to, from);
-    else if (!pack_bytes(&to, from)) to.n_in = 0;
-    return to;
+static void pack_floats(Linear *to, int j, const float *row) {
+    float *at = to->floats + (size_t)(j / LANES) * LANES * to->n_in + j % LANES;
+    for (int k = 0; k < to->n_in; k++) at[(size_t)k * LANES] = row[k];
 }
 
-static float *copy(const float *from, size_t n) {
-    float *to = allocate(n * sizeof(float));
-    if (to && from) memcpy(to, from, n * sizeof(float));
-    return to;
+API int yk_pack(Linear *to, int first, const float *rows, int n) {
+    int8_t *bytes = allocate(to->n_in);
+    int done = bytes ? PACKED : NO_MEMORY;
+    for (int j = first; j < first + n && done == PACKED; j++, rows += to->n_in) {
+        float most = largest(rows, to->n_in);
+        if (!(most <= FLT_MAX)) done = NOT_FINITE;
+        else if (to->bytes) pack_bytes(to, j, rows, most, bytes);
+        else pack_floats(to, j, rows);
+    }
+    release(bytes);
+    return done;
+}
+
+static void free_linear(Linear *m) {
+    release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
+}
+
+API void yk_free_matrix(Linear *m) {
+    if (m) free_linear(m);
+    release(m);
 }
 
 /* ---- the model ----------------------------------------------------------------------------- */
 
-/* What Python passes, in the order of Figure 1. */
-typedef struct {
-    const Matrix *matrix;
-    const float *const *vector;
-    int int8, width, ok;
-} Tensors;
-
-static Linear next_matrix(Tensors *from) {
-    Linear m = pack(from->matrix++, from->int8);
-    from->ok = from->ok && m.n_in;
+static Linear next_matrix(Linear *const **from) {
+    Linear *matrix = *(*from)++, m = *matrix;
+    release(matrix);
     return m;
 }
 
-static float *next_vector(Tensors *from, size_t n) {
-    float *vector = copy(*from->vector++, n);
-    from->ok = from->ok && vector;
-    return vector;
-}
-
-static Norm next_norm(Tensors *from) {
-    float *gain = next_vector(from, from->width);
-    return (Norm){gain, next_vector(from, from->width)};
-}
-
-static void read_layer(Tensors *from, Layer *to, int decoder) {
-    to->self.qkv = next_matrix(from), to->self.out = next_matrix(from);
-    to->norms[0] = next_norm(from);
-    if (decoder) {
-        to->cross.query = next_matrix(from), to->cross.key_value = next_matrix(from);
-        to->cross.out = next_matrix(from);
-        to->norms[1] = next_norm(from);
+static void take_matrices(Model *m, Linear *const *from) {
+    m->target = next_matrix(&from);
+    m->source = m->config.tied_source ? m->target : next_matrix(&from);
+    m->output = m->config.tied_output ? m->target : next_matrix(&from);
+    int n = m->config.n_encoder_layers;
+    for (int l = 0; l < n + m->config.n_decoder_layers; l++) {
+        Layer *to = l < n ? &m->encoder[l] : &m->decoder[l - n];
+        to->self.qkv = next_matrix(&from), to->self.out = next_matrix(&from);
+        if (l >= n) {
+            to->cross.query = next_matrix(&from), to->cross.key_value = next_matrix(&from);
+            to->cross.out = next_matrix(&from);
+        }
+        to->feed_forward.inner = next_matrix(&from), to->feed_forward.outer = next_matrix(&from);
     }
-    to->feed_forward.inner = next_matrix(from), to->feed_forward.outer = next_matrix(from);
-    to->norms[1 + decoder] = next_norm(from);
 }
 
-API Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors) {
+static float *copy(const float *from, size_t n) {
+    float *to = allocate(n * sizeof *to);
+    if (to) memcpy(to, from, n * sizeof *to);
+    return to;
+}
+
+static int copy_positions(Model *m, const float *const *from) {
+    size_t size = (size_t)m->config.n_positions * m->width;
+    m->source_positions = m->target_positions = copy(from[0], size);
+    if (from[1] != from[0]) m->target_positions = copy(from[1], size);
+    return m->source_positions && m->target_positions;
+}
+
+static int copy_norms(Norm *norms, int n, int width, const float *const **from) {
+    for (int i = 0; i < n; i++) {
+        norms[i].gain = copy(*(*from)++, width), norms[i].bias = copy(*(*from)++, width);
+        if (!norms[i].gain || !norms[i].bias) return 0;
+    }
+    return 1;
+}
+
+static int copy_vectors(Model *m, const float *const *from) {
+    int ok = copy_positions(m, from), pre = m->config.pre_norm;
+    from += 2;
+    for (int l = 0; l < m->config.n_encoder_layers; l++)
+        ok = ok && copy_norms(m->encoder[l].norms, 2, m->width, &from);
+    for (int l = 0; l < m->config.n_decoder_layers; l++)
+        ok = ok && copy_norms(m->decoder[l].norms, 3, m->width, &from);
+    return ok && copy_norms(&m->encoder_norm, pre, m->width, &from) &&
+           copy_norms(&m->decoder_norm, pre, m->width, &from);
+}
+
+static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
+
+API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors) {
     Model *m = allocate(sizeof *m);
     if (!m) return NULL;
-    int width = (config->d_model + LANES - 1) / LANES * LANES;
-    int heads = config->n_heads;
-    Tensors from = {matrices, vectors, config->int8, width, 1};
-    m->config = *config, m->width = width;
-    m->key_width = heads * ((config->d_k + LANES - 1) / LANES * LANES);
-    m->value_width = heads * ((config->d_v + LANES - 1) / LANES * LANES);
-    m->inner_width = (config->d_ff + LANES - 1) / LANES * LANES;
+    m->config = *config, m->width = padded(config->d_model), m->inner_width = padded(config->d_ff);
+    m->key_width = config->n_heads * padded(config->d_k);
+    m->value_width = config->n_heads * padded(config->d_v);
     m->encoder = allocate(config->n_encoder_layers * sizeof(Layer));
     m->decoder = allocate(config->n_decoder_layers * sizeof(Layer));
-    if (!m->encoder || !m->decoder) return yk_free_model(m), NULL;
-    m->target = next_matrix(&from);
-    m->source = config->tied_source ? m->target : next_matrix(&from);
-    m->output = config->tied_output ? m->target : next_matrix(&from);
-    m->source_positions = next_vector(&from, (size_t)config->n_positions * width);
-    m->target_positions = next_vector(&from, (size_t)config->n_positions * width);
-    for (int l = 0; l < config->n_encoder_layers; l++) read_layer(&from, &m->encoder[l], 0);
-    for (int l = 0; l < config->n_decoder_layers; l++) read_layer(&from, &m->decoder[l], 1);
-    if (config->pre_norm) m->encoder_norm = next_norm(&from), m->decoder_norm = next_norm(&from);
-    if (from.ok) return m;
+    if (m->encoder && m->decoder && copy_vectors(m, vectors)) return take_matrices(m, matrices), m;
     yk_free_model(m);
     return NULL;
-}
-
-void free_linear(Linear *m) {
-    release(m->bytes), release(m->floats), release(m->scale), release(m->sum), release(m->bias);
 }
 
 static void free_norm(Norm *norm) { release(norm->gain), release(norm->bias); }
@@ -172,7 +203,8 @@ API void yk_free_model(Model *m) {
     free_linear(&m->target);
     if (!m->config.tied_source) free_linear(&m->source);
     if (!m->config.tied_output) free_linear(&m->output);
-    release(m->source_positions), release(m->target_positions);
+    if (m->target_positions != m->source_positions) release(m->target_positions);
+    release(m->source_positions);
     free_layers(m->encoder, m->config.n_encoder_layers), free_layers(m->decoder, m->config.n_decoder_layers);
     free_norm(&m->encoder_norm), free_norm(&m->decoder_norm);
     release(m);

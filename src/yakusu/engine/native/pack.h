@@ -3,19 +3,21 @@
 
 #include "engine.h"
 
-/* A matrix in rows, both sizes multiples of 16. */
-typedef struct {
-    const float *rows; /* (n_out, n_in) */
-    const float *bias; /* (n_out) or NULL */
-    int32_t n_out, n_in;
-} Matrix;
+/* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. NULL: no
+   memory. */
+API Linear *yk_matrix(int n_out, int n_in, const float *bias, int int8);
+API void yk_free_matrix(Linear *matrix);
 
-/* A model from its matrices and vectors, in the order of Figure 1; NULL: no memory. */
-API Model *yk_model(const Config *config, const Matrix *matrices, const float *const *vectors);
+enum { NO_MEMORY = -1, NOT_FINITE, PACKED };
+
+/* Pack `rows` (n, n_in) as the rows of a matrix from `first` on. NOT_FINITE: a weight is NaN or
+   infinite. */
+API int yk_pack(Linear *to, int first, const float *rows, int n);
+
+/* A model from its matrices, which belong to it afterwards, and its vectors, which are copied. Both
+   are in the order of Figure 1; the two tables of positions may be the same. NULL: no memory, and
+   the matrices still belong to the caller. */
+API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors);
 API void yk_free_model(Model *model);
-
-/* A single matrix; `n_in` 0: no memory. */
-Linear pack(const Matrix *from, int int8);
-void free_linear(Linear *m);
 
 #endif

@@ -5,20 +5,20 @@
 #include "pack.h"
 
 /* y (n, n_out) = x (n, n_in) W^T + b; `scale` and `bytes` receive the scales (n_out) and the
-   integers (n_out, n_in) of an int8 matrix. 0: no memory. */
-API int yk_probe_linear(const Kernels *kernels, const Matrix *matrix, int int8, const float *x, int n,
-                        float *y, float *scale, int8_t *bytes) {
-    Linear m = pack(matrix, int8);
-    Scratch s = {.q = {allocate((size_t)n * matrix->n_in), allocate(n * 4), allocate(n * 4)}};
-    int ok = m.n_in && s.q.bytes && s.q.low && s.q.step;
-    if (ok) kernels->linear(&m, x, n, y, &s);
-    for (int j = 0; ok && int8 && j < m.n_out; j++) {
-        const int8_t *w = m.bytes + (size_t)(j / 16) * 16 * m.n_in + j % 16 * 4;
-        for (int k = 0; k < m.n_in; k++) bytes[(size_t)j * m.n_in + k] = w[(size_t)(k / 4) * 64 + k % 4];
-        scale[j] = m.scale[j];
+   integers (n_out, n_in) of an int8 matrix. The result is that of `yk_pack`. */
+API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *bias, int n_out, int n_in,
+                        int int8, const float *x, int n, float *y, float *scale, int8_t *bytes) {
+    Linear *m = yk_matrix(n_out, n_in, bias, int8);
+    Scratch s = {.q = {allocate((size_t)n * n_in), allocate(n * 4), allocate(n * 4)}};
+    int done = m && s.q.bytes && s.q.low && s.q.step ? yk_pack(m, 0, rows, n_out) : NO_MEMORY;
+    if (done == PACKED) kernels->linear(m, x, n, y, &s);
+    for (int j = 0; done == PACKED && int8 && j < n_out; j++) {
+        const int8_t *w = m->bytes + (size_t)(j / 16) * 16 * n_in + j % 16 * 4;
+        for (int k = 0; k < n_in; k++) bytes[(size_t)j * n_in + k] = w[(size_t)(k / 4) * 64 + k % 4];
+        scale[j] = m->scale[j];
     }
-    free_linear(&m), release(s.q.bytes), release(s.q.low), release(s.q.step);
-    return ok;
+    yk_free_matrix(m), release(s.q.bytes), release(s.q.low), release(s.q.step);
+    return done;
 }
 
 /* Attention of n queries (n, h d_k) to keys (S, h d_k) and values (S, h d_v), as for a source
