@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 from benchmarks.speed.plain import (
     SHAPES,
     SOURCE_LENGTHS,
@@ -41,7 +42,6 @@ from benchmarks.speed.systems import (
     started,
     summary,
 )
-from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
 

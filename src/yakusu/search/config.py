@@ -4,7 +4,6 @@ from pydantic import Field, model_validator
 
 from yakusu.config import Config
 
-
 FAST_MARGIN = 2.0  # nats, of `--fast`: docs/search.md
 
 

@@ -40,8 +40,6 @@ def open_decoder(
                 f"the vocabulary of {other.path} differs from that of {first.path}: train the "
                 "models of an ensemble on the same text with the same tokenizer settings"
             )
-    if config.device == "auto" and find_spec("torch") is None:  # nothing could find a GPU
-        config = config.model_copy(update={"device": "cpu"})
     decoder = _native(folders, config) if _is_native(folders, config) else _torch(folders, config)
     return first.config, first.tokenizer, decoder
 
