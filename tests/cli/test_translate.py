@@ -485,6 +485,14 @@ def test_an_invalid_search_option_is_refused(run_yakusu: Yakusu, model: Path, op
     assert (said.code, said.out) == (2, "") and option.split("=")[0] in said.err
 
 
+def test_fast_is_a_margin_of_two(run_yakusu: Yakusu, model: Path) -> None:
+    fast = run_yakusu("translate", model, "--fast", stdin=text(SOURCES))
+    margin = run_yakusu("translate", model, "--margin", 2, stdin=text(SOURCES))
+    assert fast.code == 0 and fast.out == margin.out
+    said = run_yakusu("translate", model, "--fast", "--margin", 1, stdin=b"the\n")
+    assert said.code == 2 and said.error == "--fast is --margin 2: give one of them"
+
+
 def test_alignments_never_replace_a_file_that_is_read_or_that_an_error_leaves_unwritten(
     run_yakusu: Yakusu, model: Path, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from yakusu.engine.compile import (
     system_compiler,
     zig_compiler,
 )
+from yakusu.engine.library import PATH
 from yakusu.engine.library import instruction_sets as available
 
 FAST = ("-O1",)  # to compile
@@ -40,6 +41,10 @@ def script(path: Path, text: str) -> str:
 )
 def test_the_library_is_named_after_the_system(system: str, name: str) -> None:
     assert library_name(system) == name
+
+
+def test_the_library_is_loaded_under_the_name_that_it_is_compiled_to() -> None:
+    assert PATH.name == library_name()
 
 
 def test_cc_names_the_compiler_and_its_flags(

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -161,6 +160,8 @@ class NativeDecoder:
 
         if n_workers <= 1:
             return work() if rows else {}
+        from concurrent.futures import ThreadPoolExecutor  # takes time to import
+
         with ThreadPoolExecutor(n_workers) as pool:
             try:
                 workers = [pool.submit(work) for _ in range(n_workers)]

@@ -1,6 +1,7 @@
 """The compiled library: its functions, and the structures of native/*.h."""
 
 import ctypes
+import sys
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -16,10 +17,11 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
-from yakusu.engine.compile import library_name
 from yakusu.errors import ModelError
 
-PATH = Path(__file__).parent / library_name()
+# As `library_name` in compile.py, which takes time to import.
+_SUFFIX = {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so")
+PATH = Path(__file__).with_name(f"libyakusu.{_SUFFIX}")
 PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
