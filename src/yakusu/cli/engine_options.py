@@ -14,8 +14,7 @@ _OPTIONS: dict[str, Any] = {
     "device": Annotated[
         str | None,
         typer.Option(
-            help="cpu (default), cuda, or auto: a GPU if there is one, otherwise the CPU.",
-            rich_help_panel=_PANEL,
+            help="cpu (default), cuda, or auto: a GPU if there is one.",
         ),
     ],
     "engine": Annotated[

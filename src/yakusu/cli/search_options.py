@@ -60,7 +60,7 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--fast",
-            help="Drop unlikely hypotheses: a quarter faster, and a few translations differ.",
+            help="Drop unlikely hypotheses early; a few translations differ.",
         ),
     ],
     "include": Annotated[
