@@ -208,7 +208,7 @@ def test_any_sizes_and_options_give_the_log_probabilities_of_torch(
     exact = expected_log_probs(copy.deepcopy(model).double(), pairs)
     # Some of these models amplify rounding, in torch as well.
     error = np.abs(np.subtract(in_torch, exact)).max()
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 + 4 * error)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 + 10 * error)
 
 
 @pytest.mark.parametrize(
