@@ -1,7 +1,7 @@
 """Placement of pairs of tags by trying all units for every pair, in quadratic time."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 
 from yakusu.translator.tag_pairs import Pair
@@ -10,24 +10,29 @@ Interval = tuple[int, int]
 
 
 def naively_moved(
-    pairs: Sequence[Pair], linked: Mapping[int, int], spans: Collection[int], low: int, high: int
+    pairs: Sequence[Pair], linked: Mapping[int, int], spans: Set[int], low: int, high: int
 ) -> list[Pair]:
     """The pairs around the units of the translation, within low to high - 1, in order."""
     moved: list[Pair] = []
     for pair in pairs:
         taken = [(other.first, other.last) for other in moved]
-        first, last = place(pair, linked, spans, [
+        free = [
             own
             for own in combinations(range(low, high + 1), 2)
             if all(own[1] <= a or b <= own[0] for a, b in taken)
-        ]) or nowhere(pair, linked, taken, low, high)  # fmt: skip
+        ]
+        end = max((b for _, b in taken), default=low)
+        if pair.opening and pair.closing:
+            first, last = place(pair, linked, spans, free) or nowhere(pair, linked, end, low, high)
+        else:
+            first, last = at_edge(pair, linked, spans, end, high)
         inner = naively_moved(pair.inner, linked, spans, first, last)
         moved.append(Pair(pair.opening, pair.closing, first, last, inner))
     return sorted(moved, key=lambda pair: (pair.first, pair.last))
 
 
 def place(
-    pair: Pair, linked: Mapping[int, int], spans: Collection[int], free: Sequence[Interval]
+    pair: Pair, linked: Mapping[int, int], spans: Set[int], free: Sequence[Interval]
 ) -> Interval | None:
     """Where a pair with units is put, given the places that are free."""
 
@@ -44,16 +49,26 @@ def place(
     return min(single, key=distance) if single and pair.first < pair.last else None
 
 
+def at_edge(
+    pair: Pair, linked: Mapping[int, int], spans: Set[int], low: int, high: int
+) -> Interval:
+    """Where a pair is put that begins on an earlier line or ends on a later one."""
+    if not pair.opening and not pair.closing:
+        return low, high
+    free = [(j, high) if pair.opening else (low, j) for j in range(low, high + 1)]
+    nothing, *others = sorted(free, key=lambda own: own[1] - own[0])
+    best = max(others, key=lambda own: weight(pair, linked, own), default=nothing)
+    unlinked = weight(pair, linked, best) < 0
+    return nothing if pair.first == pair.last or (unlinked and best[0] in spans) else best
+
+
 def weight(pair: Pair, linked: Mapping[int, int], own: Interval) -> int:
     """The units of an interval that are linked to a pair, minus the others."""
     return sum(1 if pair.first <= linked.get(j, -1) < pair.last else -1 for j in range(*own))
 
 
-def nowhere(
-    pair: Pair, linked: Mapping[int, int], taken: Sequence[Interval], low: int, high: int
-) -> Interval:
-    """Where a pair is put around nothing."""
+def nowhere(pair: Pair, linked: Mapping[int, int], end: int, low: int, high: int) -> Interval:
+    """Where a pair is put around nothing, after the pairs that end at `end` or before."""
     before = [j for j in range(low, high) if linked.get(j, pair.first) < pair.first]
-    at = before[-1] + 1 if before else low
-    at = next((b for a, b in taken if a < at < b), at)
+    at = max(end, *(j + 1 for j in before), low)
     return at, at

@@ -93,6 +93,8 @@ def test_units(text: str, expected: list[str]) -> None:
         ("<i>a</i> b <b></b>c", "x y z", diagonal(3), "<i>x</i> y<b></b> z"),
         ("<i>a</i> b <b>c</b> d", "x y z", "0-0 1-1 3-2", "<i>x</i> <b>y</b> z"),
         ("<i>a b</i> <b></b>c", "x y z", "0-0 2-1 1-2", "<i>x</i> y z<b></b>"),
+        ("<i>a</i> <b></b>b", "x y", "", "<i>x</i><b></b> y"),
+        ("<i>a</i> <b>b</b> <u>c</u>", "x", "", "<i>x</i><b></b><u></u>"),
         # targets without spaces
         ("I <b>like</b> cats", "猫が好き", "2-0 0-1 1-2 1-3", "猫が<b>好き</b>"),
         ("<b>cats</b> sleep", "猫は眠る", "0-0 0-1 1-2 1-3", "<b>猫は</b>眠る"),
@@ -118,6 +120,13 @@ def test_a_span_is_linked_to_itself() -> None:
         (f"a{R}b<b></b>", f"x{R}y", "", f"x{R}<b></b>y"),
         (f"a <b>b{R}c</b> d", f"x y{R}z w", "0-1 1-0 3-4 4-3", f"<b>x y{R}z w</b>"),
         (f"a <b>b{R}c{S}d</b>", f"y{R}{S}z", "1-0 5-3", f"<b>y{R}{S}z</b>"),
+        # beside other pairs
+        (f"<b>a</b> <b>{R}</b>", f"x{R}y x", "", f"<b>x</b><b>{R}</b>y x"),
+        (f"<b>a</b> <i>b{R}c</i>", f"x y{R}z", "0-1 1-0", f"x <b>y</b><i>{R}z</i>"),
+        (f"a <i></i><b>b{R}c</b>", f"x y{R}z", "0-1 1-0", f"x y<i></i><b>{R}z</b>"),
+        (f"<b>a{R}b</b> <i>c</i>", f"x{R}y z", "2-3 3-2", f"<b>x{R}y z</b><i></i>"),
+        (f"<b>a{R}b</b> c <i>d</i>", f"x{R}y z w", "2-4", f"<b>x{R}y</b> z <i>w</i>"),
+        (f"a <b>b{R}<i>c</i>{S}d</b>", f"x y{R}z w{S}v", "", f"x <b>y{R}<i>z</i> w{S}v</b>"),
     ],
 )
 def test_tags_stay_on_their_side_of_a_line_break(
@@ -152,7 +161,7 @@ def test_every_tag_occurs_once_and_nested_whatever_the_links(
         pieces.append(made[end : span.start])
         end = span.end
     assert "".join([*pieces, made[end:]]) == text
-    assert depths(after) == depths(before)
+    assert nesting(after) == nesting(before)
 
 
 def test_empty_pairs_add_no_text() -> None:
@@ -171,13 +180,15 @@ def test_empty_pairs_add_no_text() -> None:
         assert made.replace("<b>", "").replace("</b>", "") == text
 
 
-def depths(spans: list[Span]) -> list[tuple[str, int]]:
-    """The tags and the number of pairs around each."""
-    depth, found = 0, []
+def nesting(spans: list[Span]) -> list[list[str]]:
+    """Each pair, after those around it."""
+    around, found = list[str](), []
     for span in spans:
         if span.kind == "opening":
-            found.append((span.text, depth))
-        depth += 1 if span.kind == "opening" else -1
+            around.append(span.text)
+            found.append([*around])
+        else:
+            around.pop()
     return sorted(found)
 
 
@@ -208,17 +219,35 @@ def pairs_of(tree: Sequence[Any], start: int) -> tuple[list[Pair], int]:
     return pairs, start
 
 
+def continue_on_other_lines(pairs: list[Pair], n_before: int, n_after: int) -> None:
+    """Let the outermost pairs begin on an earlier line, and those at the end end on a later one."""
+    if pairs and n_before:
+        pairs[0].opening = ""
+        continue_on_other_lines(pairs[0].inner, n_before - 1, 0)
+    if pairs and n_after:
+        pairs[-1].closing = ""
+        continue_on_other_lines(pairs[-1].inner, 0, n_after - 1)
+
+
 @settings(max_examples=300)
 @given(
     PAIRS,
+    st.integers(0, 2),
+    st.integers(0, 2),
     st.dictionaries(st.integers(0, 9), st.integers(0, 9)),
     st.sets(st.integers(0, 9), max_size=4),
     st.integers(0, 10),
 )
 def test_pairs_are_where_trying_all_units_puts_them(
-    tree: Sequence[Any], origins: dict[int, int], spans: set[int], n_units: int
+    tree: Sequence[Any],
+    n_before: int,
+    n_after: int,
+    origins: dict[int, int],
+    spans: set[int],
+    n_units: int,
 ) -> None:
     pairs, _ = pairs_of(tree, 0)
+    continue_on_other_lines(pairs, n_before, n_after)
     moved = Links(origins, spans).moved(pairs, 0, n_units)
     assert moved == naively_moved(pairs, origins, spans, 0, n_units)
 

@@ -7,20 +7,31 @@ translation for which
     sum over j from a to b of (1 if link(j) is in E, else -1)
 
 is largest, within the pair that encloses it and apart from other pairs, so that tags stay nested.
+Of a pair with a line break inside, the part before the break reaches to the end of its line, and
+the part after it from the start of its line: only the other end is chosen, by the same sum.
 """
 
 import math
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
+from operator import itemgetter
 
 
 @dataclass
 class Pair:
-    """A pair of tags around the units first to last - 1 of a text."""
+    """A pair of tags around the units first to last - 1 of a line.
+
+    Attributes:
+        opening: The tag at its start; "": the pair begins on an earlier line.
+        closing: The tag at its end; "": the pair ends on a later line.
+        first: The first unit.
+        last: The unit after the last.
+        inner: The pairs inside, in order.
+    """
 
     opening: str
     closing: str
@@ -48,7 +59,11 @@ class Links:
         free, moved = _Free(self._origins, self._spans, low, high), []
         for pair in pairs:
             own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
-            first, last = free.best(sorted(chain.from_iterable(own))) or free.nearest(pair)
+            linked = sorted(chain.from_iterable(own))
+            if pair.opening and pair.closing:
+                first, last = free.best(linked) or free.nearest(pair)
+            else:
+                first, last = free.at_edge(pair, set(linked))
             free.take(first, last)
             inner = self.moved(pair.inner, first, last)
             moved.append(Pair(pair.opening, pair.closing, first, last, inner))
@@ -70,12 +85,11 @@ class _Free:
     ) -> None:
         self._origins, self._spans, self._low, self._high = origins, spans, low, high
         self._windows = [(low, high)] if low < high else []  # that are not empty
-        self._taken: list[tuple[int, int]] = []
+        self._end = low  # of all pairs up to now
 
     def take(self, first: int, last: int) -> None:
         """Put a pair around the units first to last - 1 of a window."""
-        if first < last:
-            insort(self._taken, (first, last))
+        self._end = max(self._end, last)
         at = self._window_at(first)
         low, high = self._windows[at] if at >= 0 else (first, first)
         if low < high and last <= high:
@@ -105,20 +119,40 @@ class _Free:
                 best, most = (start, j + 1), weight
         return best
 
+    def at_edge(self, pair: Pair, linked: Collection[int]) -> tuple[int, int]:
+        """Where to put a pair that begins on an earlier line or ends on a later one.
+
+        No other pair is put between it and that end of the line. It gets at least one unit, unless
+        it encloses nothing in the source or no unit is free, or nothing is linked to it and the
+        unit is a protected span.
+
+        Args:
+            pair: The first of its line if it begins on an earlier one, otherwise the last.
+            linked: The units that are linked to it.
+        """
+        low, high = self._end, self._high
+        if not pair.opening and not pair.closing:
+            return low, high
+        units = range(high - 1, low - 1, -1) if pair.opening else range(low, high)
+        weights = accumulate(1 if j in linked else -1 for j in units)
+        n, weight = max(enumerate(weights, 1), key=itemgetter(1), default=(0, 0))
+        if pair.first == pair.last or (weight < 0 and units[0] in self._spans):
+            n = 0
+        return (high - n, high) if pair.opening else (low, low + n)
+
     def nearest(self, pair: Pair) -> tuple[int, int]:
         """Where to put a pair to which no free unit is linked.
 
         It is put around the free word with the nearest link. If it encloses nothing in the source,
-        or no word is free, it is put, empty, after the units that are linked to those before it.
+        or no word is free, it is put, empty, after the units that are linked to those before it and
+        after the pairs before it.
         """
         nearest = self._closest((pair.first + pair.last - 1) / 2)
         if pair.first < pair.last and nearest is not None:
             return nearest, nearest + 1
         keys, last = self._last_of
         at = bisect_left(keys, pair.first)
-        place = last[at - 1] + 1 if at else self._low
-        at = bisect_left(self._taken, (place, 0)) - 1  # the last that begins before it
-        place = max(place, self._taken[at][1]) if at >= 0 else place
+        place = max(self._end, last[at - 1] + 1 if at else self._low)
         return place, place
 
     def _closest(self, middle: float) -> int | None:
