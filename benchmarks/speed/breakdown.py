@@ -105,7 +105,7 @@ def _config(shape: Shape) -> TransformerConfig:
 
 def _parts(whole: float, in_engine: float, stages: dict[str, Stage]) -> dict[str, float]:
     """Seconds of each part; their sum is `whole`."""
-    found = {}
+    found: dict[str, float] = {}
     for name, stage in stages.items():
         own = dict(stage.seconds)
         own["other"] += stage.whole - sum(own.values())
@@ -118,7 +118,7 @@ def _bounds(
     stages: dict[str, Stage], n_weights: dict[str, int], profiled: Profiled
 ) -> dict[str, Any]:
     """For each stage, the speeds of its products and the share of the time that is the bound."""
-    most, found = profiled.operations_per_second(), {}
+    most, found = profiled.operations_per_second(), dict[str, Any]()
     for name, stage in stages.items():
         operations, n_bytes = 2 * n_weights[name] * stage.rows, n_weights[name] * stage.calls
         seconds, fastest = stage.seconds["products"], profiled.bytes_per_second(n_weights[name])
@@ -157,8 +157,8 @@ def main(args: argparse.Namespace) -> None:
                 cells[cell] = measure(SHAPES[name], cell, profiled, args)
                 show(f"{name} {cell}", cells[cell])
             stated = {"instruction set": profiled.kernels, "cpu flags": cpu_flags()}
-            stated |= {"length": args.length, "cells": cells}
-            benchmark.record({"name": f"{name}, int8", **stated}, seed=args.seed)
+            measured = {"name": f"{name}, int8", "length": args.length, "cells": cells}
+            benchmark.record({**measured, **stated}, seed=args.seed)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 from benchmarks.speed.plain import (
     SHAPES,
     SOURCE_LENGTHS,
@@ -38,10 +39,10 @@ from benchmarks.speed.systems import (
     compared,
     conditions,
     in_turns,
+    searching,
     started,
     summary,
 )
-from benchmarks.speed.evaluation_sets import add_named_paths, add_set_options, read_sets
 
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
 
@@ -84,7 +85,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             n = max(shape.sentences, args.threads * batch)
             ids = random_sources(n, shape, lengths=SOURCE_LENGTHS, seed=args.seed)
             request = {"sources": ids, "batch": batch, "beam": beam, "length": args.length}
-            rounds = in_turns(services, args.rounds, lambda _, ask, r=request: ask("search", **r))
+            rounds = in_turns(services, args.rounds, searching(request))
             check_lengths(rounds, args.length)
             speeds = {
                 system: summary([len(ids) * args.length / each["seconds"] for each in own])

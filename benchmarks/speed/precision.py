@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
+from benchmarks.speed.evaluation_sets import EvaluationSet, add_set_options, read_sets
 from benchmarks.speed.plain import write_trained
 from benchmarks.speed.systems import (
     NAMES,
@@ -23,7 +24,6 @@ from benchmarks.speed.systems import (
     conditions,
     started,
 )
-from benchmarks.speed.evaluation_sets import EvaluationSet, add_set_options, read_sets
 from yakusu.errors import DataError
 
 REFERENCE = "torch float32"

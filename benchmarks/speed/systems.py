@@ -206,6 +206,15 @@ def in_turns(
     return results
 
 
+def searching(request: dict[str, Any]) -> Callable[[System, Service], dict[str, Any]]:
+    """For `in_turns`: the same search of ids in every system."""
+
+    def ask(_: System, service: Service) -> Any:
+        return service("search", **request)
+
+    return ask
+
+
 def check_lengths(rounds: Rounds, length: int) -> None:
     """Check that all systems did the same work.
 
