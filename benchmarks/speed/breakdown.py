@@ -12,7 +12,7 @@ generated token:
 The bound of a stage is the time that its products take at least: one multiplication and one
 addition of 8-bit integers per weight and row at the speed of the integer units, or one pass over
 the weights per step at the speed of reading as many bytes, whichever is longer. Small probes
-measure both speeds with one thread in the same run.
+measure both speeds with one thread in the same run; the products are those of the fastest round.
 """
 
 import argparse
@@ -92,7 +92,9 @@ def measure(
         "low": round(min(plain) * per_token, 3),
         "high": round(max(plain) * per_token, 3),
         "timers": round(statistics.median(each[0] for each in timed) * per_token / whole, 3),
-        "bounds": _bounds(timed[-1][2], weights(_config(shape), shape.vocab_size), profiled),
+        "bounds": _bounds(
+            min(timed, key=_whole)[2], weights(_config(shape), shape.vocab_size), profiled
+        ),
         "tokens": n_tokens,
     }
 
@@ -101,6 +103,10 @@ def _config(shape: Shape) -> TransformerConfig:
     config = load_recipe(shape.recipe).model
     assert isinstance(config, TransformerConfig)
     return config
+
+
+def _whole(timed: tuple[float, float, dict[str, Stage]]) -> float:
+    return timed[0]
 
 
 def _parts(whole: float, in_engine: float, stages: dict[str, Stage]) -> dict[str, float]:
