@@ -123,8 +123,8 @@ SECTIONS = (
         "With random weights, translations of a fixed length, from ids to ids; with trained "
         "models, from text to text. Medians of all rounds, with the lowest and the highest. The "
         'ratio is that of the medians to CTranslate2 int8 with its best setting; "worst round" is '
-        f"the lowest ratio of a round to its best setting in that round. {_THREADS} CTranslate2 4.8.5 "
-        "needs an environment of its own: "
+        f"the lowest ratio of a round to its best setting in that round. {_THREADS} "
+        "CTranslate2 4.8.5 needs an environment of its own: "
         "`pip install -r benchmarks/peers/requirements-ctranslate2.txt`.",
     ),
     Section(
