@@ -134,8 +134,8 @@ SECTIONS = (
         "python -m benchmarks.speed.precision --model MODEL --peer-python PYTHON",
         precision,
         '"Identical" is the share of sentences translated exactly as by torch in float32. '
-        "The beam search of CTranslate2 4.8.5 differs, among other things in its length penalty, so "
-        "that its translations in float32 differ, too.",
+        "The beam search of CTranslate2 4.8.5 differs, among other things in its length penalty; "
+        "its translations in float32 differ, too.",
     ),
     Section(
         "latency",
