@@ -6,10 +6,12 @@ environment has, and ends with `serve({...})`. This module needs the standard li
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +23,34 @@ class Service:
 
     Args:
         command: How it is started, from the root of the repository.
+
+    Raises:
+        RunError: It cannot be started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = list(command)
-        # Its output is UTF-8 in any locale, and Python's warnings are not for the reader.
+        # Its output is UTF-8 in any locale.
         environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-        self._process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-            cwd=ROOT,
-            env=environment,
-        )
+        try:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                cwd=ROOT,
+                env=environment,
+            )
+        except OSError as error:
+            raise _failed(f"{command[0]} cannot be started: {error.strerror}") from error
 
     def __enter__(self) -> "Service":
         return self
 
     def __exit__(self, *error: object) -> None:
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it has died
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
 
@@ -49,22 +58,27 @@ class Service:
         """Call a function in the process and wait for its result.
 
         Raises:
-            RuntimeError: The function failed, or the process died.
+            RunError: The function failed, or the process died.
         """
         assert self._process.stdin and self._process.stdout
-        name = " ".join(self.command)
-        try:
+        name = shlex.join(self.command)
+        with suppress(BrokenPipeError):  # its exit code says more
             self._process.stdin.write(json.dumps([function, arguments]) + "\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # its exit code says more
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{name} died with exit code {self._process.wait()}")
+            code = self._process.wait()
+            raise _failed(f"{name} died with exit code {code}; its last message is above")
         result, error = json.loads(answer)
         if error:
-            raise RuntimeError(f"{function} of {name} failed:\n{error}")
+            raise _failed(f"'{function}' of {name} failed: {error}")
         return result
+
+
+def _failed(message: str) -> Exception:
+    from yakusu.errors import RunError  # peers do not have it
+
+    return RunError(message)
 
 
 def serve(functions: Mapping[str, Callable[..., Any]]) -> None:
@@ -75,7 +89,8 @@ def serve(functions: Mapping[str, Callable[..., Any]]) -> None:
         name, arguments = json.loads(line)
         try:
             answer = functions[name](**arguments), ""
-        except Exception:
-            answer = None, traceback.format_exc()
+        except Exception as error:
+            traceback.print_exc()
+            answer = None, f"{type(error).__name__}: {error}"
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -3,7 +3,8 @@
 With random weights, all systems run the same model on the same ids, and every translation has the
 same length: eos has no probability, and the search ends at a limit. A translation of N tokens takes
 N steps of the decoder in each system; in yakusu the last of them is eos. Speeds are generated
-tokens per second, from ids to ids.
+tokens per second, from ids to ids. Pruning (--systems with a margin) is measured with trained
+models only, because its effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
 one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
@@ -39,6 +40,7 @@ from benchmarks.speed.systems import (
     compared,
     conditions,
     in_turns,
+    searching,
     started,
     summary,
 )
@@ -84,7 +86,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             n = max(shape.sentences, args.threads * batch)
             ids = random_sources(n, shape, lengths=SOURCE_LENGTHS, seed=args.seed)
             request = {"sources": ids, "batch": batch, "beam": beam, "length": args.length}
-            rounds = in_turns(services, args.rounds, lambda _, ask, r=request: ask("search", **r))
+            rounds = in_turns(services, args.rounds, searching(request))
             check_lengths(rounds, args.length)
             speeds = {
                 system: summary([len(ids) * args.length / each["seconds"] for each in own])

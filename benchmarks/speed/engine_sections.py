@@ -123,8 +123,8 @@ SECTIONS = (
         "With random weights, translations of a fixed length, from ids to ids; with trained "
         "models, from text to text. Medians of all rounds, with the lowest and the highest. The "
         'ratio is that of the medians to CTranslate2 int8 with its best setting; "worst round" is '
-        f"the lowest ratio of a round to its best setting in that round. {_THREADS} Install it in "
-        "an environment of its own: "
+        f"the lowest ratio of a round to its best setting in that round. {_THREADS} "
+        "CTranslate2 4.8.5 needs an environment of its own: "
         "`pip install -r benchmarks/peers/requirements-ctranslate2.txt`.",
     ),
     Section(
@@ -134,8 +134,8 @@ SECTIONS = (
         "python -m benchmarks.speed.precision --model MODEL --peer-python PYTHON",
         precision,
         '"Identical" is the share of sentences translated exactly as by torch in float32. '
-        "CTranslate2 4.8.5 normalises scores by another length penalty, so that its float32 "
-        "differs, too.",
+        "The beam search of CTranslate2 4.8.5 differs, among other things in its length penalty; "
+        "its translations in float32 differ, too.",
     ),
     Section(
         "latency",

@@ -110,9 +110,7 @@ def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str,
 
 def versions() -> dict[str, Any]:
     """What was measured."""
-    names = ("yakusu", "sentencepiece", "numpy")
-    if "torch" in sys.modules:
-        names = (*names, "torch")
+    names = ["yakusu", "sentencepiece", "numpy", *(["torch"] if "torch" in sys.modules else [])]
     return {
         **{name: version(name) for name in names},
         "python": sys.version.split()[0],

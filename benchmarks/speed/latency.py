@@ -15,6 +15,7 @@ size on disk is measured. This downloads them:
 
 import argparse
 import math
+import os
 import re
 import shlex
 import subprocess
@@ -76,11 +77,18 @@ def run(command: Sequence[str], lines: Sequence[str]) -> Session:
     Raises:
         RunError: The program ends early.
     """
-    seconds = []
+    seconds: list[float] = []
+    environment = dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     with TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=ROOT,
+            env=environment,
         )
         assert process.stdin and process.stdout
         for line in lines:

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.common import Benchmark
-from benchmarks.services import Service
 from benchmarks.speed.plain import SHAPES, SOURCE_LENGTHS, random_sources, write_random
 from benchmarks.speed.systems import (
     OURS,
@@ -28,6 +27,7 @@ from benchmarks.speed.systems import (
     compared,
     conditions,
     in_turns,
+    searching,
     started,
     summary,
 )
@@ -79,7 +79,7 @@ def by_threads(name: str, model: Model, args: argparse.Namespace) -> dict[str, A
     ids = random_sources(n, shape, lengths=SOURCE_LENGTHS, seed=args.seed)
     request = {"sources": ids, "batch": args.batch, "beam": args.beam, "length": length}
     with started(with_threads(args), model, args) as services:
-        rounds = in_turns(services, args.rounds, lambda _, ask: ask("search", **request))
+        rounds = in_turns(services, args.rounds, searching(request))
         stated = conditions(services)
     check_lengths(rounds, length)
     speeds = {
@@ -108,18 +108,11 @@ def by_length(name: str, model: Model, args: argparse.Namespace) -> dict[str, An
             n = max(1, args.tokens // length)
             ids = random_sources(n, shape, lengths=(length, length), seed=args.seed)
             request = {"sources": ids, "batch": 1, "beam": args.beam, "length": length}
-            rounds = in_turns(services, args.rounds, _asking(request))
+            rounds = in_turns(services, args.rounds, searching(request))
             check_lengths(rounds, length)
             found[str(length)] = _lengths(f"{name}, {length}", rounds, n)
         stated = conditions(services)
     return {"name": f"{name}, lengths", "beam": args.beam, "lengths": found, **stated}
-
-
-def _asking(request: dict[str, Any]) -> Any:
-    def ask(_: System, service: Service) -> Any:
-        return service("search", **request)
-
-    return ask
 
 
 def _lengths(name: str, rounds: Rounds, n: int) -> dict[str, Any]:

@@ -206,6 +206,15 @@ def in_turns(
     return results
 
 
+def searching(request: dict[str, Any]) -> Callable[[System, Service], dict[str, Any]]:
+    """For `in_turns`: the same search of ids in every system."""
+
+    def ask(_: System, service: Service) -> Any:
+        return service("search", **request)
+
+    return ask
+
+
 def check_lengths(rounds: Rounds, length: int) -> None:
     """Check that all systems did the same work.
 
@@ -256,8 +265,9 @@ def compared(speeds: Mapping[str, Mapping[str, Any]], peer: str = PEER) -> dict[
 
 def conditions(services: Mapping[System, Service]) -> dict[str, Any]:
     """What a record states besides the machine: versions, commands and instruction sets."""
-    own = {str(system): service("versions") for system, service in services.items()}
-    commands = {str(s): ["python", *service.command[1:]] for s, service in services.items()}
+    groups = {system.group: service for system, service in services.items()}
+    own = {group: service("versions") for group, service in groups.items()}
+    commands = {group: ["python", *service.command[1:]] for group, service in groups.items()}
     loads = {str(system): system.load for system in services}
     return {"versions": own, "commands": commands, "settings": loads, "cpu flags": cpu_flags()}
 
