@@ -30,6 +30,7 @@ _UNLIMITED = 1 << 20
 @dataclass
 class _Loaded:
     decoder: Decoder | None = None
+    timed: Decoder | None = None  # the same models, in sessions of their own
     rules: TokenRules | None = None
     translator: Translator | None = None
 
@@ -50,9 +51,8 @@ def load_plain(folder: str, engine: str, precision: str, threads: int) -> None:
         _loaded.decoder = _torch(config, path, sizes, threads)
         return
     weights, int8 = ArraysOnDisk(path / "model.safetensors"), precision == "int8"
-    _loaded.decoder = NativeDecoder(
-        [NativeModel(config, weights, **sizes, int8=int8)], threads=threads
-    )
+    models = [NativeModel(config, weights, **sizes, int8=int8)]
+    _loaded.decoder, _loaded.timed = (NativeDecoder(models, threads=threads) for _ in range(2))
 
 
 def _torch(config: TransformerConfig, path: Path, sizes: dict[str, int], threads: int) -> Decoder:
@@ -84,13 +84,19 @@ def load(folder: str, engine: str, precision: str, threads: int) -> None:
     _loaded.translator = Translator.load(folder, engine=settings, text=text)
 
 
-def search(sources: list[list[int]], batch: int, beam: int, length: int) -> dict[str, Any]:
-    """Translate ids; every translation has `length` tokens, the last of which is eos."""
-    assert _loaded.decoder and _loaded.rules
+def search(
+    sources: list[list[int]], batch: int, beam: int, length: int, *, timed: bool = False
+) -> dict[str, Any]:
+    """Translate ids; every translation has `length` tokens, the last of which is eos.
+
+    A session keeps the functions that it began with, so `timed` searches have their own.
+    """
+    decoder = _loaded.timed if timed else _loaded.decoder
+    assert decoder and _loaded.rules
     config = SearchConfig(beam=beam, max_length=length - 1, max_extra=_UNLIMITED)
     queries = list(map(Query, sources))
     start = time.perf_counter()
-    found = _loaded.decoder.search(queries, config, _loaded.rules, batch=batch)
+    found = decoder.search(queries, config, _loaded.rules, batch=batch)
     seconds = time.perf_counter() - start
     lengths = [len(best[0].tokens) + 1 for best in found]
     return {"seconds": seconds, "lengths": lengths}

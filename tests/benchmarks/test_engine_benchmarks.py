@@ -263,12 +263,12 @@ def test_the_timers_count_the_rows_and_change_no_result(tmp_path: Path) -> None:
     engine_side.load_plain(str(tmp_path / "plain"), "native", "int8", threads=1)
     ids = plain.random_sources(6, plain.SHAPES["small"], lengths=(2, 9), seed=1)
     with timers.timers(), profiled.timed_calls() as calls:
-        found = engine_side.search(ids, 4, 1, 7)
+        found = engine_side.search(ids, 4, 1, 7, timed=True)
     stages = timers.take()
     assert found["lengths"] == [7] * 6 and calls
     assert stages["encoder"].rows == sum(map(len, ids))
     assert stages["decoder"].rows == stages["output layer"].rows == 6 * 7
-    engine_side.search(ids, 4, 1, 7)  # without timers again
+    assert engine_side.search(ids, 4, 1, 7)["lengths"] == [7] * 6  # without timers
     assert timers.take()["decoder"].rows == 0
 
 

@@ -230,10 +230,10 @@ def test_target_scores_and_attention_equal_those_of_torch(seed: int) -> None:
     pairs = [(sentence(rng), sentence(rng)) for _ in range(N_SENTENCES)]
     found = ours.score(pairs, alternatives=4, batch=3)
     for one, other in zip(found, theirs.score(pairs, alternatives=4, batch=64), strict=True):
-        assert one.token_log_probs == pytest.approx(other.token_log_probs, rel=1e-5, abs=1e-4)
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, rel=1e-4, abs=1e-4)
         for best, expected in zip(one.alternatives, other.alternatives, strict=True):
             probabilities = [p for _, p in expected]
-            assert [p for _, p in best] == pytest.approx(probabilities, rel=1e-5, abs=1e-4)
+            assert [p for _, p in best] == pytest.approx(probabilities, rel=1e-4, abs=1e-4)
     roles = ["encoder", "decoder", "cross"]
     for one, other in zip(
         ours.attentions(pairs, roles), theirs.attentions(pairs, roles), strict=True
