@@ -54,7 +54,9 @@ OutputFormat = Annotated[
 Alternatives = Annotated[
     int,
     typer.Option(
-        min=0, help="With --format json: number of most probable tokens to add per position."
+        min=0,
+        max=256,
+        help="With --format json: number of most probable tokens to add per position.",
     ),
 ]
 Ensemble = Annotated[

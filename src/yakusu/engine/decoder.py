@@ -13,10 +13,11 @@ import numpy as np
 from yakusu.engine.guide import Guided
 from yakusu.engine.library import Settings
 from yakusu.engine.model import NativeModel
-from yakusu.engine.session import Recorded, Session
+from yakusu.engine.session import MAX_MEMBERS, Recorded, Session
+from yakusu.errors import ModelError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import Pair, Query, TargetScore, Weights
+from yakusu.search.decoder import MAX_ALTERNATIVES, Pair, Query, TargetScore, Weights
 from yakusu.search.hypothesis import Hypothesis, limit
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
@@ -35,12 +36,28 @@ class NativeDecoder:
         models: The models; their vocabularies are the same.
         threads: Number of threads.
         kernels: Instruction set; "": the fastest of this processor.
+
+    Raises:
+        ModelError: The vocabularies of the models differ in size, or there are too many models.
     """
 
     models: Sequence[NativeModel]
     threads: int = 1
     kernels: str = ""
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        sizes = {(model.src_vocab_size, model.tgt_vocab_size) for model in self.models}
+        if len(sizes) > 1:
+            raise ModelError(
+                f"the vocabularies of the ensemble have {len(sizes)} different sizes: use models "
+                "that were trained with the same tokenizer"
+            )
+        if len(self.models) > MAX_MEMBERS:
+            raise ModelError(
+                f"the ensemble has {len(self.models)} models, more than {MAX_MEMBERS}: use fewer, "
+                "or --engine torch"
+            )
 
     @property
     def max_length(self) -> int:
@@ -87,15 +104,15 @@ class NativeDecoder:
             beam=config.n_slots,
             n_best=config.n_best,
             limit=longest + 1,
-            repeats=config.max_repeats,
-            no_repeat_ngram=config.no_repeat_ngram,
+            repeats=min(config.max_repeats, longest + 1),
+            no_repeat_ngram=min(config.no_repeat_ngram, longest + 2),
             margin=_margin(query, config),
             alpha=config.alpha,
         )
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
-        n = min(alternatives, self.models[0].tgt_vocab_size - 1)
+        n = min(alternatives, self.models[0].tgt_vocab_size - 1, MAX_ALTERNATIVES)
         recorded = [_recorded(len(target), n) for _, target in pairs]
         self._record(pairs, recorded, self.models, batch)
         return [
@@ -141,7 +158,7 @@ class NativeDecoder:
                 with suppress(ValueError):  # another thread has taken it
                     self._idle.remove(session)
                     return session
-        del self._idle[: -self.threads]
+        self._idle.clear()
         return Session(self.models, rules, max_rows, samples=samples, kernels=self.kernels)
 
     def _run(
@@ -153,9 +170,14 @@ class NativeDecoder:
         waiting, stop = _Shared(rows), Event()
 
         def work() -> dict[int, list[Hypothesis]]:
-            session = new_session()
-            found = dict(_decoded(session, waiting, add, share, stop))
-            self._idle.append(session)
+            try:
+                session = new_session()
+                found = dict(_decoded(session, waiting, add, share, stop))
+            except BaseException:
+                stop.set()
+                raise
+            if session.rules is not None and not session.n_unfinished:
+                self._idle.append(session)
             return found
 
         if n_workers <= 1:
@@ -222,7 +244,9 @@ def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int)
 
 
 def _recorded(n_target: int, n: int) -> Recorded:
-    return Recorded(np.zeros(n_target), np.zeros((n_target, n), np.int32), np.zeros((n_target, n)))
+    log_probs = np.full(n_target, np.nan)  # what stays if a model computes NaN
+    of_alternatives = np.full((n_target, n), np.nan)
+    return Recorded(log_probs, np.zeros((n_target, n), np.int32), of_alternatives)
 
 
 def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:

@@ -63,11 +63,11 @@ class Guides:
 
     def _kept(self, function: Callable[..., None]) -> Callable[..., None]:
         def called(*args: int) -> None:
-            if self._error is None:
-                try:
+            try:
+                if self._error is None:
                     function(*args)
-                except BaseException as error:  # KeyboardInterrupt, too
-                    self._error = error
+            except BaseException as error:  # KeyboardInterrupt, too
+                self._error = error
 
         return called
 

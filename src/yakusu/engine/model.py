@@ -42,6 +42,11 @@ class NativeModel:
         tgt_vocab_size: int,
         int8: bool,
     ) -> None:
+        if config.start_id is not None and config.start_id >= tgt_vocab_size - 1:
+            raise ModelError(
+                f"model.start_id = {config.start_id} is not among the ids 0 to "
+                f"{tgt_vocab_size - 2} of the target vocabulary"
+            )
         sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
         dense = DenseWeights(config, weights, plans, **sizes)
         n_positions = min(config.max_length, N_POSITIONS)

@@ -69,7 +69,7 @@ class Session:
         kernels: Instruction set; "": the fastest of this processor.
 
     Raises:
-        ModelError: This processor does not have the instruction set, or there are too many models.
+        ModelError: This processor does not have the instruction set.
     """
 
     models: Sequence[NativeModel]
@@ -80,11 +80,6 @@ class Session:
     n_unfinished: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if len(self.models) > MAX_MEMBERS:
-            raise ModelError(
-                f"the ensemble has {len(self.models)} models, more than {MAX_MEMBERS}: use fewer, "
-                "or --engine torch"
-            )
         self._library = library()
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:
@@ -106,7 +101,7 @@ class Session:
             byref(self._guides.functions),
         )
         if not self._handle:
-            raise MemoryError
+            raise _no_memory()
 
     @staticmethod
     def _spelling_of(rules: TokenRules | None) -> Spelling | None:
@@ -156,7 +151,7 @@ class Session:
 
     def _added(self, success: int) -> None:
         if not success:
-            raise MemoryError
+            raise _no_memory()
         self.n_unfinished += 1
 
     def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
@@ -167,7 +162,7 @@ class Session:
         status = self._library.yk_advance(self._handle, _STEPS)
         self._guides.check()
         if status < 0:
-            raise MemoryError
+            raise _no_memory()
         key = c_int64()
         while search := self._library.yk_next(self._handle, byref(key)):
             self.n_unfinished -= 1
@@ -180,3 +175,9 @@ class Session:
         if self._library.yk_cancel(self._handle, key):
             self.n_unfinished -= 1
             self._guides.sentences.pop(key, None)
+
+
+def _no_memory() -> ModelError:
+    return ModelError(
+        "there is not enough memory to decode: lower --batch, --beam, --n-best or --threads"
+    )

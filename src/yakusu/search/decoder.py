@@ -19,6 +19,7 @@ from yakusu.search.tokens import TokenRules
 
 Weights = NDArray[np.float32]
 Alternative = tuple[int, float]  # a token id and its log-probability
+MAX_ALTERNATIVES = 256  # most probable tokens of a position that are returned
 Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
 
@@ -88,7 +89,8 @@ class Decoder(Protocol):
 
         Args:
             pairs: Sources and targets of at most `max_length` tokens.
-            alternatives: Number of most probable tokens to return for each position.
+            alternatives: Number of most probable tokens to return for each position, at most
+                `MAX_ALTERNATIVES`.
             batch: Maximum number of pairs scored together.
         """
 

@@ -66,7 +66,14 @@ class ModelFolder:
         if (path / "model" / "manifest.json").exists():
             raise ModelError(f"{path} is a run folder: use its model, {path / 'model'}")
         verify_folder(path)
-        return cls(path, _read_config(path), Tokenizer.load(path))
+        config, tokenizer = _read_config(path), Tokenizer.load(path)
+        sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+        if sizes != (config.src_vocab_size, config.tgt_vocab_size):
+            raise ModelError(
+                f"{path} is inconsistent: its tokenizer has {sizes[0]} source and {sizes[1]} "
+                f"target tokens, and {CONFIG} {config.src_vocab_size} and {config.tgt_vocab_size}"
+            )
+        return cls(path, config, tokenizer)
 
     @property
     def weights(self) -> Mapping[str, Array]:

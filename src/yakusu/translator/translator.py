@@ -13,9 +13,9 @@ from yakusu.data.terms import Glossary
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
-from yakusu.errors import ModelError
+from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import Decoder
+from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder
 from yakusu.search.hypothesis import length_penalty
 from yakusu.translator.details import Details
 from yakusu.translator.jobs import JobTranslator
@@ -226,10 +226,16 @@ class Translator(JobTranslator):
         Raises:
             DataError: The numbers of sources and targets differ, a source or a target is not valid
                 for the task, a source has more than `max_source_tokens` tokens, or a target has
-                more than `max_source_tokens` plus `search.max_extra`. Nothing is truncated.
+                more than `max_source_tokens` plus `search.max_extra`, or more than 256 alternatives
+                are requested. Nothing is truncated.
         """
         if isinstance(sources, str) or isinstance(targets, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
+        if alternatives > MAX_ALTERNATIVES:
+            raise DataError(
+                f"{alternatives} alternatives were requested, more than {MAX_ALTERNATIVES}: "
+                "request fewer"
+            )
         longest = self.max_source_tokens, self.max_source_tokens + self.search.max_extra
         penalty = partial(length_penalty, alpha=self.search.alpha)
         scorer = Scorer(self.decoder, self.tokenizer, max_tokens=longest, penalty=penalty)

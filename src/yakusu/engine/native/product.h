@@ -181,9 +181,6 @@ INLINE void float_tile(const Linear *m, const float *x, int i, int rows, int j, 
 
 /* ---- all rows ------------------------------------------------------------------------------ */
 
-#define MAGNITUDE 0x7fffffff
-#define INFINITE 0x7f800000
-
 /* Row i of x as integers; a row with NaN or infinity gives NaN. */
 INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
     uint8_t *q = out->bytes + (size_t)i * n;
@@ -202,7 +199,8 @@ INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
     }
 }
 
-/* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` is working memory. */
+/* y (n, stride) = x (n, n_in) W^T + b for the outputs from .. until - 1; `q` are the rows of
+   x as integers, of an int8 matrix. */
 static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
                     int from, int until) {
     float *out = y - from;

@@ -30,8 +30,9 @@ int repeated(const Search *s, const Hypothesis *h, int32_t *ids) {
     int n = 0, size = s->settings.no_repeat_ngram;
     for (int p = 1; s->settings.repeats && p <= MAX_PERIOD && p <= s->length; p++)
         if (h->runs[p - 1] + 1 >= s->settings.repeats * p) ids[n++] = h->tokens[s->length - p];
+    if (!size || size > s->length) return n;
     const int32_t *last = h->tokens + s->length - size + 1; /* the beginning of an n-gram */
-    for (int at = 0; size && at + size <= s->length; at++)
+    for (int at = 0; at + size <= s->length; at++)
         if (!memcmp(h->tokens + at, last, (size - 1) * sizeof *last))
             ids[n++] = h->tokens[at + size - 1];
     return n;

@@ -56,8 +56,9 @@ struct Session {
     Row *rows;     /* (max_rows) */
     Best *best;
     Buffer *buffers;
-    Candidate *candidates; /* (max_rows, WANTED + PROPOSALS) of a guided sentence */
+    Candidate *candidates; /* (MAX_BEAM, WANTED + PROPOSALS) of a guided sentence */
     uint8_t *flags;        /* (MAX_BEAM, tokens) of a guided sentence */
+    int32_t *proposals;    /* (MAX_BEAM, PROPOSALS) */
 };
 
 /* ---- queues and memory --------------------------------------------------------------------- */
@@ -169,6 +170,7 @@ static int reserve(Session *session, int n, int length) {
     n = n > session->scratch_rows ? n : session->scratch_rows;
     length = length > session->scratch_length ? length : session->scratch_length;
     size_t width = 0, wide = 0, heads = 0, keys = 0, rows = n, positions = (length + 15) / 16 * 16;
+    size_t scores = QUERIES * positions; /* of source positions; or those of all target positions */
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         size_t qkv = 2 * m->key_width + m->value_width, inner = m->inner_width;
@@ -176,18 +178,21 @@ static int reserve(Session *session, int n, int length) {
         wide = qkv > wide ? qkv : wide, wide = inner > wide ? inner : wide;
         heads = (size_t)m->value_width > heads ? (size_t)m->value_width : heads;
         keys = qkv > keys ? qkv : keys;
+        size_t targets = (m->config.n_positions + 15) / 16 * 16;
+        scores = targets > scores ? targets : scores;
     }
     size_t most = width > wide ? width : wide;
     most = heads > most ? heads : most;
     free_scratch(s);
     s->x = allocate(rows * width * 4), s->y = allocate(rows * width * 4);
     s->wide = allocate(rows * wide * 4), s->heads = allocate(rows * heads * 4);
-    s->scores = allocate(QUERIES * positions * 4), s->keys = allocate(positions * keys * 4);
+    s->scores = allocate(scores * 4), s->keys = allocate(positions * keys * 4);
     s->logits = allocate(rows * BLOCK * 4);
     s->q = (Quantised){allocate(rows * most), allocate(rows * 4), allocate(rows * 4)};
-    session->scratch_rows = n, session->scratch_length = length;
-    return s->x && s->y && s->wide && s->heads && s->scores && s->keys && s->logits && s->q.bytes &&
-           s->q.low && s->q.step;
+    int ok = s->x && s->y && s->wide && s->heads && s->scores && s->keys && s->logits && s->q.bytes && s->q.low &&
+             s->q.step;
+    session->scratch_rows = ok ? n : 0, session->scratch_length = ok ? length : 0;
+    return ok;
 }
 
 API Session *yk_session(const Model *const *models, int n_models, const Kernels *kernels, int max_rows,
@@ -222,7 +227,7 @@ API void yk_free_session(Session *s) {
     for (int i = 0; i < s->n_unused; i++) release(s->unused[i]);
     for (int i = 0; s->buffers && i < s->max_rows; i++) release(s->buffers[i].banned), release(s->buffers[i].allowed);
     release(s->unused), release(s->rows), release(s->best), release(s->buffers), release(s->logits);
-    release(s->candidates), release(s->flags);
+    release(s->candidates), release(s->flags), release(s->proposals);
     free_scratch(&s->scratch);
     release(s);
 }
@@ -231,7 +236,9 @@ API void yk_free_session(Session *s) {
 
 static Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
                               int n_source, const int32_t *given, int n_given) {
+    int most = session->members[0].model->config.n_positions;
     if (settings->beam > session->max_rows || settings->beam > MAX_BEAM) return NULL;
+    if (n_source < 1 || n_source > most || settings->limit < 1 || settings->limit > most) return NULL;
     Sentence *s = allocate(sizeof *s);
     if (!s) return NULL;
     s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
@@ -341,7 +348,10 @@ static int restrict_row(Session *session, Sentence *s, const Hypothesis *h, Best
     if (limited && buffer->capacity < capacity) {
         release(buffer->banned);
         buffer->capacity = 2 * capacity, buffer->banned = allocate(2 * capacity * sizeof *buffer->banned);
-        if (!buffer->banned) return buffer->capacity = 0;
+        if (!buffer->banned) {
+            buffer->capacity = 0;
+            return 0;
+        }
     }
     best->banned = buffer->banned, best->n_banned = limited ? banned_tokens(session, search, h, buffer->banned) : 0;
     best->allowed = s->guided ? session->allowed : spelled(session, h, left, buffer);
@@ -366,11 +376,14 @@ static int ask_guide(Session *session, Sentence *s, int row) {
     const Search *search = &s->search;
     size_t n = search->n_open, size = session->n_tokens;
     int left = search->settings.limit - search->length, eos = session->members[0].model->config.eos;
-    int32_t proposals[MAX_BEAM * PROPOSALS];
     if (!session->flags) session->flags = allocate(MAX_BEAM * size);
-    if (!session->flags) return 0;
-    for (size_t k = 0; k < n; k++) memcpy(session->flags + k * size, session->best[row + k].allowed, size);
-    session->guide.restrict_(s->key, n, left, session->flags, proposals);
+    if (!session->proposals) session->proposals = allocate(MAX_BEAM * PROPOSALS * sizeof *session->proposals);
+    if (!session->flags || !session->proposals) return 0;
+    for (size_t k = 0; k < n; k++) {
+        memcpy(session->flags + k * size, session->best[row + k].allowed, size);
+        session->proposals[k * PROPOSALS] = -1; /* none, should the guide fail */
+    }
+    session->guide.restrict_(s->key, n, left, session->flags, session->proposals);
     for (size_t k = 0; k < n; k++) {
         Best *best = &session->best[row + k];
         Buffer *buffer = &session->buffers[row + k];
@@ -379,7 +392,7 @@ static int ask_guide(Session *session, Sentence *s, int row) {
         best->allowed = memcpy(flags, session->flags + k * size, size);
         for (size_t id = 0; left == 1 && id < size; id++) flags[id] &= id == (size_t)eos;
         /* A sample follows no proposals: `extend` takes a probed token for a given one. */
-        const int32_t *p = session->guide.draw ? NULL : proposals + k * PROPOSALS;
+        const int32_t *p = session->guide.draw ? NULL : session->proposals + k * PROPOSALS;
         for (; p && best->n_probes < PROPOSALS && *p >= 0; p++) buffer->probes[best->n_probes++] = *p;
         if (s->guided == WITH_GOAL && !has_choice(session, best)) best->n_banned = 0;
     }
@@ -447,7 +460,7 @@ static int draw(Session *session, Sentence *s, int row, Candidate *out) {
     const Search *search = &s->search;
     int n = search->n_open, size = session->n_tokens;
     float *logits = session->logits + (size_t)row * size;
-    int32_t ids[MAX_BEAM];
+    int32_t ids[MAX_BEAM] = {0}; /* should the guide fail */
     for (int k = 0; k < n; k++) {
         const Best *best = &session->best[row + k];
         float *own = logits + (size_t)k * size;
@@ -508,7 +521,7 @@ static int extend(Session *session, Sentence *s, int row) {
     } else if (session->guide.draw) {
         n = draw(session, s, row, candidates);
     } else if (s->guided == WITH_GOAL) {
-        size_t size = (size_t)session->max_rows * (WANTED + PROPOSALS) * sizeof *candidates;
+        size_t size = (size_t)MAX_BEAM * (WANTED + PROPOSALS) * sizeof *candidates;
         if (!session->candidates) session->candidates = allocate(size);
         if (!(candidates = session->candidates)) return 0;
         n = all_extensions(session, search, best);

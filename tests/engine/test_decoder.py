@@ -1,0 +1,113 @@
+"""A decoder keeps working after errors, and keeps only the sessions that it needs."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.engine.test_search import RULES, V, make_model, native, sentence
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.errors import ModelError
+from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.constraint import Flags, Ints
+from yakusu.search.decoder import Query
+from yakusu.search.restrictions import Restrictions
+
+
+class Failing:
+    """Allows every token; raises an error in one of its methods, at a step."""
+
+    def __init__(self, method: str, step: int) -> None:
+        self.method, self.left = method, step
+
+    def _count(self, method: str) -> None:
+        self.left -= method == self.method
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+    def allowed(self, left: Ints) -> Flags:
+        self._count("allowed")
+        return np.ones((1, RULES.n_tokens), dtype=np.bool_)
+
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        self._count("follow")
+
+
+class FailingGoal(Failing):
+    """A goal that proposes eos."""
+
+    def proposals(self) -> Ints:
+        self._count("proposals")
+        return np.zeros((1, 1), dtype=np.int64)
+
+    def progress(self, beams: Ints, ids: Ints) -> Ints:
+        self._count("progress")
+        return np.zeros(len(ids), dtype=np.int64)
+
+
+@pytest.fixture
+def decoder() -> NativeDecoder:
+    return native(make_model(Random(3)))
+
+
+IDS = [sentence(Random(seed), 20) for seed in range(12)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("method", ["allowed", "follow", "proposals", "progress"])
+def test_an_error_in_a_constraint_is_raised_and_the_next_search_is_not_affected(
+    decoder: NativeDecoder, method: str, threads: int
+) -> None:
+    decoder.threads = threads
+    config, plain = SearchConfig(), list(map(Query, IDS))
+    expected = decoder.search(plain, config, RULES, batch=4)
+    for step in (0, 1, 5):
+        queries = list(map(Query, IDS))
+        queries[5] = Query(IDS[5], (), Restrictions(RULES, [FailingGoal(method, step)]))
+        with pytest.raises(KeyboardInterrupt):
+            decoder.search(queries, config, RULES, batch=4)
+        assert decoder.search(plain, config, RULES, batch=4) == expected
+
+
+def test_an_error_while_samples_are_drawn_is_raised(decoder: NativeDecoder) -> None:
+    config = SearchConfig(n_best=3, sampling=SamplingConfig())
+    queries = [Query(ids, (), Restrictions(RULES, [Failing("follow", 1)])) for ids in IDS]
+    with pytest.raises(KeyboardInterrupt):
+        decoder.search(queries, config, RULES, batch=4)
+
+
+def test_sessions_do_not_pile_up(decoder: NativeDecoder) -> None:
+    decoder.threads = 2
+    pairs = [(ids, ids) for ids in IDS]
+    for n in range(1, 6):
+        decoder.score(pairs, alternatives=2, batch=4)
+        decoder.attentions(pairs, ["cross"])
+        decoder.search(list(map(Query, IDS)), SearchConfig(beam=n), RULES, batch=n)
+        assert len(decoder._idle) <= 2
+
+
+def test_models_of_an_ensemble_have_equal_vocabularies_and_are_not_too_many() -> None:
+    model = native(make_model(Random(3))).models[0]
+    other = native(make_model(Random(4))).models[0]
+    other.tgt_vocab_size = V + 1
+    with pytest.raises(ModelError, match="2 different sizes"):
+        NativeDecoder([model, other])
+    with pytest.raises(ModelError, match="17 models, more than 16"):
+        NativeDecoder([model] * 17)
+
+
+def test_limits_without_an_end_are_no_limits(decoder: NativeDecoder) -> None:
+    huge = SearchConfig(max_repeats=2**40, no_repeat_ngram=2**33)
+    none = SearchConfig(max_repeats=0, no_repeat_ngram=0)
+    queries = list(map(Query, IDS))
+    found = decoder.search(queries, huge, RULES, batch=4)
+    assert found == decoder.search(queries, none, RULES, batch=4)
+
+
+def test_a_target_longer_than_the_sources_decoded_together_is_scored(
+    decoder: NativeDecoder,
+) -> None:
+    long = [*(4 + i % 9 for i in range(1500)), 0]
+    (score,) = decoder.score([(IDS[0], long)], alternatives=1, batch=1)
+    assert len(score.token_log_probs) == len(long)
+    assert np.isfinite(score.token_log_probs).all()
