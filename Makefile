@@ -18,7 +18,7 @@ help: ## list the targets
 	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
 	@echo "make check            formatting, lint, types, layers, spelling"
 	@echo "make docs             build the documentation into site/"
-	@echo "make wheels           build wheels of all platforms into dist/"
+	@echo "make wheels           build wheels for all platforms into dist/"
 	@echo "make clean            remove .venv and everything that was built, except runs/"
 	@echo
 	@echo "Every target sets up .venv if necessary. PYTHON=/path/to/python chooses the interpreter."

@@ -61,7 +61,7 @@ def plan() -> Plan | None:
         return None
     if not tag and choice != "zig" and (command := compile.system_compiler()):
         return Plan(command, native_tag(), library=compile.library_name())
-    # Where none of the targets runs, ziglang may be unavailable, too.
+    # On a platform that is not a target, ziglang may not be available either.
     tag = tag or next((tag for tag in platform_tags() if tag in compile.TARGETS), "")
     if not tag or choice == "system":
         return None
@@ -71,7 +71,7 @@ def plan() -> Plan | None:
 
 
 def native_tag() -> str:
-    """The tag of this platform; a library of the system's compiler fits no older Linux."""
+    """The tag of this platform; the system's compiler does not support older Linux systems."""
     return next(tag for tag in platform_tags() if "manylinux" not in tag and "musllinux" not in tag)
 
 

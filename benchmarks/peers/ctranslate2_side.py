@@ -77,7 +77,7 @@ def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str,
 
 
 def versions() -> dict[str, Any]:
-    """What was measured."""
+    """The versions that a record states."""
     names = ("ctranslate2", "sentencepiece", "numpy")
     types = sorted(ctranslate2.get_supported_compute_types("cpu"))
     return {

@@ -47,7 +47,7 @@ def search(sources: list[list[int]], batch: int, beam: int, length: int) -> dict
 
 
 def versions() -> dict[str, Any]:
-    """What was measured."""
+    """The versions that a record states."""
     names = ("transformers", "torch", "numpy")
     return {**{name: version(name) for name in names}, "python": sys.version.split()[0]}
 

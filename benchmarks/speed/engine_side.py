@@ -1,4 +1,4 @@
-"""Our side of the benchmarks of the CPU engine, as a service (`benchmarks.services`).
+"""yakusu in the benchmarks of the CPU engine, as a service (`benchmarks.services`).
 
 The native engine runs without torch, as it does for users.
 """
@@ -89,7 +89,8 @@ def search(
 ) -> dict[str, Any]:
     """Translate ids; every translation has `length` tokens, the last of which is eos.
 
-    A session keeps the functions that it began with, so `timed` searches have their own.
+    A session keeps the functions that it was created with, so `timed` searches have their own
+    sessions.
     """
     decoder = _loaded.timed if timed else _loaded.decoder
     assert decoder and _loaded.rules
@@ -115,7 +116,7 @@ def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str,
 
 
 def versions() -> dict[str, Any]:
-    """What was measured."""
+    """The versions and instruction sets that a record states."""
     names = ["yakusu", "sentencepiece", "numpy", *(["torch"] if "torch" in sys.modules else [])]
     return {
         **{name: version(name) for name in names},

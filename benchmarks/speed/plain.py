@@ -69,7 +69,7 @@ def write_trained(model: Path, out: Path) -> None:
 
 
 def write_random(shape: Shape, out: Path, *, seed: int) -> None:
-    """Write a model with random weights that never generates eos of its own accord."""
+    """Write a model with random weights in which eos has almost no probability."""
     import torch
 
     from yakusu.model.architectures import build

@@ -1,6 +1,6 @@
-"""Tensors on disk as numpy arrays: safetensors, int8 rows, entropy-coded streams. Not with torch.
+"""Tensors on disk as numpy arrays: safetensors, int8 rows, entropy-coded streams.
 
-`weights.py` writes these files, and reads them as tensors of torch.
+This module does not import torch. `weights.py` writes these files and reads them as torch tensors.
 """
 
 import json
@@ -25,7 +25,7 @@ INTEGERS = ".numbers"  # suffix of the names of matrices that are encoded
 # ---- safetensors ---------------------------------------------------------------------------------
 
 
-# The types of safetensors that numpy has.
+# The types of safetensors that numpy supports.
 _TYPES = {
     **{"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8", "C64": "<c8"},
     **{f"I{8 * n}": f"<i{n}" for n in (1, 2, 4, 8)},

@@ -30,7 +30,7 @@ INSTRUCTION_SETS = {
     },
     "aarch64": {"dotprod": "-march=armv8.2-a+dotprod", "generic": ""},
 }
-_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}  # of machines, on other systems
+_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}  # of processors, on other systems
 _ZIG = {"-march=armv8.2-a+dotprod": "-mcpu=generic+v8_2a+dotprod"}  # how zig spells a flag
 _PROBE = "#include <math.h>\n#include <stdint.h>\nint probe(void) { return 0; }\n"
 
@@ -66,7 +66,7 @@ def compile_library(
     """Compile the library.
 
     Args:
-        out: Path of the library; its suffix is that of the system it is for.
+        out: Path of the library; its suffix is that of the target system.
         compiler: Command of a C compiler, such as ["cc"].
         machine: Processor, as in `platform.machine()`; "": this one.
         flags: Further flags, such as those of a sanitizer.
@@ -112,7 +112,7 @@ def instruction_sets(compiler: Sequence[str], machine: str = "") -> dict[str, st
 def system_compiler() -> list[str]:
     """The command of this system's C compiler: $CC, or else cc, gcc or clang.
 
-    Returns [] if there is none that takes all flags and finds the headers of C.
+    Returns [] if no compiler accepts all flags and finds the C headers.
     """
     chosen = os.environ.get("CC", "").strip()
     names = [chosen] if chosen else ["cc", "gcc", "clang"]

@@ -35,10 +35,10 @@ class EngineConfig(Config):
 
     @property
     def requested(self) -> Engine | None:
-        """The engine that was asked for; None: any.
+        """The engine that was requested; None: any.
 
         Raises:
-            RecipeError: The environment variable names no engine.
+            RecipeError: The environment variable does not name an engine.
         """
         if self.engine or not (name := os.environ.get(VARIABLE)):
             return self.engine

@@ -30,7 +30,7 @@ Add = Callable[[Session, int], None]  # adds the sentence with this number to a 
 
 @dataclass
 class NativeDecoder:
-    """Models in the layout of the library's kernels; no torch.
+    """Models in the layout of the library's kernels, without torch.
 
     Args:
         models: The models; their vocabularies are the same.
@@ -225,13 +225,13 @@ def _decoded(
 
 
 def _margin(query: Query, config: SearchConfig) -> float:
-    """Hypotheses with goals, or that are sampled, are not dropped."""
+    """The margin of a search; infinite, so without effect, with a goal or with sampling."""
     has_goal = query.restrictions is not None and query.restrictions.has_goal
     return math.inf if config.margin is None or has_goal or config.sampling else config.margin
 
 
 def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int) -> Guided | None:
-    """What Python does for a sentence; None: nothing, because `rules` are all it needs."""
+    """What Python does for a sentence; None: nothing, because only `rules` apply."""
     if config.sampling:
         sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
         sampler = Sampler(config.sampling, query.source, **sizes)

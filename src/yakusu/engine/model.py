@@ -25,7 +25,7 @@ class NativeModel:
         plans: Its compressed tables.
         src_vocab_size: Size of the source vocabulary, including padding.
         tgt_vocab_size: Size of the target vocabulary, including padding.
-        int8: Compute with integers of 8 bits.
+        int8: Compute in 8-bit integers.
 
     Raises:
         ModelError: The weights belong to another model, one of them is NaN or infinite, or there is
@@ -53,7 +53,7 @@ class NativeModel:
         n_tokens = src_vocab_size - 1, tgt_vocab_size - 1
         self._free = library().yk_free_model
         try:
-            with np.errstate(all="ignore"):  # what overflows is infinite, which is an error
+            with np.errstate(all="ignore"):  # overflows give infinity, which is refused
                 self.handle = Packing(dense, n_tokens, n_positions, int8).model()
         except MemoryError as error:
             raise ModelError("there is not enough memory for the model") from error

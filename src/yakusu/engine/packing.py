@@ -45,7 +45,8 @@ def spread(x: Array, axis: int, size: int) -> Array:
 def sinusoids(n_positions: int, d_model: int) -> Array:
     """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model).
 
-    i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product: few are computed.
+    i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product, so that only few
+    exponentials are computed.
     """
     rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / d_model)
     starts, steps = np.arange(0, n_positions, _STEPS), np.arange(_STEPS)

@@ -1,4 +1,4 @@
-"""Sentences come in with their settings, are decoded together, and go out.
+"""Sessions of the library, which decode sentences together.
 
 V target vocabulary without padding, S source, T target, N layers, H heads, n alternatives.
 """

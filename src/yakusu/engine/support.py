@@ -1,4 +1,4 @@
-"""Which models the engine computes; torch computes the others."""
+"""Which models the engine supports; torch runs the others."""
 
 from yakusu.model.config import ModelConfig, TransformerConfig
 
@@ -10,7 +10,7 @@ _MIXING = {
 
 
 def unsupported(config: ModelConfig) -> str | None:
-    """What the engine lacks for a model, such as "experts"; None: nothing."""
+    """What the engine does not support in a model, such as "experts"; None: nothing."""
     if not isinstance(config, TransformerConfig):
         return f"{config.name} models"
     if config.mixing != "attention":

@@ -1,6 +1,6 @@
 """Compressed tables -> dense matrices, computed a block of ids at a time while they are packed.
 
-The library holds a compressed table like a dense one, with 8 bits per number if it computes with
+The library stores a compressed table like a dense one, with 8 bits per number if it computes in
 integers. The vectors equal those of `model/coded_tables.py`, up to the rounding of float32.
 
 V vocabulary, D width, M components, N exact vectors, n ids of a block.

@@ -107,7 +107,7 @@ class Seq2Seq(SearchModel[MemoryT, StateT]):
     """An encoder-decoder that can be trained.
 
     Its three tables are `src_table`, `tgt_table` and `output_table`; tied tables are one object.
-    `output_bias` (V - 1) is added to the logits; None: nothing is.
+    `output_bias` (V - 1) is added to the logits; None: no bias.
 
     Args:
         config: Sizes of the model.

@@ -159,7 +159,7 @@ class Receipt(Facts):
 
     @property
     def used_native_engine(self) -> bool:
-        """Whether the native engine translated the dev set, and not torch."""
+        """Whether the native engine, not torch, translated the dev set."""
         return self.recipe.training.engine == "native"
 
     def lines(self) -> list[str]:

@@ -40,7 +40,8 @@ def translate(
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
         window: Number of sentences read ahead and sorted by length (default: 32 batches).
-        engine: What runs the model; None: the native engine on the CPU, where it can.
+        engine: What runs the model; None: the native engine on the CPU, if it supports the
+            model.
 
     Yields:
         The `n_best` best translations of each line or text, best first.

@@ -48,11 +48,11 @@ def require_engine(recipe: Recipe) -> None:
 
 
 class DevScore:
-    """Scores the beam search output of a model on the dev set, which the processes share.
+    """Scores the beam search output of a model on the dev set, divided among the processes.
 
-    `training.engine` of the recipe translates: torch on the device of the model, or the native
-    engine on the CPU. The native engine computes in float32 here, not in int8 as by default: the
-    scores choose a checkpoint by its weights, not by how well they round to integers.
+    `training.engine` of the recipe is the engine: torch on the device of the model, or the native
+    engine on the CPU. The native engine computes in float32 here, although int8 is its default, so
+    that rounding to integers does not influence the choice of a checkpoint.
     """
 
     def __init__(

@@ -52,8 +52,8 @@ def beam_search(
         src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         config: Settings of the search.
         restrictions: What each translation may and must contain. They exclude tokens, without
-            changing the probabilities of the others. The search uses them up. (): only UNK is
-            excluded.
+            changing the probabilities of the others. They change during the search, so they cannot
+            be reused. (): only UNK is excluded.
         prefixes: The ids that each translation must begin with, without eos; (): none.
 
     Returns:
@@ -303,7 +303,7 @@ class Search:
             if self.samplers:
                 self.samplers[sentence].follow(beams[row])
             if self.restrictions:
-                # At first, they have one hypothesis, and all of the search are equal to it.
+                # At first, restrictions have one hypothesis, and all K hypotheses are equal to it.
                 extended = beams[row] if self.length > 1 else np.zeros_like(beams[row])
                 self.restrictions[sentence].follow(extended, ids[row])
 

@@ -53,7 +53,7 @@ def top_k(values: Tensor, k: int, *, block: int = 128) -> tuple[Tensor, Tensor]:
 
 
 def with_proposals(ids: Tensor, goals: Sequence[Restrictions]) -> Tensor:
-    """Add the tokens that sentences with a goal propose, -1 for those that are known or none.
+    """Add the tokens that sentences with a goal propose; -1: none, or a token that is in `ids`.
 
     Args:
         ids: The best tokens of each hypothesis of G sentences (G, K, n).

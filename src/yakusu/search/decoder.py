@@ -1,4 +1,4 @@
-"""What a translator needs of its models: search, given targets, and attention weights.
+"""The interface of an engine: search, scores of given targets, and attention weights.
 
 S source, T target, N layers, H heads.
 """
@@ -53,7 +53,7 @@ class TargetScore:
 
 
 class Decoder(Protocol):
-    """One or more models that decode together, behind an engine.
+    """A model, or an ensemble, that an engine runs.
 
     On a CPU, the results for a sentence do not depend on the others.
     """

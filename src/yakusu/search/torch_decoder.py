@@ -1,4 +1,4 @@
-"""torch as a `Decoder`: every architecture, on any device."""
+"""The torch engine as a `Decoder`: every architecture, on any device."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby

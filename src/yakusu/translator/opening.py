@@ -30,7 +30,7 @@ def open_decoder(
     Raises:
         ModelError: A folder is incomplete or corrupted, has a different vocabulary, or the engine
             cannot run its model.
-        RecipeError: There is no such device, or $YAKUSU_ENGINE names no engine.
+        RecipeError: There is no such device, or $YAKUSU_ENGINE is invalid.
     """
     folders = [ModelFolder.open(path) for path in paths]
     first, *others = folders
@@ -48,7 +48,7 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
     """Whether the native engine runs the models.
 
     Raises:
-        ModelError: It cannot, although it was asked for, or torch is not installed.
+        ModelError: It cannot, although it was requested, or torch is needed and not installed.
     """
     wanted = config.requested
     if wanted == "torch" or (wanted is None and not config.on_cpu):

@@ -106,13 +106,14 @@ class Translator(JobTranslator):
         Args:
             folder: A model folder; its languages and search settings are used.
             ensemble: Further model folders with the same vocabulary, for an ensemble (Table 2).
-            engine: What runs the model; None: the native engine on the CPU, where it can.
+            engine: What runs the model; None: the native engine on the CPU, if it supports the
+                model.
             text: How text is read; None: the defaults.
 
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
                 engine cannot run the model.
-            RecipeError: There is no such device, or $YAKUSU_ENGINE names no engine.
+            RecipeError: There is no such device, or $YAKUSU_ENGINE is invalid.
             DataError: A regular expression in `text` is not valid.
         """
         folders = [Path(folder), *map(Path, ensemble)]

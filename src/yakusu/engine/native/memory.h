@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Zeros, aligned to 64 bytes; NULL if there is no memory. */
+/* Zeros, aligned to 64 bytes; NULL if out of memory. */
 void *allocate(size_t size);
 void release(void *memory);
 

@@ -1,4 +1,4 @@
-/* The functions that are compiled once per instruction set, and what they exchange. */
+/* The functions that are compiled once per instruction set, and their arguments. */
 
 #ifndef YK_MODEL_H
 #define YK_MODEL_H

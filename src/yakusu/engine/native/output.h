@@ -8,13 +8,13 @@
 
 #define BLOCK 256 /* columns whose logits are stored at a time */
 
-/* What the search asks of the logits of a row, and gets. */
+/* What the search requests of the logits of a row, and the result. */
 typedef struct {
     int wanted, n;      /* number of best tokens, and how many there are */
     float *logits;      /* (wanted), the largest first; of equal logits, the lower id first */
     int32_t *ids;       /* (wanted) */
     float largest, sum; /* of all logits: the maximum, and the sum of exp(logit - maximum) */
-    const int32_t *probes; /* (n_probes), increasing: ids whose logits are wanted anyway */
+    const int32_t *probes; /* (n_probes), increasing: ids whose logits are always returned */
     float *probed;         /* (n_probes) */
     int n_probes, n_probed;
     const uint8_t *allowed; /* (V): whether a token may be among the best; NULL: all may */

@@ -8,7 +8,7 @@
 #include "memory.h"
 
 #define LANES 16
-#define MOST (32767 / 127) /* of the sum of weights that are multiplied by 127 and added in 16 bits */
+#define MOST (32767 / 127) /* largest sum of weights whose products are added in 16 bits */
 
 /* ---- a row of int8 weights ----------------------------------------------------------------- */
 
@@ -48,8 +48,8 @@ static int largest_sum(const int8_t *w, int n) {
 #define SHIFT 12582912.0f /* 1.5 * 2^23: a float32 of this size has no fraction */
 
 /* Round a row to integers times the scale that is returned; `most` is its largest magnitude. A row
-   that consists of such integers already, as in an int8 model folder, keeps them, except if their sums
-   are too large: then it is rounded a second time. */
+   that already consists of such integers, as in an int8 model folder, keeps them, unless their sums
+   are too large: then it is rounded again. */
 static float quantise(const float *row, int n, float most, int8_t *out) {
     float scale = most / 127;
     if (scale < FLT_MIN) scale = 1; /* zeros */

@@ -3,8 +3,8 @@
 
 #include "engine.h"
 
-/* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. NULL: no
-   memory. */
+/* A matrix of zeros, both sizes multiples of 16, and its bias (n_out), or NULL for zeros. NULL: out
+   of memory. */
 API Linear *yk_matrix(int n_out, int n_in, const float *bias, int int8);
 API void yk_free_matrix(Linear *matrix);
 
@@ -15,8 +15,8 @@ enum { NO_MEMORY = -1, NOT_FINITE, PACKED };
 API int yk_pack(Linear *to, int first, const float *rows, int n);
 
 /* A model from its matrices, which belong to it afterwards, and its vectors, which are copied. Both
-   are in the order of Figure 1; the two tables of positions may be the same. NULL: no memory, and
-   the matrices still belong to the caller. */
+   are in the order of Figure 1; the two tables of positions may be the same. NULL: out of
+   memory, and the matrices still belong to the caller. */
 API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors);
 API void yk_free_model(Model *model);
 

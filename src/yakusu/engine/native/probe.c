@@ -22,7 +22,7 @@ API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *
 }
 
 /* Attention of n queries (n, h d_k) to keys (S, h d_k) and values (S, h d_v), as for a source
-   sentence or, one query at a time, as for the target so far. 0: no memory. */
+   sentence or, one query at a time, as for the target so far. 0: out of memory. */
 API int yk_probe_attention(const Kernels *kernels, const float *q, int n, const float *keys, float *values,
                            int n_keys, int n_heads, int d_k, int d_v, float scale, int target, float *out) {
     size_t width = (size_t)n_heads * (d_k + d_v), padded = (n_keys + 15) / 16 * 16;

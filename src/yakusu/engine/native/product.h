@@ -1,11 +1,11 @@
-/* y = x W^T + b with integers of 8 bits, or with floats.
+/* y = x W^T + b in 8-bit integers or in floats.
 
    int8: W[j] = scale[j] w[j] with w in -127 .. 127; x = low + step q with q in 0 .. 127 for each
    row of x. Then
        x W[j]^T = scale[j] (step sum_k q[k] w[j][k] + low sum_k w[j][k]),
    and both sums are exact integers. Where there is no product of four bytes, two products are
    added in 16 bits, and GROUP such pairs before they are widened; `pack` (pack.c) chooses scale[j]
-   such that no sum overflows. So all processors use the same weights and get the same sums.
+   such that no sum overflows. All processors use the same weights and get the same sums.
 
    float32: the products of an output are added in the order of k, each with one rounding. */
 

@@ -50,7 +50,7 @@ typedef struct {
     int n_found;
 } Search;
 
-/* How often any n-gram of a sentence occurs in a row. */
+/* The largest number of times that an n-gram of a sentence occurs in a row. */
 int repetitions(const int32_t *ids, int n);
 
 /* The tokens that the limits on repetition ban after a hypothesis; returns their number. */

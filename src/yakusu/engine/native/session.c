@@ -9,7 +9,7 @@
 
 enum {
     ENCODED = 512, /* positions that are encoded together, unless one sentence has more */
-    WANTED = 2 * MAX_BEAM, /* most best tokens of a row */
+    WANTED = 2 * MAX_BEAM, /* maximum number of best tokens of a row */
     LONGEST = 4, /* bytes of a character */
     SWEEP = 16,  /* steps between two searches for blocks that no hypothesis has */
 };
@@ -232,7 +232,7 @@ API void yk_free_session(Session *s) {
     release(s);
 }
 
-/* ---- sentences come in --------------------------------------------------------------------- */
+/* ---- admission of sentences ----------------------------------------------------------------- */
 
 static Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
                               int n_source, const int32_t *given, int n_given) {
@@ -371,7 +371,7 @@ static int has_choice(const Session *session, const Best *best) {
 }
 
 /* Let the guide restrict the hypotheses of a sentence, and probe the tokens that it proposes. The
-   limits on repetition give way to it. */
+   limits on repetition do not apply where they leave no token to a sentence with a goal. */
 static int ask_guide(Session *session, Sentence *s, int row) {
     const Search *search = &s->search;
     size_t n = search->n_open, size = session->n_tokens;
@@ -391,7 +391,7 @@ static int ask_guide(Session *session, Sentence *s, int row) {
         if (!flags) return 0;
         best->allowed = memcpy(flags, session->flags + k * size, size);
         for (size_t id = 0; left == 1 && id < size; id++) flags[id] &= id == (size_t)eos;
-        /* A sample follows no proposals: `extend` takes a probed token for a given one. */
+        /* Samples have no proposals: `extend` regards a probed token as a given one. */
         const int32_t *p = session->guide.draw ? NULL : session->proposals + k * PROPOSALS;
         for (; p && best->n_probes < PROPOSALS && *p >= 0; p++) buffer->probes[best->n_probes++] = *p;
         if (s->guided == WITH_GOAL && !has_choice(session, best)) best->n_banned = 0;
@@ -547,7 +547,7 @@ static void predict(Session *session, int n) {
     if (session->logits) session->kernels->predict_stored(session->logits, n, session->n_tokens, session->best);
 }
 
-/* Decode a position of every open sentence; 1: there is more to do, 0: all done, -1: no memory. */
+/* Decode a position of every open sentence; the result is that of `yk_advance`. */
 static int step(Session *session) {
     int n = 0, row = 0;
     if (!admit(session)) return -1;

@@ -1,5 +1,6 @@
-/* Sentences come in with their settings, are decoded together, and go out. None of them depends on
-   the others: each has its own positions, keys, values and hypotheses. */
+/* A session decodes sentences together. Its caller adds them with their settings and takes the
+   finished ones. None of them depends on the others: each has its own positions, keys, values and
+   hypotheses. */
 
 #ifndef YK_SESSION_H
 #define YK_SESSION_H
@@ -10,7 +11,7 @@ typedef struct Session Session;
 
 /* The characters that byte tokens may spell, as a tree; see search/characters.py. */
 typedef struct {
-    const int16_t *next;    /* (nodes, 256): the node after a byte; 0: a character is complete, -1: no */
+    const int16_t *next;    /* (nodes, 256): the node after a byte; 0: complete, -1: not allowed */
     const int32_t *tokens;  /* (256): the token of each byte */
     const int16_t *byte_of; /* (V): the byte of each token, -1: none */
 } Spelling;
@@ -20,7 +21,7 @@ enum { PROPOSALS = 256 }; /* tokens that a guide may propose for a hypothesis */
 /* The constraints of a sentence that are written in Python. */
 typedef struct {
     /* Before each step: set the flags (n, V) of the tokens that may follow hypothesis k of n, and write
-       the tokens that it should be extended by anyway (n, PROPOSALS), increasing, then -1. `left`: how
+       the tokens that are candidates in any case (n, PROPOSALS), increasing, then -1. `left`: how
        many tokens may follow. */
     void (*restrict_)(int64_t key, int n, int left, uint8_t *allowed, int32_t *proposals);
     /* Put n candidates into the order in which they are followed. */
@@ -51,15 +52,15 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide);
 API void yk_free_session(Session *session);
 
-/* Queue a sentence for search; `prefix` begins its translation. 0: no memory. */
+/* Queue a sentence for search; `prefix` begins its translation. 0: out of memory. */
 API int yk_search(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *prefix,
               int n_prefix, const Settings *settings, int guided);
 
-/* Queue a sentence whose target, including eos, is given. 0: no memory. */
+/* Queue a sentence whose target, including eos, is given. 0: out of memory. */
 API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
              int n_target, const Record *record);
 
-/* Decode at most `steps` positions; 1: there is more to do, 0: all done, -1: no memory. */
+/* Decode at most `steps` positions; 1: there is more to do, 0: all done, -1: out of memory. */
 API int yk_advance(Session *session, int steps);
 
 /* Remove a sentence that is not finished; 0 if there is none with this key. */

@@ -1,7 +1,7 @@
 /* Vectors of 16 floats, with the same results on every instruction set.
 
-   Every operation rounds once, as IEEE 754 says, and `fma` rounds once, too. Sums over lanes have
-   one fixed order: lane i + lane i + 8, then + 4, + 2, + 1. Compile with -ffp-contract=off. */
+   Every operation, including `v_fma`, rounds once, as IEEE 754 specifies. Sums over lanes have one
+   fixed order: lane i + lane i + 8, then + 4, + 2, + 1. Compile with -ffp-contract=off. */
 
 #ifndef YK_VECTOR_H
 #define YK_VECTOR_H
@@ -29,12 +29,12 @@ INLINE vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
 INLINE vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
 INLINE uint32_t v_greater(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 INLINE vec v_from_int(const int32_t *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
-/* a * 2^n for the whole numbers n + 1.5 * 2^23 in b */
+/* a * 2^n for the integers n, given as n + 1.5 * 2^23 in b */
 INLINE vec v_scale2(vec a, vec b) {
     __m512i n = _mm512_slli_epi32(_mm512_castps_si512(b), 23);
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), n));
 }
-/* the low bytes of the whole numbers n + 1.5 * 2^23 in a */
+/* the low bytes of the integers n, given as n + 1.5 * 2^23 in a */
 INLINE void v_store_bytes(uint8_t *p, vec a) {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(a)));
 }
@@ -191,7 +191,7 @@ INLINE float v_largest(vec a) {
 
 /* ---- exp ---------------------------------------------------------------------------------- */
 
-#define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to a whole number */
+#define WHOLE 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer */
 
 /* exp(x) for x <= 88, within 2 units in the last place; exp(-87) for all x below -87. */
 INLINE vec v_exp(vec x) {
