@@ -49,7 +49,7 @@ class Service:
 
     def __exit__(self, *error: object) -> None:
         assert self._process.stdin and self._process.stdout
-        with suppress(BrokenPipeError):  # it has died
+        with suppress(BrokenPipeError):  # it has ended
             self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
@@ -58,7 +58,7 @@ class Service:
         """Call a function in the process and wait for its result.
 
         Raises:
-            RunError: The function failed, or the process died.
+            RunError: The function failed, or the process ended.
         """
         assert self._process.stdin and self._process.stdout
         name = shlex.join(self.command)
@@ -68,7 +68,7 @@ class Service:
         answer = self._process.stdout.readline()
         if not answer:
             code = self._process.wait()
-            raise _failed(f"{name} died with exit code {code}; its last message is above")
+            raise _failed(f"{name} ended with exit code {code}; its last message is above")
         result, error = json.loads(answer)
         if error:
             raise _failed(f"'{function}' of {name} failed: {error}")

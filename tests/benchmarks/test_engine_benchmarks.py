@@ -58,7 +58,7 @@ def test_a_service_survives_an_error(service: Any) -> None:
 
 
 def test_the_death_of_a_service_is_reported(service: Any) -> None:
-    with pytest.raises(RunError, match="died with exit code 0"):
+    with pytest.raises(RunError, match="ended with exit code 0"):
         service("die")
 
 

@@ -83,7 +83,9 @@ class Session:
         self._library = library()
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:
-            raise ModelError(f"this processor has no instructions '{self.kernels}'")
+            raise ModelError(
+                f"this processor does not support the instruction set '{self.kernels}'"
+            )
         n_tokens = self.models[0].tgt_vocab_size - 1
         self._guides = Guides(n_tokens=padded(n_tokens), samples=self.samples)
         self._allowed = np.zeros(padded(n_tokens), np.uint8)
