@@ -143,7 +143,7 @@ INLINE void int8_tile(const Linear *m, const Quantised *x, int i, int rows, int 
         for (int r = 0; r < rows; r++) dots[s][r] = s_zero();
     for (int k = 0, step = 0; k < m->n_in; k += step)
         for (int s = 0; s < strips; s++) {
-            /* A few rows wait for the memory; the processor's own prefetching stops at every page. */
+            /* With few rows, memory is the limit; the hardware's prefetching stops at every page. */
             if (rows <= 4) __builtin_prefetch(w + (size_t)16 * s * m->n_in + 16 * k + AHEAD);
             step = s_step(dots[s], rows, w + (size_t)16 * s * m->n_in + 16 * k, q + k, m->n_in);
         }
