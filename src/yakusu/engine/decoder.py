@@ -244,7 +244,7 @@ def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int)
 
 
 def _recorded(n_target: int, n: int) -> Recorded:
-    log_probs = np.full(n_target, np.nan)  # what stays if a model computes NaN
+    log_probs = np.full(n_target, np.nan)  # remains if a model computes NaN
     of_alternatives = np.full((n_target, n), np.nan)
     return Recorded(log_probs, np.zeros((n_target, n), np.int32), of_alternatives)
 

@@ -170,7 +170,7 @@ static int reserve(Session *session, int n, int length) {
     n = n > session->scratch_rows ? n : session->scratch_rows;
     length = length > session->scratch_length ? length : session->scratch_length;
     size_t width = 0, wide = 0, heads = 0, keys = 0, rows = n, positions = (length + 15) / 16 * 16;
-    size_t scores = QUERIES * positions; /* of source positions; or those of all target positions */
+    size_t scores = QUERIES * positions; /* of source positions, or of all target positions if these are more */
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         size_t qkv = 2 * m->key_width + m->value_width, inner = m->inner_width;
@@ -381,7 +381,7 @@ static int ask_guide(Session *session, Sentence *s, int row) {
     if (!session->flags || !session->proposals) return 0;
     for (size_t k = 0; k < n; k++) {
         memcpy(session->flags + k * size, session->best[row + k].allowed, size);
-        session->proposals[k * PROPOSALS] = -1; /* none, should the guide fail */
+        session->proposals[k * PROPOSALS] = -1; /* none, if the guide fails */
     }
     session->guide.restrict_(s->key, n, left, session->flags, session->proposals);
     for (size_t k = 0; k < n; k++) {
@@ -460,7 +460,7 @@ static int draw(Session *session, Sentence *s, int row, Candidate *out) {
     const Search *search = &s->search;
     int n = search->n_open, size = session->n_tokens;
     float *logits = session->logits + (size_t)row * size;
-    int32_t ids[MAX_BEAM] = {0}; /* should the guide fail */
+    int32_t ids[MAX_BEAM] = {0}; /* if the guide fails */
     for (int k = 0; k < n; k++) {
         const Best *best = &session->best[row + k];
         float *own = logits + (size_t)k * size;
