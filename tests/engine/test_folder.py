@@ -146,8 +146,8 @@ def test_both_ways_to_open_a_folder_verify_it(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("d_ff", 64, "the weights belong to another model: '{}' does not match"),
-        ("n_layers", 2, "the weights belong to another model: '{}' does not match"),
+        ("d_ff", 64, "{}: the weights belong to another model: '"),
+        ("n_layers", 2, "{}: the weights belong to another model: '"),
         ("n_heads", "x", "{}/config.json is invalid: model.transformer.n_heads: Input should be"),
         ("d_model", 17, "{}/config.json is invalid: model.transformer.d_model: Input should be"),
     ],
@@ -159,9 +159,8 @@ def test_both_ways_report_weights_that_do_not_fit(
     config["model"][key] = value
     write_json(copied / "config.json", config)
     seal(copied)
-    before, after = message.split("{}")
     for said in both_errors(copied):
-        assert said.startswith(before) and after in said
+        assert said.startswith(message.format(copied))
 
 
 def test_both_ways_report_a_corrupted_stream(copied: Path) -> None:

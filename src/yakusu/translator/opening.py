@@ -85,16 +85,13 @@ def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecod
 
 def _packed(folder: ModelFolder, *, int8: bool) -> NativeModel:
     with consistent(folder.path):
-        try:
-            return NativeModel.load(
-                folder.config.model,
-                folder.weights,
-                folder.config.compressed,
-                **folder.config.vocab_sizes,
-                int8=int8,
-            )
-        except ModelError as error:
-            raise ModelError(f"{folder.path}: {error}") from error
+        return NativeModel.load(
+            folder.config.model,
+            folder.weights,
+            folder.config.compressed,
+            **folder.config.vocab_sizes,
+            int8=int8,
+        )
 
 
 def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:

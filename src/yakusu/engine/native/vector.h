@@ -168,6 +168,13 @@ INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
     __m128 yz = _mm_add_ps(_mm_unpacklo_ps(y, z), _mm_unpackhi_ps(y, z));
     _mm_storeu_ps(p, _mm_add_ps(_mm_movelh_ps(wx, yz), _mm_movehl_ps(yz, wx)));
 }
+/* the largest number, in the same folds as the sum */
+INLINE float v_largest(vec a) {
+    __m256 x = _mm256_max_ps(v_low(a), v_high(a));
+    __m128 y = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_max_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_max_ss(y, _mm_shuffle_ps(y, y, 1)));
+}
 #else
 INLINE float v_sum(vec a) {
     float x[LANES];
@@ -179,15 +186,14 @@ INLINE float v_sum(vec a) {
 INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
     p[0] = v_sum(a), p[1] = v_sum(b), p[2] = v_sum(c), p[3] = v_sum(d);
 }
-#endif
-
 INLINE float v_largest(vec a) {
-    float x[LANES], most;
+    float x[LANES];
     v_store(x, a);
-    most = x[0];
-    for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
-    return most;
+    for (int n = LANES / 2; n; n /= 2)
+        for (int i = 0; i < n; i++) x[i] = x[i] > x[i + n] ? x[i] : x[i + n];
+    return x[0];
 }
+#endif
 
 /* ---- exp ---------------------------------------------------------------------------------- */
 
