@@ -26,7 +26,7 @@ def convert(plain: str, out: str) -> None:
     """Convert a model and save it in float32; CTranslate2 rounds it when it is loaded.
 
     Raises:
-        ValueError: CTranslate2 has no such model.
+        ValueError: CTranslate2 does not support the model.
     """
     folder = Path(plain)
     info = json.loads((folder / "plain.json").read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ _SIDES = ("encoder", "decoder")
 
 def _check(config: dict[str, Any]) -> None:
     lacking = {
-        "model": config["name"] != "transformer",
+        f"{config['name']} models": config["name"] != "transformer",
         "heads of other widths than d_model / n_heads": any(
             config[key] * config["n_heads"] != config["d_model"] for key in ("d_k", "d_v")
         ),
@@ -67,7 +67,7 @@ def _check(config: dict[str, Any]) -> None:
         "experts": config["n_experts"] > 0,
     }
     if found := [what for what, lacks in lacking.items() if lacks]:
-        raise ValueError(f"CTranslate2 has no such {found[0]}")
+        raise ValueError(f"CTranslate2 does not support {found[0]}")
 
 
 def _embeddings(spec: Any, side: str, config: dict[str, Any], weights: Weights) -> None:

@@ -35,7 +35,7 @@ def torch_decoder(folders: Sequence[ModelFolder], *, device: str) -> TorchDecode
 
     Raises:
         ModelError: A folder is inconsistent, or the sizes of the vocabularies differ.
-        RecipeError: There is no such device.
+        RecipeError: The device is not available.
     """
     keep_freed_memory()
     place = pick_device(device)

@@ -30,7 +30,7 @@ def open_decoder(
     Raises:
         ModelError: A folder is incomplete or corrupted, has a different vocabulary, or the engine
             cannot run its model.
-        RecipeError: There is no such device, or $YAKUSU_ENGINE is invalid.
+        RecipeError: The device is not available, or $YAKUSU_ENGINE is invalid.
     """
     folders = [ModelFolder.open(path) for path in paths]
     first, *others = folders

@@ -113,7 +113,7 @@ class Translator(JobTranslator):
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
                 engine cannot run the model.
-            RecipeError: There is no such device, or $YAKUSU_ENGINE is invalid.
+            RecipeError: The device is not available, or $YAKUSU_ENGINE is invalid.
             DataError: A regular expression in `text` is not valid.
         """
         folders = [Path(folder), *map(Path, ensemble)]
