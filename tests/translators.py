@@ -1,5 +1,6 @@
 """Translators that either engine runs, and their folders."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,17 @@ from yakusu.translator.network import save_translator
 
 Engine = Literal["torch", "native"]
 ENGINES: tuple[Engine, ...] = ("torch", "native")
+
+
+def small_tokenizer(words: Iterable[str]) -> Tokenizer:
+    """A joint vocabulary of 48 tokens, without byte and placeholder tokens."""
+    corpus = [" ".join(three) for three in itertools.permutations(words, 3)]
+    return Tokenizer.train(
+        corpus,
+        corpus,
+        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
+        seed=1,
+    )
 
 
 def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) -> Decoder:

@@ -14,10 +14,9 @@ import torch
 from safetensors.torch import load_file
 
 import yakusu
-from tests.translators import ENGINES, Engine, network_of, same_translations, save
+from tests.translators import ENGINES, Engine, network_of, same_translations, save, small_tokenizer
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
 from yakusu.folder import read_json
@@ -42,13 +41,7 @@ SENTENCES = [" ".join(words) for words in itertools.permutations(WORDS[:5], 3)]
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    return Tokenizer.train(
-        corpus,
-        corpus,
-        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
-        seed=1,
-    )
+    return small_tokenizer(WORDS)
 
 
 @pytest.fixture

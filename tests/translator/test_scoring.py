@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.translators import ENGINES, Engine, decoder_of, sharpened
+from tests.translators import ENGINES, Engine, decoder_of, sharpened, small_tokenizer
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import UNK, TokenizerConfig
+from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.search.config import SearchConfig
@@ -24,13 +24,7 @@ SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutati
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    return Tokenizer.train(
-        corpus,
-        corpus,
-        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
-        seed=1,
-    )
+    return small_tokenizer(WORDS)
 
 
 def translator(tokenizer: Tokenizer, tiny: Tiny, engine: Engine, **options: int) -> Translator:

@@ -18,6 +18,7 @@ from tests.translators import (
     same_translations,
     save,
     sharpened,
+    small_tokenizer,
 )
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
@@ -41,13 +42,7 @@ SENTENCES = [" ".join(words) for n in (1, 2, 3) for words in itertools.permutati
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    corpus = [" ".join(words) for words in itertools.permutations(WORDS, 3)]
-    return Tokenizer.train(
-        corpus,
-        corpus,
-        TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
-        seed=1,
-    )
+    return small_tokenizer(WORDS)
 
 
 def translator(
