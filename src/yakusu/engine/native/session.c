@@ -410,7 +410,7 @@ static Weights weights_at(const Session *session, const Sentence *s, int t) {
 /* The rows of a sentence's hypotheses. */
 static int write_rows(Session *session, Sentence *s, int row) {
     Search *search = &s->search;
-    int t = search->length, start = session->members[0].model->config.start;
+    int t = search->length;
     int eos = session->members[0].model->config.eos;
     int is_last = t + 1 == search->settings.limit;
     int forced = t < s->n_given ? s->given[t] : is_last && !s->guided ? eos : -1;
@@ -420,7 +420,7 @@ static int write_rows(Session *session, Sentence *s, int row) {
         float *block = take_block(session);
         if (!block) return 0;
         h->cache[t] = s->blocks[s->n_blocks++] = block;
-        session->rows[row] = (Row){t ? h->tokens[t - 1] : start, t, h->cache, s->memory, weights_at(session, s, t)};
+        session->rows[row] = (Row){t ? h->tokens[t - 1] : -1, t, h->cache, s->memory, weights_at(session, s, t)};
         Best *best = &session->best[row];
         *best = (Best){.logits = buffer->values, .ids = buffer->ids, .largest = -INFINITY, .allowed = session->allowed,
                        .probes = buffer->probes, .probed = buffer->probed};
