@@ -134,6 +134,8 @@ class Guide(Structure):
     )
 
 
+# Session, key, source and its length, prefix or target and its length.
+_SENTENCE = (c_void_p, c_int64, c_void_p, c_int, c_void_p, c_int)
 _FUNCTIONS = {  # name: result, arguments
     "yk_kernels": (c_void_p, c_char_p),
     "yk_name": (c_char_p, c_void_p),
@@ -153,27 +155,8 @@ _FUNCTIONS = {  # name: result, arguments
         POINTER(Guide),
     ),
     "yk_free_session": (None, c_void_p),
-    "yk_search": (
-        c_int,
-        c_void_p,
-        c_int64,
-        c_void_p,
-        c_int,
-        c_void_p,
-        c_int,
-        POINTER(Settings),
-        c_int,
-    ),
-    "yk_score": (
-        c_int,
-        c_void_p,
-        c_int64,
-        c_void_p,
-        c_int,
-        c_void_p,
-        c_int,
-        POINTER(Record),
-    ),
+    "yk_search": (c_int, *_SENTENCE, POINTER(Settings), c_int),
+    "yk_score": (c_int, *_SENTENCE, POINTER(Record)),
     "yk_advance": (c_int, c_void_p, c_int),
     "yk_cancel": (c_int, c_void_p, c_int64),
     "yk_next": (POINTER(Search), c_void_p, POINTER(c_int64)),
