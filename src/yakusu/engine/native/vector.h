@@ -12,6 +12,7 @@
 
 #define LANES 16
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 8")
 
 #if defined(__AVX512F__)
 
