@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import regex
@@ -118,12 +119,19 @@ class SpanFinder:
 
     def __init__(self, protect: Sequence[str] = (), *, builtin: bool = True) -> None:
         self._protected = [regex.compile(MARKS), *map(_compiled, protect)]
-        self._builtin = [regex.compile("|".join(f"(?:{p})" for p in _PATTERNS))] if builtin else []
+        self._builtin = builtin
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text, in order, without overlaps; pairs of tags are nested."""
-        patterns = [*self._protected, *(self._builtin if _HINT.search(text) else ())]
+        patterns = list(self._protected)
+        if self._builtin and _HINT.search(text):
+            patterns.append(_builtin_pattern())
         return _pair([Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)])
+
+
+@cache
+def _builtin_pattern() -> "regex.Pattern[str]":  # compiled when first needed: it takes 15 ms
+    return regex.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
 
 
 def _compiled(pattern: str) -> "regex.Pattern[str]":
