@@ -161,6 +161,29 @@ def test_of_crossing_tags_one_pair_remains() -> None:
     ]
 
 
+def test_the_ends_of_a_pair_may_be_on_different_lines() -> None:
+    lines = SpanFinder().find_in_lines(["<b>1 <u>", "<i>2</i></b>", "", "</u>3<i>"])
+    assert [[(span.text, span.kind, span.partner) for span in line] for line in lines] == [
+        [("<b>", "opening", -1), ("<u>", "whole", -1)],
+        [("<i>", "opening", 1), ("</i>", "closing", 0), ("</b>", "closing", -1)],
+        [],
+        [("</u>", "whole", -1), ("<i>", "whole", -1)],
+    ]
+
+
+def test_many_tags_without_partners_hide_no_pair() -> None:
+    text = "<name> " * 150 + "<b>x</b>"
+    assert [span.kind for span in SpanFinder().find(text)][-2:] == ["opening", "closing"]
+
+
+def test_a_hundred_pairs_may_be_inside_one_another() -> None:
+    every = SpanFinder().find("<i>" * 150 + "</i>" * 150)
+    assert [span.kind for span in every if span.partner >= 0] == ["opening"] * 100 + [
+        "closing"
+    ] * 100
+    assert [span.kind for span in every].index("opening") == 50
+
+
 def test_marks_of_the_same_number_are_a_pair() -> None:
     text = f"{opening(1)}{opening(2)}x{closing(2)}{empty(3)}{closing(1)}{closing(4)}"
     assert [partner for *_, partner in kinds(text)] == [4, 2, 1, -1, 0, -1]

@@ -106,6 +106,31 @@ def test_segments_end_at_tags_of_lines_and_blocks(text: str, expected: list[str]
     assert copied(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<b>one\n<i>two</i> three</b>", ["one", "two three"]),
+        ("one <b> \n two</b> three", ["one", "two three"]),
+        ("one <b>two\n</b> <i>\nthree</i> four", ["one two", "three four"]),
+        ("<b>one\ntwo", ["one", "two"]),
+        ("one <b>two\nthree <b>four</b>", ["one ‹<b>›two", "three four"]),
+        ("<b>one\n```\n</b>\n```\ntwo <i>three</b>", ["one", "two ‹<i>›three"]),
+    ],
+)
+def test_tags_whose_partners_are_on_other_lines_are_not_shown_to_the_model(
+    text: str, expected: list[str]
+) -> None:
+    assert translated_texts(text) == expected
+    assert copied(text) == text
+
+
+def test_tags_at_the_ends_of_a_line_are_layout_if_their_partners_are_on_other_lines() -> None:
+    first, second = reader().read("- <b> <i>one\ntwo</i>  </b> ")
+    assert (first.before, first.plain, first.tags) == ("- <b> <i>", "one", ())
+    assert (second.plain, second.after, second.tags) == ("two", "</i>  </b> ", ())
+    assert (first.n_spans, second.n_spans) == (2, 2)
+
+
 def test_a_part_of_a_long_sentence_may_be_white_space() -> None:
     text = "Hello" + " " * 30 + "world."
     passages = reader(longest=10).read(text)

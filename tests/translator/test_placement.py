@@ -23,10 +23,13 @@ def words(text: str) -> list[str]:
     return [text[start:end] for start, end in units(text)]
 
 
-def placed(marked: str, text: str, links: str) -> str:
-    """Put the tags of a source into a translation; links are written as "0-1 2-0"."""
+def placed(marked: str, text: str, links: str, *, around: tuple[str, str] = ("", "")) -> str:
+    """Put the tags of a source into a translation; links are written as "0-1 2-0".
+
+    `around` are the lines before and after the source.
+    """
     source, tags, end = "", [], 0
-    for span in SpanFinder().find(marked):
+    for span in SpanFinder().find_in_lines([around[0], marked, around[1]])[1]:
         source += marked[end : span.start]
         tags.append((len(source), span))
         end = span.end
@@ -133,6 +136,26 @@ def test_tags_stay_on_their_side_of_a_line_break(
     marked: str, text: str, links: str, expected: str
 ) -> None:
     assert placed(marked, text, links) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "links", "expected"),
+    [
+        ("a </b>b", "x y", diagonal(2), "x</b> y"),
+        ("a b</b> c", "x y z", "0-1 1-0 2-2", "x y</b> z"),
+        ("a </b>b", "x y", "0-1 1-0", "x y</b>"),
+        ("a <u>b", "x y", diagonal(2), "x <u>y"),
+        ("a <u>b", "x y", "0-1 1-0", "<u>x y"),
+        ("a </b><i>b</i> c", "x y z", "0-0 1-2 2-1", "x</b> y <i>z</i>"),
+        ("<i>a</i> b <u>c", "x y z", "0-2 1-1 2-0", "x y <i>z</i><u>"),
+        ("a </i>b</b> c <u>d <s>e", "v w x y z", diagonal(5), "v</i> w</b> x <u>y <s>z"),
+        (f"a</b> b{R}c <u>d", f"x y{R}z w", "0-0 1-1 3-3 4-4", f"x</b> y{R}z <u>w"),
+    ],
+)
+def test_tags_whose_partners_are_on_other_lines_enclose_the_rest_of_the_line(
+    marked: str, text: str, links: str, expected: str
+) -> None:
+    assert placed(marked, text, links, around=("<b><i>", "</s></u>")) == expected
 
 
 TAGS = st.recursive(

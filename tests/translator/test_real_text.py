@@ -75,6 +75,25 @@ def test_nothing_is_lost(engine: Engine, kind: str, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"{opening(0)}\u2028 <b>Euro.</b>{closing(0)}",
+        "<b>Euro\n<i>Hund</i> Katze</b> und <u>Maus</u>",
+        "<i>Hund</i> <b>Katze <u>Maus\nEuro</u> und</b> <i>Hund</i>",
+        "<0>Hund\n<1>Katze</1>\n<1>Maus</0> <2>und</2> Euro",
+        "<b>Hund\n```\n<i>Katze</b>\n```\n<u>Maus</u> Euro",
+    ],
+)
+def test_pairs_of_several_lines_stay_pairs(engine: Engine, kind: str, source: str) -> None:
+    (text,) = untrained(kind, engine=engine).translate([source])
+    check(source, text)
+    for line, own in zip(source.split("\n"), text.split("\n"), strict=True):
+        assert Counter(re.findall("<.*?>", own)) == Counter(re.findall("<.*?>", line))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=10, deadline=None)
 @given(text=LINES)
 def test_nothing_is_lost_in_samples(engine: Engine, kind: str, text: str) -> None:

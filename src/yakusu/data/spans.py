@@ -10,10 +10,11 @@ and everything that the patterns of a user match. A tag that begins or ends a pa
 """
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate, chain, pairwise
 from typing import Literal
 
 import regex
@@ -79,7 +80,7 @@ _BREAKS = re.compile(
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?<!\s)[^\S\n\t]*+\t\s*+|\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
-_DEEPEST = 100  # tags that are nested more deeply have no partner
+_DEEPEST = 100  # pairs of tags inside one another; pairs around them count as tags without partners
 Kind = Literal["whole", "opening", "closing", "break", "term"]
 
 
@@ -94,7 +95,8 @@ class Span:
         kind: "opening" and "closing": the start and the end of a pair; "break": the end of a line
             or a block, if `with_breaks` has marked it; "term": the span of a word, with the text of
             its translation.
-        partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair.
+        partner: Of a pair: the index of the other end in the list of spans; -1 if not of a pair, or
+            if the other end is on another line.
     """
 
     start: int
@@ -123,10 +125,20 @@ class SpanFinder:
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text, in order, without overlaps; pairs of tags are nested."""
+        return _pair(self._find(text))
+
+    def find_in_lines(self, lines: Sequence[str]) -> list[list[Span]]:
+        """The spans of each line of a text; the ends of a pair may be on different lines."""
+        found = [self._find(line) for line in lines]
+        paired = _pair(list(chain.from_iterable(found)))
+        ends = list(accumulate(map(len, found), initial=0))
+        return [_of_line(paired[start:end], start) for start, end in pairwise(ends)]
+
+    def _find(self, text: str) -> list[Span]:
         patterns = list(self._protected)
         if self._builtin and _HINT.search(text):
             patterns.append(_builtin_pattern())
-        return _pair([Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)])
+        return [Span(m.start(), m.end(), m[0]) for m in _matches(patterns, text)]
 
 
 @cache
@@ -164,13 +176,15 @@ def _next(pattern: "regex.Pattern[str]", text: str, place: int) -> "regex.Match[
 
 def _pair(spans: list[Span]) -> list[Span]:
     """Mark the tags that belong together; a tag without a partner stays whole."""
-    open_tags: list[tuple[str, int]] = []  # name, index
+    open_tags: deque[tuple[str, int]] = deque()  # name, index
     n_open = Counter[str]()
     for i, span in enumerate(spans):
         name, kind = _tag(span.text)
-        if kind == "opening" and len(open_tags) < _DEEPEST:
+        if kind == "opening":
             open_tags.append((name, i))
             n_open[name] += 1
+            if len(open_tags) > _DEEPEST:
+                n_open[open_tags.popleft()[0]] -= 1
         elif kind == "closing" and n_open[name]:
             other, j = "", -1
             while other != name:  # tags that are still open inside the pair have no partner
@@ -179,6 +193,15 @@ def _pair(spans: list[Span]) -> list[Span]:
             spans[j] = replace(spans[j], kind="opening", partner=i)
             spans[i] = replace(span, kind="closing", partner=j)
     return spans
+
+
+def _of_line(spans: Sequence[Span], start: int) -> list[Span]:
+    """The spans of a line, which are numbered from `start` in the text."""
+    partners = [span.partner - start for span in spans]
+    return [
+        replace(span, partner=partner if 0 <= partner < len(spans) else -1)
+        for span, partner in zip(spans, partners, strict=True)
+    ]
 
 
 def _tag(text: str) -> tuple[str, Kind]:

@@ -8,8 +8,9 @@ parts of long sentences. A tag of a line or a block, such as <br> and </p>, ends
 where it is.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from typing import Any
 
@@ -17,10 +18,10 @@ import regex
 from pydantic import Field, field_validator
 
 from yakusu.config import Config
-from yakusu.data.layout import Layout
+from yakusu.data.layout import Layout, Line
 from yakusu.data.placeholders import SLOTS
 from yakusu.data.sentences import BREAKS, clauses, split
-from yakusu.data.spans import Span, SpanFinder, merged, with_breaks
+from yakusu.data.spans import Span, SpanFinder, breaks, merged, with_breaks
 from yakusu.data.terms import Glossary
 from yakusu.data.text import Pair
 from yakusu.data.unseen import with_unseen
@@ -158,16 +159,22 @@ class PassageReader:
             layout: State after the previous lines of a longer text; None: the text is complete.
             whole: Do not divide the lines into sentences.
         """
-        layout, passages = layout or Layout(), []
-        for line in text.splitlines(keepends=True) or [""]:
-            (content,) = line.splitlines() or [""]
-            end = line[len(content) :]
-            if self._divides:
-                own = layout.read(content)
-                passages.append(self._passage(own.before, own.body, own.after + end, whole=whole))
-            else:
-                passages.append(self._passage("", content.strip(), end, whole=True))
-        return passages
+        layout = layout or Layout()
+        lines = [self._line(line, layout) for line in text.splitlines(keepends=True) or [""]]
+        found = self._finder.find_in_lines([line.body or line.before for line in lines])
+        return [
+            self._passage(line, spans, whole=whole or not self._divides)
+            if line.body
+            else Passage(line.before, (), line.after)
+            for line, spans in zip(lines, found, strict=True)
+        ]
+
+    def _line(self, line: str, layout: Layout) -> Line:
+        """A line with its line break, divided by its layout."""
+        (content,) = line.splitlines() or [""]
+        end = line[len(content) :]
+        own = layout.read(content) if self._divides else Line("", content.strip(), "")
+        return own._replace(after=own.after + end)
 
     def read_pair(self, pair: Pair) -> Pair:
         """A source as a model reads it, and its translation as the model writes it.
@@ -191,13 +198,13 @@ class PassageReader:
             return pair
         return segment.text, target[len(before) : len(target) - len(after)]
 
-    def _passage(self, before: str, body: str, after: str, *, whole: bool) -> Passage:
+    def _passage(self, line: Line, of_line: Sequence[Span], *, whole: bool) -> Passage:
+        (before, body, after), protected = _without_outer(line, of_line)
         plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
-        protected = self._finder.find(body)
         known = self._with_seen_punctuation(body)
         found = with_unseen(known, protected, self._covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
-        counts = len(protected), len(found) - len(protected) - n_terms, n_terms
+        counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
         spans_of = merged(found if whole else with_breaks(found, body), body)
         if len(spans_of) > _MAX_PLACES:
             return Passage(before + body, (), after, {}, (), *counts)
@@ -241,6 +248,26 @@ class PassageReader:
             parts += [*((clause, True) for clause in others), (last, False)]
             end += len(sentence)
         return parts
+
+
+def _without_outer(line: Line, spans: Sequence[Span]) -> tuple[Line, list[Span]]:
+    """Make the tags at both ends of a line whose partners are on other lines part of its layout."""
+    before, body, after = line
+    outer, start, end = deque(spans), 0, len(body)
+    while outer and _crosses(outer[0]) and not body[start : outer[0].start].strip():
+        start = outer.popleft().end
+    while outer and _crosses(outer[-1]) and not body[outer[-1].end : end].strip():
+        end = outer.pop().start
+    inner = body[start:end]
+    start += len(inner) - len(inner.lstrip())
+    end = start + len(inner.strip())
+    kept = [replace(span, start=span.start - start, end=span.end - start) for span in outer]
+    return Line(before + body[:start], body[start:end], body[end:] + after), kept
+
+
+def _crosses(span: Span) -> bool:
+    """Whether a span is a tag whose partner is on another line."""
+    return span.kind in _PAIRED and span.partner < 0 and not breaks(span.text)
 
 
 def _place(span: Span, number: int) -> str:

@@ -107,7 +107,8 @@ def place_tags(
 
     Args:
         text: The translation, with the same places as the source.
-        tags: The tags of pairs and their positions in the source, in order.
+        tags: The tags of pairs and their positions in the source, in order. Pairs are nested; of
+            some, one end may be missing, because it is in another text.
         source: The source without tags.
         links: Pairs (source unit, target unit).
     """
@@ -131,8 +132,12 @@ def _first_units(lines: Sequence[str]) -> list[int]:
 def _tags_of(
     lines: Sequence[str], tags: Sequence[tuple[int, Span]]
 ) -> Iterator[list[tuple[int, Span]]]:
-    """The tags of each line; of a pair with line breaks inside, the other lines get empty tags."""
-    waiting, depth, start = deque(tags), 0, 0
+    """The tags of each line; of a pair with line breaks inside, the other lines get empty tags.
+
+    Pairs may begin before the first line and end after the last.
+    """
+    steps = (1 if tag.kind == "opening" else -1 for _, tag in tags)
+    waiting, depth, start = deque(tags), -min(accumulate(steps, initial=0)), 0
     for line in lines:
         own = [(0, _OPENING)] * depth
         while waiting and waiting[0][0] <= start + len(line):
