@@ -141,9 +141,10 @@ def test_a_part_of_a_long_sentence_may_be_white_space() -> None:
 def test_line_breaks_are_no_ends_of_segments_in_whole_lines() -> None:
     (passage,) = reader().read("<p>one<br>two</p>", whole=True)
     assert shown(passage.texts[0], passage) == "one‹<br>›two"
+    place = passage.texts[0][3]
     assert reader().read_pair(("<p>one<br>a</p>", "<p>x<br>y</p>")) == (
-        f"one{passage.texts[0][3]}a",
-        f"x{passage.texts[0][3]}y",
+        (f"one{place}a", f"x{place}y"),
+        {place: "<br>"},
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.translators import ENGINES, Engine, decoder_of, sharpened, small_tokenizer
+from tests.translators import ENGINES, Engine, decoder_of, sharpened, small_tokenizer, untrained
+from yakusu.data.placeholders import IS_SLOT
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.errors import DataError
@@ -117,6 +118,35 @@ def test_a_character_outside_the_vocabulary_is_scored_as_the_unknown_token(
     (expected,) = ours.decoder.score([(source, ids)], alternatives=0, batch=1)
     assert found.log_prob == expected.log_prob
     assert "訳" in found.tokens
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["bytes", "plain"])
+def test_spans_are_shown_as_in_the_text(engine: Engine, kind: str) -> None:
+    one = untrained(kind, engine=engine)
+    sources = ["<b>Hund</b> {x} und 猫 oder %s", "Hund {x}", "Hund {x}"]
+    targets = ["dog %s and 猫 <b>x</b> {x}", "dog", "\ue000 dog"]
+    first, second, third = one.score(sources, targets, alternatives=4)
+    spans = [token for token in first.tokens if token in ("{x}", "猫", "%s", "<b>", "</b>")]
+    assert spans == ["%s", "猫", "{x}"]
+    assert not IS_SLOT.search("".join(first.tokens + second.tokens))
+    if kind == "bytes":
+        assert third.tokens.count("<placeholder 1>") == 1
+    shown = [piece for best in first.alternatives for piece, _ in best]
+    assert not IS_SLOT.search("".join(shown))
+    assert all(len({piece for piece, _ in best}) == len(best) for best in first.alternatives)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_tokens_of_a_translation_are_those_that_translating_shows(engine: Engine) -> None:
+    one = untrained("bytes", engine=engine)
+    source = "Hund {x} und " + " ".join(f"{{y{i}}} Katze" for i in range(12))
+    (best,) = next(one.stream([source], details=True))
+    assert best.details
+    scored = score_one(one, source, best.text)
+    spans = [token for token in scored.tokens if token.startswith("{")]
+    assert spans == [token for token in best.details.tokens if token.startswith("{")]
+    assert len(spans) == 13
 
 
 def test_text_that_is_too_long_is_refused_with_its_line_and_the_limit(ours: Translator) -> None:

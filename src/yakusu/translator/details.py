@@ -1,16 +1,18 @@
 """Details of a translation: tokens, their log-probabilities and alternatives, word links."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
-from yakusu.data.placeholders import SLOTS
+from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.search.decoder import Decoder
 from yakusu.translator.links import Translated, word_links_of
 
 N_ALTERNATIVES = 5  # tokens listed for each position
+
+Alternatives = tuple[tuple[tuple[str, float], ...], ...]  # of each position, most probable first
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Details:
 
     tokens: tuple[str, ...]
     token_log_probs: tuple[float, ...]
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]
+    alternatives: Alternatives
     links: tuple[Link, ...] | None
 
     @property
@@ -71,3 +73,38 @@ def _pieces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     slots = iter(SLOTS * len(ids))
     pieces = tokenizer.target_pieces(ids)
     return [next(slots) if i == UNK else piece for i, piece in zip(ids, pieces, strict=True)]
+
+
+def with_spans(
+    tokens: Sequence[str], alternatives: Alternatives, slots: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, ...], Alternatives]:
+    """Show the text of spans in place of placeholder tokens.
+
+    Args:
+        tokens: Tokens as text.
+        alternatives: The most probable tokens at each position; of those with the same text, the
+            first remains.
+        slots: The slot and the text of each span of the source, in the order in which spans with
+            the same slot occur.
+
+    Returns:
+        The tokens and the alternatives.
+    """
+    waiting: dict[str, list[str]] = {}
+    for slot, text in slots:
+        waiting.setdefault(slot, []).append(text)
+
+    def shown(piece: str) -> str:
+        if not IS_SLOT.fullmatch(piece):
+            return piece
+        return next(iter(waiting.get(piece, ())), f"<placeholder {SLOTS.index(piece) + 1}>")
+
+    made, others = [], []
+    for token, best in zip(tokens, alternatives, strict=True):
+        texts: dict[str, float] = {}
+        for piece, log_prob in best:
+            texts.setdefault(shown(piece), log_prob)
+        others.append(tuple(texts.items()))
+        made.append(shown(token))
+        del waiting.get(token, [])[:1]
+    return tuple(made), tuple(others)

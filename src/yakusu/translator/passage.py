@@ -176,27 +176,30 @@ class PassageReader:
         own = layout.read(content) if self._divides else Line("", content.strip(), "")
         return own._replace(after=own.after + end)
 
-    def read_pair(self, pair: Pair) -> Pair:
+    def read_pair(self, pair: Pair) -> tuple[Pair, Mapping[str, str]]:
         """A source as a model reads it, and its translation as the model writes it.
 
         Spans are replaced by private-use characters on both sides; tags of pairs, bullets and the
         like are removed. The pair is unchanged if the translation lacks any of them.
+
+        Returns:
+            The pair, and the text of each private-use character.
         """
         source, target = pair
         passages = self.read(source, whole=True)
         if len(passages) != 1 or not passages[0].texts:
-            return pair
+            return pair, {}
         passage, segment = passages[0], passages[0].segments[0]
         replaced = [(tag.text, "") for _, tag in passage.tags]
         replaced += [(span, place) for place, span in passage.spans.items()]
         for old, new in replaced:
             if old not in target:
-                return pair
+                return pair, {}
             target = target.replace(old, new, 1)
         before, after = passage.before + segment.before, segment.after + passage.after
         if not (target.startswith(before) and target.endswith(after)):
-            return pair
-        return segment.text, target[len(before) : len(target) - len(after)]
+            return pair, {}
+        return (segment.text, target[len(before) : len(target) - len(after)]), passage.spans
 
     def _passage(self, line: Line, of_line: Sequence[Span], *, whole: bool) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)

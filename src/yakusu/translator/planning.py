@@ -15,6 +15,7 @@ from yakusu.translator.output import places, slots_of, to_slots
 from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
 from yakusu.translator.request import Job, Request
 from yakusu.translator.requested import KeptText, check_kept
+from yakusu.translator.scoring import Given
 from yakusu.translator.tally import Tally
 
 _LONGEST_SOURCE = 100  # tokens, for models that do not record what training has seen
@@ -88,7 +89,7 @@ class Planner:
             ]
             return Plan(number, passages, jobs)
 
-    def pair(self, number: int, pair: Pair) -> Pair:
+    def pair(self, number: int, pair: Pair) -> Given:
         """A source and its translation in the form that the tokenizer encodes.
 
         Raises:
@@ -98,13 +99,18 @@ class Planner:
             _refuse_surrogates(pair[0], of=" of the source")
             _refuse_surrogates(pair[1], of=" of the target")
         source, target = (line.strip() for line in pair)
+        slots: list[tuple[str, str]] = []
         if not self._task.constrains:
-            source, target = self._passages.read_pair((source, target))
-            for place, slot in zip(places(source), slots_of(source), strict=True):
-                source, target = source.replace(place, slot), target.replace(place, slot)
+            (source, target), spans = self._passages.read_pair((source, target))
+            slot_of = dict(zip(places(source), slots_of(source), strict=True))
+            own = [place for place in places(target) if place in slot_of and place in spans]
+            slots = [(slot_of[place], spans[place]) for place in own]
+            table = str.maketrans(slot_of)
+            source, target = source.translate(table), target.translate(table)
         with _naming("line", number):
             source = self._task.preprocess_source(source)
-            return source, self._task.preprocess_target(target) if target else ""
+            target = self._task.preprocess_target(target) if target else ""
+        return Given(source, target, tuple(slots))
 
     def _read(self, request: Request, layout: Layout | None) -> list[Passage]:
         """The passages of a text."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.search.decoder import Alternative, Decoder
+from yakusu.translator.details import Alternatives, with_spans
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,24 @@ class Scored:
     log_prob: float  # log P(Y | X), including eos
     score: float  # log_prob / length penalty
     n_tokens: int  # including eos
-    tokens: tuple[str, ...]  # as text, ending with eos; unknown characters are unchanged
+    tokens: tuple[str, ...]  # as text, ending with eos; spans and unknown characters are unchanged
     token_log_probs: tuple[float, ...]  # of each token
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # of each position, best first
+    alternatives: Alternatives  # of each position
+
+
+@dataclass(frozen=True)
+class Given:
+    """A source and its translation in the form that the tokenizer encodes.
+
+    Attributes:
+        source: The source; spans are slots.
+        target: The translation; spans are slots.
+        slots: The slot and the text of each span of the translation, in order.
+    """
+
+    source: str
+    target: str
+    slots: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,30 +54,29 @@ class Scorer:
     penalty: Callable[[int], float]
 
     def score(
-        self, pairs: Sequence[Pair], first: int, *, alternatives: int, batch: int
+        self, pairs: Sequence[Given], first: int, *, alternatives: int, batch: int
     ) -> Iterator[Scored]:
         """Score pairs of texts; see `Decoder.score`. `first` is the line number of the first pair.
 
         Raises:
             DataError: A text has too many tokens.
         """
-        src = self.tokenizer.encode_source([source for source, _ in pairs])
-        tgt = self.tokenizer.encode_target([target for _, target in pairs])
+        src = self.tokenizer.encode_source([pair.source for pair in pairs])
+        tgt = self.tokenizer.encode_target([pair.target for pair in pairs])
         for number, both in enumerate(zip(src, tgt, strict=True), start=first):
             for side, ids, most in zip(("source", "target"), both, self.max_tokens, strict=True):
                 _refuse_longer(number, side, len(ids), min(most, self.decoder.max_length))
         encoded = list(zip(src, tgt, strict=True))
         found = self.decoder.score(encoded, alternatives=alternatives, batch=batch)
-        for (_, target), one in zip(pairs, found, strict=True):
-            n_tokens = len(one.token_log_probs)
-            yield Scored(
-                log_prob=one.log_prob,
-                score=one.log_prob / self.penalty(n_tokens),
-                n_tokens=n_tokens,
-                tokens=tuple(self.tokenizer.target_surfaces(target)),
-                token_log_probs=one.token_log_probs,
-                alternatives=tuple(map(self._pieces, one.alternatives)),
+        for pair, one in zip(pairs, found, strict=True):
+            tokens, best = with_spans(
+                self.tokenizer.target_surfaces(pair.target),
+                tuple(map(self._pieces, one.alternatives)),
+                pair.slots,
             )
+            n_tokens = len(one.token_log_probs)
+            score = one.log_prob / self.penalty(n_tokens)
+            yield Scored(one.log_prob, score, n_tokens, tokens, one.token_log_probs, best)
 
     def _pieces(self, alternatives: Sequence[Alternative]) -> tuple[tuple[str, float], ...]:
         pieces = self.tokenizer.target_pieces([token for token, _ in alternatives])

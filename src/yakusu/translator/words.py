@@ -15,11 +15,11 @@ letters or digits, text that the model has linked, anything else that is kept, s
 import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, count, product
 
 from yakusu.alignment import Link
-from yakusu.data.placeholders import IS_SLOT, SLOTS
-from yakusu.translator.details import Details
+from yakusu.translator.details import Details, with_spans
 from yakusu.translator.output import Line, places, slots_of
 
 _Words = dict[Hashable, list[int]]  # the words of each visible character of a line
@@ -50,24 +50,10 @@ def details_of_text(lines: Sequence[Line]) -> Details | None:
 
 def _with_spans(details: Details, text: str, spans: Mapping[str, str]) -> Details:
     """Show the text of the spans of a segment in place of its placeholder tokens."""
-    waiting: dict[str, list[str]] = {}
-    for place, slot in zip(places(text), slots_of(text), strict=True):
-        waiting.setdefault(slot, []).append(spans[place])
-
-    def shown(piece: str) -> str:
-        if not IS_SLOT.fullmatch(piece):
-            return piece
-        return next(iter(waiting.get(piece, ())), f"<placeholder {SLOTS.index(piece) + 1}>")
-
-    tokens, alternatives = [], []
-    for token, best in zip(details.tokens, details.alternatives, strict=True):
-        texts: dict[str, float] = {}
-        for piece, log_prob in best:  # most probable first; two spans may have the same text
-            texts.setdefault(shown(piece), log_prob)
-        alternatives.append(tuple(texts.items()))
-        tokens.append(shown(token))
-        del waiting.get(token, [])[:1]
-    return Details(tuple(tokens), details.token_log_probs, tuple(alternatives), details.links)
+    texts = (spans[place] for place in places(text))
+    slots = zip(slots_of(text), texts, strict=True)
+    tokens, alternatives = with_spans(details.tokens, details.alternatives, slots)
+    return replace(details, tokens=tokens, alternatives=alternatives)
 
 
 # ---- links ---------------------------------------------------------------------------------------
