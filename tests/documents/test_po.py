@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import polib
@@ -345,9 +344,7 @@ def test_a_file_in_another_language_is_refused(language: str, model: str) -> Non
 @pytest.mark.parametrize(
     "part", [b"Content-Type:", b"Content-Type: charset", b"charset=", b"\nmsgid"]
 )
-def test_the_charset_is_found_in_linear_time(part: bytes) -> None:
+def test_a_long_line_that_looks_like_a_charset_is_refused(part: bytes) -> None:
     data = b"Content-Type:" + part * (2**22 // len(part))
-    start = time.process_time()
     with pytest.raises(DataError):
         read(data, DocumentOptions())
-    assert time.process_time() - start < 20

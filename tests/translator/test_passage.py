@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
-from time import process_time
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.work import growth
 from yakusu.data.layout import Layout
 from yakusu.data.markup import closing, empty, line_break, opening
 from yakusu.data.placeholders import SLOTS
@@ -194,11 +195,9 @@ def test_a_layout_continues_from_text_to_text() -> None:
     assert found == [[], [], [], ["text"]]
 
 
-def test_a_long_run_of_spaces_takes_linear_time() -> None:
-    start = process_time()
+def test_a_long_run_of_spaces_is_one_segment() -> None:
     (passage,) = reader().read("Hello" + " " * 50_000 + "world." + " " * 50_000, whole=True)
     assert len(passage.texts[0]) == len("Hello world.") + 49_999
-    assert process_time() - start < 20
 
 
 def test_a_line_with_more_tags_than_private_use_characters_is_kept() -> None:
@@ -378,11 +377,13 @@ def test_a_line_with_more_spans_than_places_is_kept() -> None:
         ),
     ],
 )
-def test_the_time_to_read_a_long_line_is_bounded(part: str) -> None:
+def test_the_work_to_read_a_long_line_grows_with_its_length(part: str) -> None:
+    def work(n: int) -> Callable[[], object]:
+        return lambda: reader(longest=200).read(part * (n // len(part)))
+
     text = part * (100_000 // len(part))
-    start = process_time()
     passages = reader(longest=200).read(text)
-    assert process_time() - start < 20
+    assert growth(work, 2000) < 3
     assert "".join(p.before + restored(p) + p.after for p in passages) == without_tags(
         text, passages
     )
