@@ -869,6 +869,8 @@ def test_an_empty_table_has_no_pairs(tmp_path: Path) -> None:
         ("a.xml", tmx(""), "tmx"),
         ("a.xml", f"\ufeff\n{EXTERNAL}{tmx('')}", "tmx"),
         ("a.xml", XLIFF_1, "xliff"),
+        ("a.xml", f"<!-- {'long ' * 5000} -->\n{XLIFF_1}", "xliff"),
+        ("a.txt", "read <xliff >\tlies <xliff >\n", "tsv"),
         ("a.txt", PO, "po"),
         ("a.txt", "a\tb\n", "tsv"),
         ("a", "", "tsv"),

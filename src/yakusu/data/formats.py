@@ -13,7 +13,7 @@ from yakusu.data.po import read_po
 from yakusu.data.tables import read_csv, read_tsv
 from yakusu.data.text import Pair, PairFile
 from yakusu.data.tmx import read_tmx, tmx_languages
-from yakusu.data.xliff import read_xliff, xliff_languages
+from yakusu.data.xliff import HEAD, is_xliff, read_xliff, xliff_languages
 from yakusu.errors import DataError
 
 Format = Literal["tmx", "xliff", "po", "csv", "tsv"]
@@ -36,7 +36,6 @@ _SUFFIXES: dict[str, Format] = {
     ".tsv": "tsv",
     ".tab": "tsv",
 }
-_HEAD = 4096
 
 
 def format_by_name(path: str | Path) -> Format | None:
@@ -55,8 +54,8 @@ def format_of(path: str | Path) -> Format:
     if named := format_by_name(path):
         return named
     with open_binary(Path(path)) as file:
-        head = file.peek(_HEAD)[:_HEAD].replace(b"\0", b"")
-    if re.search(rb"<(\w+:)?xliff[\s>]", head):
+        head = file.read(HEAD).replace(b"\0", b"")
+    if is_xliff(head):
         return "xliff"
     if re.match(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(\?xml|!DOCTYPE tmx|tmx)\b", head):
         return "tmx"

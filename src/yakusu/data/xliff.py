@@ -19,11 +19,20 @@ from yakusu.data.text import Pair, PairFile, one_line
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
+HEAD = 2**16  # bytes of a file that show its format; it may begin with long comments
+_IS_XLIFF = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<(?:.*<)??(?:\w+:)?xliff[\s>]", re.DOTALL
+)
 _CODE = frozenset(("bpt", "ept", "it", "ph"))
 _UNITS = ("trans-unit", "unit")
 _PARENTS = ("group", "file")  # read only to be removed when they are complete
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _MACHINE = re.compile(r".*-mt|mt-.*|.*:mt")  # state-qualifier of 1.2, subState of 2.x
+
+
+def is_xliff(head: bytes) -> bool:
+    """Whether a file whose first `HEAD` bytes are these is XLIFF, in any encoding."""
+    return _IS_XLIFF.match(head.replace(b"\0", b"")) is not None
 
 
 def read_xliff(file: PairFile) -> Iterator[Pair]:

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from yakusu.data.xliff import HEAD, is_xliff
 from yakusu.documents.document import Document, DocumentOptions, Format
 from yakusu.errors import DataError
 
@@ -34,7 +35,6 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
     ".xliff": "xliff",
 }
 _SNIFFED = {".xml"}  # the content decides
-_HEAD = 2**16  # bytes of it, which may begin with long comments
 _ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
 _OTHERS = {  # what files of other formats are, and what to do with them
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
@@ -86,7 +86,7 @@ def is_supported(path: Path) -> bool:
     if suffix in _SNIFFED:
         try:
             with path.open("rb") as file:
-                return _sniffed(file.read(_HEAD)) is not None
+                return _sniffed(file.read(HEAD)) is not None
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}") from error
     return suffix in SUFFIXES
@@ -123,7 +123,7 @@ def read_document(path: Path, options: DocumentOptions | None = None) -> Documen
 def _module(path: Path, data: bytes) -> str:
     """The name of the module of a file's format."""
     suffix = path.suffix.lower()
-    name = _sniffed(data[:_HEAD]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
+    name = _sniffed(data[:HEAD]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
     if name is None:
         advice = next((advice for each, advice in _OTHERS.items() if suffix in each.split()), "")
         if advice:
@@ -136,10 +136,10 @@ def _module(path: Path, data: bytes) -> str:
 
 
 def _sniffed(beginning: bytes) -> str | None:
-    """The module for an XML file that begins with this, in any encoding; as in `data.formats`."""
-    head = beginning.replace(b"\0", b"")
-    if re.search(rb"<(\w+:)?xliff[\s>]", head):
+    """The module for an XML file that begins with this, in any encoding."""
+    if is_xliff(beginning):
         return "xliff"
+    head = beginning.replace(b"\0", b"")
     return "html" if re.search(rb"<html[\s>]", head) and b"1999/xhtml" in head else None
 
 
