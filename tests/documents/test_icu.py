@@ -140,6 +140,7 @@ def test_translations_that_lose_marks_or_are_blank_are_refused() -> None:
     assert message.render(["Dateien"]) is None
     assert message.render([f"{empty(0)} {empty(0)} Dateien"]) is None
     assert Message("word").render([" "]) is None
+    assert Message(f"a {opening(5)}b{closing(5)}").render([f"{closing(0)}a{opening(0)} b"]) is None
 
 
 def test_messages_are_rendered_with_their_own_translations() -> None:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from yakusu.data.markup import MARKS, is_closing, number_of
+from yakusu.data.markup import MARKS, is_closing, number_of, opening
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,24 @@ def check_translations(texts: Sequence[str], translations: Sequence[str]) -> Non
     if len(texts) != len(translations):
         raise ValueError(f"{len(translations)} translations of {len(texts)} texts")
     for text, translation in zip(texts, translations, strict=True):
-        marks = re.findall(MARKS, translation)
-        if sorted(marks) != sorted(re.findall(MARKS, text)):
-            raise ValueError(f"the translation {translation!r} of {text!r} has other marks")
-        seen: set[int] = set()
-        for mark in marks:
-            if is_closing(mark) and number_of(mark) not in seen:
-                raise ValueError(f"the translation {translation!r} closes a mark before it opens")
-            seen.add(number_of(mark))
+        if not has_marks_of(text, translation):
+            raise ValueError(
+                f"the translation {translation!r} of {text!r} has other marks, or ends a pair "
+                "before it begins"
+            )
+
+
+def has_marks_of(text: str, translation: str) -> bool:
+    """Whether a translation has the marks of a text, and no pair of them ends before it begins."""
+    marks = re.findall(MARKS, translation)
+    if sorted(marks) != sorted(re.findall(MARKS, text)):
+        return False
+    seen: set[str] = set()
+    for mark in marks:
+        if is_closing(mark) and opening(number_of(mark)) not in seen:
+            return False
+        seen.add(mark)
+    return True
 
 
 def plain_text(text: str) -> str:

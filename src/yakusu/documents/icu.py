@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from yakusu.data import markup
 from yakusu.data.spans import breaks
 from yakusu.data.words import has_letter
-from yakusu.documents.document import plain_text
+from yakusu.documents.document import has_marks_of, plain_text
 
 _COMPLEX = re.compile(r"(?i)\{\s*[^\s{},'#|]+\s*,\s*(?:plural|selectordinal|select|choice)\s*,")
 _ARGUMENT = re.compile(r"\{\s*[^\s{},'#|]+\s*(?:(\})|,\s*(\w+)\s*([,}]))")
@@ -306,7 +306,7 @@ class Message:
         None: a translation is blank, or its marks or the syntax would not be those of the text.
         """
         for text, translation in zip(self.texts, translations, strict=True):
-            if not plain_text(translation) or _marks(text) != _marks(translation):
+            if not plain_text(translation) or not has_marks_of(text, translation):
                 return None
         string = self._level.render(iter(translations))
         if not self.is_icu:
@@ -326,10 +326,6 @@ def _parsed(string: str, code: str) -> _Level:
         return plain
     # A pair of marks must not begin in one branch and end in another.
     return message if _n_pairs(message) == _n_pairs(plain) else plain
-
-
-def _marks(text: str) -> list[str]:
-    return sorted(re.findall(markup.MARKS, text))
 
 
 def render_all(messages: Sequence[Message], translations: Sequence[str]) -> list[str | None]:
