@@ -343,6 +343,23 @@ def test_other_letters_leave_the_structure_as_it_is(source: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("one ~~<b>~~\\*~~</b>~~", "&#111;ne ~~<b>~~&#99;~~</b>~~"),
+        ("one **<b>**\\*~~</b>~~", "&#111;ne **<b>**&#99;~~</b>~~"),
+        ("one *<b>*\\**</b>*", "&#111;ne *<b>*&#99;*</b>*"),
+    ],
+)
+def test_letters_beside_marks_that_punctuation_makes_markup_become_entities(
+    source: str, expected: str
+) -> None:
+    made = translated(source, lambda text: text.replace("*", "c"))
+    assert made == expected
+    assert texts(made) == [text.replace("*", "c") for text in texts(source)]
+    assert RENDERER.render(made) == RENDERER.render(source).replace(">*<", ">c<")
+
+
 @settings(deadline=None, max_examples=40)
 @given(FILES, st.text(st.sampled_from("ab *_`[]()<>#-+1.|~$&\\!:{}^="), min_size=1))
 def test_any_translation_is_read_again_as_it_was_written(source: str, words: str) -> None:

@@ -2,11 +2,13 @@
 
 The output is read again: it must have the same text and the same markup as the translation.
 Characters are escaped only if it does not, and emphasis is written with other marks only if
-escaping is not enough.
+escaping is not enough. The last resort are entities for letters next to markup, as in
+~~<b>~~&#97;~~</b>~~: whether ~~ begins or ends markup depends on the characters beside it.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 from yakusu.data.markup import closing, is_mark, is_opening, number_of
 from yakusu.documents.inline import Inline, Kind, Piece, tidy
@@ -62,12 +64,11 @@ class Writer:
         before = "".join(map(in_content, self._before))
         after = "".join(map(in_content, self._after))
         escapes: tuple[_Escape, ...] = (self._plain, self._at_line_start, self._everywhere)
-        for style in _STYLES:
-            for escape in escapes:
-                content = self._written(translation, links, style, escape, in_content)
-                found = self._reader(before + content + after)
-                if found is not None and signature(found) == expected:
-                    return self._written(translation, links, style, self._in_row(escape), in_source)
+        for style, escape in [*product(_STYLES, escapes), *product(_STYLES, [self._with_entities])]:
+            content = self._written(translation, links, style, escape, in_content)
+            found = self._reader(before + content + after)
+            if found is not None and signature(found) == expected:
+                return self._written(translation, links, style, self._in_row(escape), in_source)
         last = self._in_row(self._everywhere)
         return self._written(translation, links, {}, last, in_source)
 
@@ -146,6 +147,14 @@ class Writer:
         if starts_line and not escaped.startswith("\\") and _LINE_START.match(escaped):
             return _LINE_START.sub(r"\1\\", escaped, count=1)
         return escaped
+
+    def _with_entities(self, text: str, starts_line: bool) -> str:
+        """Escape everywhere, and write letters and digits at both ends as entities."""
+        first = text[:1] if text[:1].isalnum() else ""
+        last = text[-1:] if text[1:] and text[-1].isalnum() else ""
+        inner = text[len(first) : len(text) - len(last)]
+        escaped = self._everywhere(inner, starts_line and not first)
+        return "".join([first and f"&#{ord(first)};", escaped, last and f"&#{ord(last)};"])
 
     def _in_row(self, escape: _Escape) -> _Escape:
         """How text is escaped in the source: in a table cell, bars are escaped, too."""
