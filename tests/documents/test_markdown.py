@@ -360,6 +360,13 @@ def test_letters_beside_marks_that_punctuation_makes_markup_become_entities(
     assert RENDERER.render(made) == RENDERER.render(source).replace(">*<", ">c<")
 
 
+@pytest.mark.parametrize("words", ["\\`", "\\\\`", "`", "\\[", "\\\\\\]"])
+def test_alternative_texts_do_not_take_part_in_markup_behind_them(words: str) -> None:
+    source = "![one](x) `two` [three](y)\n"
+    made = translated(source, lambda text: text.replace("one", f"a {words}"))
+    assert texts(made) == [f"a {words}", "<0/> <1>three</1>"]
+
+
 @settings(deadline=None, max_examples=40)
 @given(FILES, st.text(st.sampled_from("ab *_`[]()<>#-+1.|~$&\\!:{}^="), min_size=1))
 def test_any_translation_is_read_again_as_it_was_written(source: str, words: str) -> None:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _ESCAPED = re.compile(r"""([\\"'()&\[\]*_`<>!~$^{}])""")
-_ALWAYS_ESCAPED = re.compile(r"([\[\]`<${])")  # these may belong to what is outside
+# These may belong to what is outside; a backslash before one of them would escape its backslash.
+_ALWAYS_ESCAPED = re.compile(r"(\\(?=\\*[\[\]`<${])|[\[\]`<${])")
 
 
 def title_segments(md: "MarkdownIt", tokens: "Sequence[Token]", block: Block) -> Iterator[Segment]:
