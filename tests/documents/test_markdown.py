@@ -111,6 +111,13 @@ def test_front_matter_without_an_end_is_a_rule_and_text(end: str) -> None:
     assert texts(end.join(lines)) == [" ".join(lines[1:])]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r", "\r\n"])
+def test_a_quotation_may_end_with_its_mark(end: str) -> None:
+    source = f"> one\n>\n> *\n>\n> {end}"
+    assert texts(source) == ["one"]
+    assert translated(source, str.upper) == source.replace("one", "ONE")
+
+
 def test_many_braces_take_no_long_time() -> None:
     assert texts("{" * 10_000 + " one") == ["{" * 10_000 + " one"]
 

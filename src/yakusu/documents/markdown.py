@@ -98,7 +98,8 @@ class _Segments:
     def of(self, body: str) -> Iterator[Segment]:
         """Yield the texts of all blocks."""
         found: _Environment = {}
-        tokens = self._md.parse(body, found)
+        # The plugin for admonitions looks for a character after the last "> ".
+        tokens = self._md.parse(body if body.endswith("\n") else body + "\n", found)
         footnotes = found.get("footnotes", {}).get("refs", ())
         self._known["references"] = found.get("references", {})
         self._known["footnotes"] = {"refs": dict.fromkeys(footnotes, -1)}
