@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from yakusu.data import spans
 from yakusu.data.markup import closing, empty, opening
-from yakusu.data.spans import SpanFinder, texts
+from yakusu.data.spans import SpanFinder, has_end_of_pair, texts
 from yakusu.errors import DataError
 
 
@@ -299,6 +299,22 @@ def test_the_spans_of_long_lines_are_parts_of_them_in_order(line: str) -> None:
     every = SpanFinder().find(line)
     assert all(line[span.start : span.end] == span.text != "" for span in every)
     assert all(one.end <= other.start for one, other in pairwise(every))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("</b>", True),
+        ("<br>, <name>", True),
+        (opening(3), True),
+        ("<br>", False),
+        ("<b/>", False),
+        (empty(3), False),
+        ("{n} 1 < 2", False),
+    ],
+)
+def test_spans_that_may_begin_or_end_a_pair_are_known(text: str, expected: bool) -> None:
+    assert has_end_of_pair(text) == expected
 
 
 def test_the_texts_of_spans_are_sorted_and_tell_tags_of_pairs() -> None:

@@ -23,10 +23,17 @@ def words(text: str) -> list[str]:
     return [text[start:end] for start, end in units(text)]
 
 
-def placed(marked: str, text: str, links: str, *, around: tuple[str, str] = ("", "")) -> str:
+def placed(
+    marked: str,
+    text: str,
+    links: str,
+    *,
+    around: tuple[str, str] = ("", ""),
+    single: Sequence[str] = (),
+) -> str:
     """Put the tags of a source into a translation; links are written as "0-1 2-0".
 
-    `around` are the lines before and after the source.
+    `around` are the lines before and after the source, and `single` its tags without a partner.
     """
     source, tags, end = "", [], 0
     for span in SpanFinder().find_in_lines([around[0], marked, around[1]])[1]:
@@ -35,7 +42,7 @@ def placed(marked: str, text: str, links: str, *, around: tuple[str, str] = ("",
         end = span.end
     source += marked[end:]
     pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
-    return place_tags(text, tags, source, [(i, j) for i, j in pairs])
+    return place_tags(text, tags, source, [(i, j) for i, j in pairs], single=single)
 
 
 def diagonal(n: int) -> str:
@@ -158,6 +165,23 @@ def test_tags_whose_partners_are_on_other_lines_enclose_the_rest_of_the_line(
     assert placed(marked, text, links, around=("<b><i>", "</s></u>")) == expected
 
 
+@pytest.mark.parametrize(
+    ("marked", "text", "links", "expected"),
+    [
+        (f"<b>a b</b> {P}", f"x {P} y", "0-0 1-2", f"<b>x</b> {P} y"),
+        (f"<b>a b c</b> {P}", f"x {P} y z", "0-0 1-2 2-3", f"x {P} <b>y z</b>"),
+        (f"<b>a {P} b</b>", f"x {P} y", "0-0 2-2", f"<b>x {P} y</b>"),
+        (f"{P} <b>a{R}b</b> c", f"x {P} y{R}z w", "1-0 1-2 3-4 4-5", f"x {P} <b>y{R}z</b> w"),
+        (f"<b>a{R}b</b> {P} c", f"x{R}{P} y z", "0-0 2-3 4-4", f"<b>x{R}</b>{P} y z"),
+        (f"<i><b>a b</b></i> {P}", f"x {P} y", "0-0 1-2", f"<i><b>x</b></i> {P} y"),
+    ],
+)
+def test_no_pair_encloses_a_tag_without_a_partner_that_is_outside_of_it(
+    marked: str, text: str, links: str, expected: str
+) -> None:
+    assert placed(marked, text, links, single=[P]) == expected
+
+
 TAGS = st.recursive(
     st.sampled_from(["a", "b c", "", P, "d.", R]),
     lambda inner: st.one_of(
@@ -185,6 +209,17 @@ def test_every_tag_occurs_once_and_nested_whatever_the_links(
         end = span.end
     assert "".join([*pieces, made[end:]]) == text
     assert nesting(after) == nesting(before)
+
+
+@given(TAGS, st.permutations(["x", "y", "z", Q]), LINKS)
+def test_a_tag_without_a_partner_stays_outside_whatever_the_links(
+    marked: str, text: list[str], links: list[tuple[int, int]]
+) -> None:
+    marked = marked.replace(P, "").replace(R, "")
+    pairs = " ".join(f"{i}-{j}" for i, j in links)
+    before, _, _ = placed(f"{marked} {Q}", " ".join(text), pairs, single=[Q]).partition(Q)
+    kinds = [span.text[1] for span in SpanFinder().find(before)]
+    assert kinds.count("/") == len(kinds) / 2
 
 
 def test_empty_pairs_add_no_text() -> None:

@@ -219,6 +219,12 @@ def texts(spans: Iterable[Span]) -> list[tuple[str, bool]]:
     return sorted((span.text, span.kind != "whole") for span in spans)
 
 
+def has_end_of_pair(text: str) -> bool:
+    """Whether a span contains a tag that may begin or end a pair."""
+    parts = chain(filter(is_mark, text), (found[0] for found in _TAG.finditer(text)))
+    return any(_tag(part)[1] != "whole" for part in parts)
+
+
 def with_breaks(spans: Iterable[Span], text: str) -> list[Span]:
     """Give what ends a line, a block or a column the kind "break".
 

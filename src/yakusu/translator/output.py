@@ -12,6 +12,7 @@ import regex
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.sentences import continued, join, without_stop
+from yakusu.data.spans import has_end_of_pair
 from yakusu.translator.details import Details
 from yakusu.translator.passage import FIRST_PLACE, PLACE, Passage, Segment
 from yakusu.translator.placement import place_tags, restore, units
@@ -151,7 +152,8 @@ class Line:
             (position, replace(tag, text=own))
             for (position, tag), own in zip(self.passage.tags, self.tags, strict=True)
         ]
-        return place_tags(joined, tags, self.passage.plain, self._links())
+        single = [place for place, text in self.passage.spans.items() if has_end_of_pair(text)]
+        return place_tags(joined, tags, self.passage.plain, self._links(), single=single)
 
     def _links(self) -> list[Link]:
         """The links between the units of the source and of the translation."""

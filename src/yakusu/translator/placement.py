@@ -7,7 +7,8 @@ the model links the units of a translation to those of the source (`links.py`).
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, chain, zip_longest
 
 import regex
@@ -99,11 +100,17 @@ def restore(text: str, spans: Mapping[str, str]) -> str:
 
 
 def place_tags(
-    text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]
+    text: str,
+    tags: Sequence[tuple[int, Span]],
+    source: str,
+    links: Sequence[Link],
+    *,
+    single: Collection[str] = (),
 ) -> str:
     """Put the tags of a source into its translation, each exactly once and nested.
 
-    A tag stays on its side of each line break.
+    A tag stays on its side of each line break. No pair encloses a tag without a partner that is
+    outside all pairs in the source, because its partner may be in another text.
 
     Args:
         text: The translation, with the same places as the source.
@@ -111,6 +118,7 @@ def place_tags(
             some, one end may be missing, because it is in another text.
         source: The source without tags.
         links: Pairs (source unit, target unit).
+        single: The places of tags without a partner.
     """
     if not tags:
         return text
@@ -120,7 +128,8 @@ def place_tags(
     for origin, target in links:
         line = bisect_right(first_sources, origin) - 1
         links_of[line].append((origin - first_sources[line], target - first_targets[line]))
-    lines = map(_placed, texts, _tags_of(sources, tags), sources, links_of)
+    placed = partial(_placed, single=single)
+    lines = map(placed, texts, _tags_of(sources, tags), sources, links_of)
     return "".join(chain.from_iterable(zip_longest(lines, _BREAK.findall(text), fillvalue="")))
 
 
@@ -148,7 +157,14 @@ def _tags_of(
         start += len(line) + 1
 
 
-def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Sequence[Link]) -> str:
+def _placed(
+    text: str,
+    tags: Sequence[tuple[int, Span]],
+    source: str,
+    links: Sequence[Link],
+    *,
+    single: Collection[str],
+) -> str:
     """Put the tags of a line into its translation."""
     places = units(text)
     of_spans = _same(source, text)
@@ -156,7 +172,12 @@ def _placed(text: str, tags: Sequence[tuple[int, Span]], source: str, links: Seq
     inserted: list[tuple[int, str]] = []
     pairs = _pairs(tags, [start for start, _ in units(source)])
     starts = [*(start for start, _ in places), len(text)]
-    _put(Links(origins, of_spans).moved(pairs, 0, len(places)), places, starts, inserted, low=0)
+    inside = {i for pair in pairs for i in range(pair.first, pair.last)}
+    outside = [
+        j for j, i in of_spans.items() if text[slice(*places[j])] in single and i not in inside
+    ]
+    moved = Links(origins, of_spans, outside=outside).moved(pairs, 0, len(places))
+    _put(moved, places, starts, inserted, low=0)
     pieces, end = [], 0
     for position, tag in inserted:
         pieces += [text[end:position], tag]

@@ -46,17 +46,25 @@ class Links:
     Args:
         origins: The source unit of each unit of the translation that is linked.
         spans: The units of the translation that are protected spans.
+        outside: The units of the translation that no pair encloses.
     """
 
-    def __init__(self, origins: Mapping[int, int], spans: Collection[int] = ()) -> None:
-        self._origins, self._spans = origins, spans
+    def __init__(
+        self,
+        origins: Mapping[int, int],
+        spans: Collection[int] = (),
+        *,
+        outside: Collection[int] = (),
+    ) -> None:
+        self._origins, self._spans, self._outside = origins, spans, sorted(outside)
         self._linked = defaultdict[int, list[int]](list)  # to each unit of the source
         for j, origin in origins.items():
             self._linked[origin].append(j)
 
     def moved(self, pairs: Sequence[Pair], low: int, high: int) -> list[Pair]:
         """The pairs around the units of the translation, within low to high - 1, in order."""
-        free, moved = _Free(self._origins, self._spans, low, high), []
+        outside = self._outside[bisect_left(self._outside, low) : bisect_left(self._outside, high)]
+        free, moved = _Free(self._origins, self._spans, outside, low, high), []
         for pair in pairs:
             own = (self._linked.get(i, ()) for i in range(pair.first, pair.last))
             linked = sorted(chain.from_iterable(own))
@@ -76,15 +84,24 @@ class _Free:
     Args:
         origins: The source unit of each unit of the translation that is linked.
         spans: The units that are protected spans.
+        outside: The units between low and high that no pair encloses, in order.
         low: The first unit.
         high: The unit after the last.
     """
 
     def __init__(
-        self, origins: Mapping[int, int], spans: Collection[int], low: int, high: int
+        self,
+        origins: Mapping[int, int],
+        spans: Collection[int],
+        outside: Sequence[int],
+        low: int,
+        high: int,
     ) -> None:
         self._origins, self._spans, self._low, self._high = origins, spans, low, high
-        self._windows = [(low, high)] if low < high else []  # that are not empty
+        self._outside = outside
+        starts, ends = [low, *(unit + 1 for unit in outside)], [*outside, high]
+        windows = zip(starts, ends, strict=True)
+        self._windows = [(start, end) for start, end in windows if start < end]
         self._end = low  # of all pairs up to now
 
     def take(self, first: int, last: int) -> None:
@@ -133,6 +150,10 @@ class _Free:
         low, high = self._end, self._high
         if not pair.opening and not pair.closing:
             return low, high
+        if pair.opening:
+            low = max(low, self._outside[-1] + 1) if self._outside else low
+        else:
+            high = min([high, *self._outside[:1]])
         units = range(high - 1, low - 1, -1) if pair.opening else range(low, high)
         weights = accumulate(1 if j in linked else -1 for j in units)
         n, weight = max(enumerate(weights, 1), key=itemgetter(1), default=(0, 0))
