@@ -114,10 +114,14 @@ def verify_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, option: str = "--run") -> Iterator[None]:
     """Lock a folder for this process; delete the temporary files of interrupted processes.
 
     The operating system releases the lock when the process ends, even if it is killed.
+
+    Args:
+        folder: The folder; it is created if it does not exist.
+        option: The option that names the folder, for the error message.
 
     Raises:
         RunError: Another process holds the lock.
@@ -135,7 +139,7 @@ def locked(folder: Path) -> Iterator[None]:
     except Timeout as error:
         raise RunError(
             f"{folder} is in use by another yakusu process: wait until it ends, or choose another "
-            "folder with --run"
+            f"folder with {option}"
         ) from error
 
 

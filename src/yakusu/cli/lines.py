@@ -88,7 +88,7 @@ class LineOptions:
     prefix: str | None = None
     alignments: str | None = None
     input_format: Literal["text", "tsv", "json"] = "text"
-    errors: ErrorPolicy = "strict"
+    errors: ErrorPolicy | None = None  # None: strict
 
     @property
     def given(self) -> list[str]:
@@ -134,7 +134,7 @@ class Lines:
         if self.options.alignments is not None and "cross" not in translator.decoder.roles:
             raise ModelError("this model has no attention to the source: leave out --alignments")
         options, n_lines = self.options, self._count()
-        invalid = InvalidLines(options.errors)
+        invalid = InvalidLines(options.errors or "strict")
         requests = self._requests(translator, n_lines, invalid)
         start = monotonic()
         found = translator.stream(
@@ -165,7 +165,7 @@ class Lines:
     def _count(self) -> int | None:
         """The number of lines; None for a pipe, which can be read only once, and for trees."""
         seekable = Path(self.source).is_file() and not self._holds_trees
-        invalid = InvalidLines(self.options.errors)
+        invalid = InvalidLines(self.options.errors or "strict")
         return count_lines(self.source, errors=invalid) if seekable else None
 
     def _requests(

@@ -78,7 +78,11 @@ def print_all(
             if links:
                 links.writelines(_links(translation) + "\n" for translation in best)
             tracker.advance()
-    seconds = time.monotonic() - start
+    print_speed(n_lines, n_tokens, time.monotonic() - start)
+
+
+def print_speed(n_lines: int, n_tokens: int, seconds: float) -> None:
+    """Print the number of lines and the speed."""
     err.print(
         f"{counted(n_lines, 'line')} in {seconds:.1f} s: {n_lines / seconds:.1f} lines/s, "
         f"{n_tokens / seconds:,.0f} target tokens/s"

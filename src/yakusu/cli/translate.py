@@ -1,8 +1,9 @@
-"""The verb `translate`: standard input, a text file, a document or a folder of documents."""
+"""The verb `translate`: standard input, a text file, documents, or shards of a corpus."""
 
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
 from yakusu.cli.options import Model
 from yakusu.cli.search_options import takes_search_options
+from yakusu.cli.shards import RayCommand, RayOptions, ShardOutput, takes_ray_options
 from yakusu.cli.text_options import takes_text_options
 from yakusu.errors import DataError, ModelError, RecipeError
 
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
 
 _DOCUMENTS, _SPEED = "Documents", "Models and speed"
 
-Source = Annotated[
-    str,
+Sources = Annotated[
+    list[str] | None,
     typer.Argument(
         metavar="SOURCE",
-        help="Text file, or - for standard input; with --out, a document or a folder.",
+        help="Text file, or - (default): standard input; with --out, a document or a folder.",
     ),
 ]
 Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]
@@ -76,7 +78,7 @@ Window = Annotated[
     ),
 ]
 _MORE = (
-    "More options (length, repetition, sampling, ensembles): `yakusu translate --help-all`. "
+    "More options (length, repetition, sampling, ensembles, Ray): `yakusu translate --help-all`. "
     "Search options default to the model's settings; see docs/search.md."
 )
 
@@ -84,12 +86,12 @@ _MORE = (
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     verb = takes_text_options(takes_line_options(takes_engine_options(translate)))
-    app.command(epilog=_MORE)(takes_search_options(verb))
+    app.command(epilog=_MORE, cls=RayCommand)(takes_search_options(takes_ray_options(verb)))
 
 
 def translate(
     model: Model,
-    source: Source = "-",
+    sources: Sources = None,
     out: Out = None,
     retranslate: Retranslate = False,
     overwrite: Overwrite = False,
@@ -101,6 +103,7 @@ def translate(
     lines: LineOptions,
     options: "SearchConfig",
     text: "TextConfig",
+    ray: RayOptions,
 ) -> None:
     """Translate standard input, a text file, a document or a folder of documents.
 
@@ -108,6 +111,19 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model guide.html --out guide.de.html`
     """
+    models = [model, *(ensemble or ())]
+    if ray.address is not None:
+        from yakusu.pipeline.shard_parts import ShardConfig  # loads numpy
+
+        refused = _not_for_shards(lines, options, retranslate=retranslate, overwrite=overwrite)
+        shards = ShardOutput(ray.address, out, sources or ())
+        engine = shards.checked(refused, engine)
+        config = ShardConfig(tuple(models), options, text, engine, batch=batch, window=window)
+        config = replace(config, errors=lines.errors or config.errors, column=ray.column)
+        shards.translate(_open(models, options, text, engine), config)
+        return
+    ray.check()
+    source = _single(sources or ["-"])
     _refuse_sentence(source, model)
     documents = DocumentOutput(out, retranslate, overwrite) if out is not None else None
     if documents:
@@ -115,7 +131,7 @@ def translate(
     else:
         lines.check(source)
         refuse_document_options(retranslate=retranslate, overwrite=overwrite)
-    translator = _open([model, *(ensemble or ())], options, text, engine)
+    translator = _open(models, options, text, engine)
     if documents:
         documents.translate(translator, source, batch=batch, window=window)
     else:
@@ -131,6 +147,15 @@ def _not_for_documents(
         yield "--n-best"
     if text.one_sentence_per_line:
         yield "--one-sentence-per-line"
+
+
+def _not_for_shards(
+    lines: LineOptions, options: "SearchConfig", *, retranslate: bool, overwrite: bool
+) -> Iterator[str]:
+    """The options that were given and that do not apply to shards."""
+    yield from (name for name in lines.given if name != "--errors")
+    given = {"--n-best": options.n_best > 1, "--retranslate": retranslate}
+    yield from (name for name, is_given in {**given, "--overwrite": overwrite}.items() if is_given)
 
 
 def _open(
@@ -151,6 +176,16 @@ def _open(
             "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
         )
     return translator
+
+
+def _single(sources: Sequence[str]) -> str:
+    """The only source."""
+    source, *others = sources
+    if others:
+        raise DataError(
+            f"{source} and {others[0]} are two sources: translate one at a time, or many with --ray"
+        )
+    return source
 
 
 def _refuse_sentence(source: str, model: str) -> None:

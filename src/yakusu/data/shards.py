@@ -1,0 +1,149 @@
+"""Shards of a corpus: files of which each can be translated without the others.
+
+A shard is a text file, compressed or not, or a Parquet file (`parquet.py`). It is read in blocks,
+and written with a translation for each text, in the same format and with the same compression.
+"""
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from yakusu.data.compressed import SUFFIXES, compression_of, missing_library
+from yakusu.data.layout import Layout
+from yakusu.data.text import InvalidLines, raw_lines
+from yakusu.errors import DataError
+
+PARQUET_MAGIC = b"PAR1"
+_HEAD = 16  # bytes that tell the compression of a file
+_GZIP_LEVEL = 6  # gzip's own default; Python's is slower and hardly smaller
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive texts of a shard.
+
+    Attributes:
+        texts: Lines, or the values of a column; None: a missing value.
+        start: Number of texts of the shard before this block.
+        layout: State of the layout before the first line; None: the texts are independent.
+    """
+
+    texts: tuple[str | None, ...]
+    start: int
+    layout: Layout | None = None
+
+
+class Shard(Protocol):
+    """A shard that can be read and written."""
+
+    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
+        """Read the texts in order, `size` at a time, and count those that are not UTF-8.
+
+        Raises:
+            DataError: The file is not valid.
+            RunError: Reading it needs a library that is not installed.
+        """
+
+    def write(self, file: BinaryIO, translations: Iterator[str | None]) -> None:
+        """Write the shard with a translation for each of its texts."""
+
+
+def open_shard(path: Path, *, column: str | None = None) -> Shard:
+    """Return the shard in a file.
+
+    Args:
+        path: A text file or a Parquet file; the first bytes tell which.
+        column: The column of a Parquet file that contains the texts; see `ParquetShard`.
+
+    Raises:
+        DataError: The file is not valid, or has no such column.
+    """
+    head = _head(path)
+    if head.startswith(PARQUET_MAGIC):
+        from yakusu.data.parquet import ParquetShard
+
+        return ParquetShard(path, column)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(
+            f"{path} is not a Parquet file, although its name ends in {path.suffix}: rename it, or "
+            "write it again"
+        )
+    return TextShard(path, compression_of(head) or SUFFIXES.get(path.suffix.lower()))
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+class TextShard:
+    """A text file, one text per line.
+
+    Args:
+        path: The file.
+        compression: Name of its compression in `compressed.SUFFIXES`; None: none.
+    """
+
+    def __init__(self, path: Path, compression: str | None = None) -> None:
+        self._path, self._compression = path, compression
+
+    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
+        """The lines in order, with the layout of the lines before them; see `Shard`."""
+        layout, start = Layout(), 0
+        lines = raw_lines(self._path, errors=invalid)
+        while texts := tuple(islice(lines, size)):
+            yield Block(texts, start, copy(layout))
+            start += len(texts)
+            _read(layout, texts)
+
+    def write(self, file: BinaryIO, translations: Iterator[str | None]) -> None:
+        """Write a line for each translation, compressed as the original; see `Shard`."""
+        lines = (f"{translation or ''}\n".encode() for translation in translations)
+        _write_compressed(file, lines, self._compression, str(self._path))
+
+
+def _read(layout: Layout, texts: Sequence[str]) -> None:
+    """Read lines as a translator reads them; see `PassageReader.read`."""
+    for text in texts:
+        for line in text.splitlines() or [""]:
+            layout.read(line)
+
+
+def _write_compressed(
+    file: BinaryIO, lines: Iterable[bytes], compression: str | None, name: str
+) -> None:
+    """Write lines; the same lines always give the same bytes."""
+    match compression:
+        case "gzip":
+            with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as stream:
+                stream.writelines(lines)
+        case "bzip2":
+            with bz2.BZ2File(file, "wb") as stream:
+                stream.writelines(lines)
+        case "xz":
+            with lzma.LZMAFile(file, "wb") as stream:
+                stream.writelines(lines)
+        case "Zstandard":
+            _write_zstd(file, lines, name)
+        case _:
+            file.writelines(lines)
+
+
+def _write_zstd(file: BinaryIO, lines: Iterable[bytes], name: str) -> None:
+    try:
+        import zstandard
+    except ModuleNotFoundError as error:
+        raise missing_library(error, name) from error
+    compressor = zstandard.ZstdCompressor(write_checksum=True)
+    with compressor.stream_writer(file, closefd=False) as stream:
+        for line in lines:
+            stream.write(line)

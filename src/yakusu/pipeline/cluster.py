@@ -1,0 +1,160 @@
+"""Translates the parts of shards on a cluster, with Ray Data.
+
+    from_items(jobs) -> flat_map(read) -> map(translate, actors) -> iter_rows
+
+One task reads the shards, one after the other, and each row is one block of lines, so that all
+actors work on the same shard: it may be much larger than the memory. Ray pauses the task while the
+actors have enough blocks, and the actors while the rows are not consumed. The rows keep their
+order, so that a shard is written as a stream. Ray restarts an actor that was killed and repeats
+its block, on another machine if necessary; nothing was written before, and the translation of a
+block is always the same.
+"""
+
+import logging
+import os
+import pickle
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from yakusu.engine.config import EngineConfig
+from yakusu.errors import RunError
+from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shard_plan import ShardJob
+
+LOCAL = "local"  # the address of a cluster that is started for the command
+_ROW = "part"  # the only column: pickled, because Arrow has no such type
+_ENVIRONMENT = {  # unless the user has set them
+    "RAY_USAGE_STATS_ENABLED": "0",  # statistics that Ray sends to its authors
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # other messages do not help users
+}
+
+
+class Cluster:
+    """Translates parts on a Ray cluster; see `shards.TranslateParts`.
+
+    Args:
+        address: HOST:PORT of a cluster; "auto": the one that runs on this machine; "local": start
+            one, and stop it at the end.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def __call__(
+        self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+    ) -> Generator[Part, None, None]:
+        """Translate the parts of shards and return them in order.
+
+        Raises:
+            RunError: There is no cluster at the address, it is too small, or it failed.
+        """
+        import ray
+        from ray.exceptions import RayError
+
+        with self._connected():
+            workers = _workers(ray.nodes(), config.engine, is_local=self._address == LOCAL)
+            try:
+                for row in _dataset(jobs, config, model_hashes, workers).iter_rows():
+                    yield pickle.loads(row[_ROW])
+            except RayError as error:
+                reason = str(error).strip().splitlines()[-1]
+                raise RunError(
+                    f"the Ray cluster failed ({reason}): rerun the command to resume"
+                ) from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        import ray
+        import ray.data
+
+        for name in ("ray", "ray.data"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        try:
+            with _silent():
+                ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise RunError(
+                f"no Ray cluster answers at '{self._address}' ({reason}): start one with 'ray "
+                "start --head', or use --ray without an address"
+            ) from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Discard what Ray's C++ code writes to standard error while it starts."""
+    kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
+def _workers(nodes: Sequence[dict[str, Any]], engine: EngineConfig, *, is_local: bool) -> int:
+    """The number of workers: each has whole processor cores of one machine, or a GPU.
+
+    Raises:
+        RunError: No machine has as many.
+    """
+    kind, each = ("GPU", 1) if engine.device == "cuda" else ("CPU", engine.n_threads)
+    found = [int(node["Resources"].get(kind, 0)) for node in nodes if node["Alive"]]
+    if is_local and kind == "CPU":  # Ray counts cores that this process must not use
+        found = [min(count, EngineConfig().n_threads) for count in found]
+    if workers := sum(count // each for count in found):
+        return workers
+    fix = "lower --threads" if kind == "CPU" else "remove --device cuda"
+    raise RunError(f"no machine of the Ray cluster has {each} {kind}s: {fix}")
+
+
+def _dataset(
+    jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...], workers: int
+) -> Any:
+    """The rows with translations; nothing is computed before they are read."""
+    from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy, from_items
+
+    context = DataContext.get_current().copy()
+    context.enable_progress_bars = context.print_on_execution_start = False
+    context.execution_options.preserve_order = True
+    context.target_max_block_size = 1  # bytes: each row is scheduled separately
+    uses_gpu = config.engine.device == "cuda"
+    with DataContext.current(context):
+        rows = [{"job": pickle.dumps(job)} for job in jobs]
+        parts = from_items(rows, override_num_blocks=len(rows)).flat_map(
+            _Reader(config),
+            num_cpus=0,  # hardly any, and the workers have them all
+            compute=TaskPoolStrategy(size=1),
+        )
+        return parts.map(
+            _Worker,
+            fn_constructor_args=(config, model_hashes),
+            num_cpus=1 if uses_gpu else config.engine.n_threads,
+            num_gpus=1 if uses_gpu else 0,
+            compute=ActorPoolStrategy(size=workers),
+        )
+
+
+class _Reader:
+    def __init__(self, config: ShardConfig) -> None:
+        self._config = config
+
+    def __call__(self, row: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
+        for part in read_parts(pickle.loads(row["job"]), self._config):
+            yield {_ROW: pickle.dumps(part)}
+
+
+class _Worker:
+    def __init__(self, config: ShardConfig, model_hashes: tuple[str, ...]) -> None:
+        self._translate = PartTranslator(config, model_hashes)
+
+    def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
+        return {_ROW: pickle.dumps(self._translate(pickle.loads(row[_ROW])))}

@@ -1,0 +1,191 @@
+"""Blocks of shards and their translation: what workers do, in any process and on any machine."""
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, field, replace
+from pathlib import Path
+
+from yakusu import __version__
+from yakusu.data.corpus import holds_trees
+from yakusu.data.shards import Block, TextShard, open_shard
+from yakusu.data.text import ErrorPolicy, InvalidLines
+from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.errors import DataError, ModelError, YakusuError
+from yakusu.folder import sha256
+from yakusu.pipeline.shard_plan import ShardJob
+from yakusu.pipeline.shard_receipt import Settings, glossary_hash
+from yakusu.pipeline.translate import open_translator
+from yakusu.search.config import SearchConfig
+from yakusu.translator import Translator
+from yakusu.translator.passage import TextConfig
+from yakusu.translator.tally import Tally
+
+_BLOCK_BATCHES = 32  # batches of a block, as in the window of `Translator.stream`
+
+
+@dataclass(frozen=True)
+class ShardConfig:
+    """How shards are translated.
+
+    Attributes:
+        models: Model folders; more than one: an ensemble.
+        options: Settings of the search; those that are not given are the model's.
+        text: How text is read.
+        engine: What runs the models; `threads` is the number of threads of each worker.
+        batch: Maximum number of sentences translated together.
+        window: Number of texts of a block; None: 32 batches.
+        errors: What to do with lines that are not UTF-8.
+        column: Column of Parquet files with the texts; None: see `ParquetShard`.
+    """
+
+    models: tuple[str, ...]
+    options: SearchConfig
+    text: TextConfig
+    engine: EngineConfig
+    batch: int = 64
+    window: int | None = None
+    errors: ErrorPolicy = "replace"
+    column: str | None = None
+
+    @property
+    def block_size(self) -> int:
+        """Number of texts that a worker translates at a time."""
+        return self.window or _BLOCK_BATCHES * self.batch
+
+    @property
+    def model_hashes(self) -> tuple[str, ...]:
+        """SHA-256 of the manifest of each model folder."""
+        return tuple(sha256(Path(model) / "manifest.json") for model in self.models)
+
+    def open(self) -> Translator:
+        """Open the translator; see `open_translator`."""
+        first, *others = self.models
+        return open_translator(
+            first, self.options, text=self.text, ensemble=others, engine=self.engine
+        )
+
+    def for_workers(self, translator: Translator) -> "ShardConfig":
+        """The same with absolute paths and with the engine of `translator`, on every machine."""
+        native = isinstance(translator.decoder, NativeDecoder)
+        glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
+        return replace(
+            self,
+            models=tuple(str(Path(model).absolute()) for model in self.models),
+            text=self.text.model_copy(update={"glossary": glossary}),
+            engine=self.engine.model_copy(update={"engine": "native" if native else "torch"}),
+        )
+
+    def settings(self, translator: Translator) -> Settings:
+        """What the bytes of the translations depend on."""
+        native = isinstance(translator.decoder, NativeDecoder)
+        runs = f"native {self.engine.precision}" if native else f"torch {self.engine.device}"
+        return Settings(
+            yakusu=__version__,
+            models=self.model_hashes,
+            search=translator.search.model_dump(mode="json"),
+            text=self.text.model_dump(mode="json", exclude={"glossary"}),
+            glossary=glossary_hash(self.text.glossary),
+            engine=runs,
+            errors=self.errors,
+            column=self.column,
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of a shard, with its translations once it has them, or the end of the shard.
+
+    Attributes:
+        job: The shard.
+        block: The texts; None: the end of the shard, or an error.
+        translations: The translation of each text.
+        n_tokens: Number of target tokens.
+        tally: What was kept and copied.
+        invalid: The lines that were not UTF-8, at the end of the shard.
+        error: Why the shard cannot be translated; "": it can.
+        is_fatal: No shard can be translated.
+    """
+
+    job: ShardJob
+    block: Block | None = None
+    translations: tuple[str | None, ...] = ()
+    n_tokens: int = 0
+    tally: Tally = field(default_factory=Tally)
+    invalid: InvalidLines | None = None
+    error: str = ""
+    is_fatal: bool = False
+
+
+def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[Part]:
+    """Read the blocks of a shard, then its end; an error is a part, too."""
+    invalid = InvalidLines(config.errors)
+    try:
+        shard = open_shard(job.source, column=config.column)
+        if isinstance(shard, TextShard) and holds_trees(job.source):
+            raise DataError(f"{job.source} contains trees: translate it without --ray")
+        for block in shard.blocks(config.block_size, invalid):
+            yield Part(job, block)
+    except (YakusuError, OSError) as error:
+        yield Part(job, error=_sentence(error, job.source))
+    else:
+        yield Part(job, invalid=invalid)
+
+
+def _sentence(error: YakusuError | OSError, path: Path) -> str:
+    if isinstance(error, YakusuError):
+        return str(error)
+    return f"{error.filename or path} cannot be read: {error.strerror or error}"
+
+
+class PartTranslator:
+    """Translates parts; opens the models for the first one.
+
+    Args:
+        config: How to translate.
+        model_hashes: Of the models that the receipt names.
+    """
+
+    def __init__(self, config: ShardConfig, model_hashes: tuple[str, ...]) -> None:
+        self._config, self._model_hashes = config, model_hashes
+        self._translator: Translator | None = None
+
+    def __call__(self, part: Part) -> Part:
+        """Return a part with its translations, or with the error."""
+        if part.block is None:
+            return part
+        try:
+            translator = self._translator = self._translator or self._open()
+        except (YakusuError, OSError) as error:
+            return Part(part.job, error=_sentence(error, part.job.source), is_fatal=True)
+        try:
+            return self._translated(translator, part, part.block)
+        except DataError as error:
+            first, last = part.block.start + 1, part.block.start + len(part.block.texts)
+            place = f"{part.job.source}, lines {first} to {last}"
+            return Part(part.job, error=f"{place}: {error}")
+
+    def _open(self) -> Translator:
+        if self._config.model_hashes != self._model_hashes:
+            raise ModelError(
+                f"{' or '.join(self._config.models)} was changed, or differs between machines: "
+                "translate into another folder"
+            )
+        return self._config.open()
+
+    def _translated(self, translator: Translator, part: Part, block: Block) -> Part:
+        before = astuple(translator.tally)
+        found = translator.stream(
+            [text for text in block.texts if text is not None],
+            batch=self._config.batch,
+            window=self._config.block_size,
+            layout=block.layout,
+        )
+        best = [translations[0] for translations in found]
+        texts = iter([each.text for each in best])
+        now = astuple(translator.tally)
+        return replace(
+            part,
+            translations=tuple(None if text is None else next(texts) for text in block.texts),
+            n_tokens=sum(each.n_tokens for each in best),
+            tally=Tally(*(b - a for a, b in zip(before, now, strict=True))),
+        )
