@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,6 +105,15 @@ class ShardOutput:
             raise DataError("--ray writes a file for each input: add --out FOLDER")
         if not self.sources:
             raise DataError("--ray translates files, not standard input: name files or folders")
+        if not _ADDRESS.fullmatch(self.address):
+            raise DataError(
+                f"--ray '{self.address}' is not an address: write HOST:PORT, auto or local"
+            )
+        if self.address.startswith("ray://"):
+            raise DataError(
+                f"--ray {self.address} is the address of a Ray client: run yakusu on a machine of "
+                "the cluster, with --ray HOST:PORT or --ray auto"
+            )
         for name in refused:
             raise DataError(f"{name} does not apply to --ray: remove one of them")
         if engine.device not in ("cpu", "cuda"):
@@ -127,7 +135,6 @@ class ShardOutput:
             self.out or "",
             Cluster(self.address),
             progress=ConsoleProgress(),
-            finished=_show,
         )
         if done.texts:
             print_speed(done.texts, done.n_tokens, monotonic() - start)
@@ -140,7 +147,3 @@ class ShardOutput:
         err.print("; ".join(f"{counted(n, noun)} {what}" for n, noun, what in counts if n))
         if failed := done.failed:
             raise DataError(f"{counted(len(failed), 'shard')} not translated: {failed[0]}")
-
-
-def _show(out: Path, n_texts: int) -> None:
-    print(f"{out}: {counted(n_texts, 'line')}", flush=True)

@@ -13,20 +13,26 @@ block is always the same.
 import logging
 import os
 import pickle
+import signal
+import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from typing import Any, NoReturn
 
 from yakusu.engine.config import EngineConfig
-from yakusu.errors import RunError
+from yakusu.errors import RunError, SignalError
 from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
 from yakusu.pipeline.shard_plan import ShardJob
 
 LOCAL = "local"  # the address of a cluster that is started for the command
+_TIMEOUT = 10  # seconds
+_SHOWN = 200  # characters of a message from Ray
 _ROW = "part"  # the only column: pickled, because Arrow has no such type
-_ENVIRONMENT = {  # unless the user has set them
+_ENVIRONMENT = {  # before Ray is loaded, unless the user has set them
     "RAY_USAGE_STATS_ENABLED": "0",  # statistics that Ray sends to its authors
-    "RAY_BACKEND_LOG_LEVEL": "fatal",  # other messages do not help users
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # Ray's log files have the other messages
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # messages that Ray prints to standard output
 }
 
 
@@ -40,6 +46,11 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self._address = address
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        for name in ("ray", "ray.data"):
+            import_module(name)  # which sets the level
+            logging.getLogger(name).setLevel(logging.ERROR)
 
     def __call__(
         self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
@@ -65,26 +76,30 @@ class Cluster:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        for name, value in _ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
         import ray
-        import ray.data
 
-        for name in ("ray", "ray.data"):
-            logging.getLogger(name).setLevel(logging.ERROR)
         try:
+            _reach(self._address)
             with _silent():
                 ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0]
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())
             raise RunError(
-                f"no Ray cluster answers at '{self._address}' ({reason}): start one with 'ray "
-                "start --head', or use --ray without an address"
+                f"there is no usable Ray cluster at '{self._address}' ({reason[:_SHOWN]}): start "
+                "one with 'ray start --head', or use --ray without an address"
             ) from error
         try:
-            yield
+            with _stopped_by_sigterm():
+                yield
         finally:
             ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raise OSError if nothing answers at HOST:PORT: Ray itself would try for minutes."""
+    host, separator, port = address.rpartition(":")
+    if separator:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_TIMEOUT).close()
 
 
 @contextmanager
@@ -98,6 +113,20 @@ def _silent() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(null)
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Raise SignalError on SIGTERM, for which Ray prints a stack trace."""
+
+    def stop(number: int, frame: object) -> NoReturn:
+        raise SignalError("stopped by SIGTERM: rerun the command to resume", number)
+
+    earlier = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 def _workers(nodes: Sequence[dict[str, Any]], engine: EngineConfig, *, is_local: bool) -> int:

@@ -30,21 +30,22 @@ def plan_shards(sources: Iterable[str | Path], out: Path) -> list[ShardJob]:
     """
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file: name a folder for the output")
-    jobs: dict[str, ShardJob] = {}
+    named: dict[str, Path] = {}
     for path in map(Path, sources):
         for source in _files(path):
-            if other := jobs.get(source.name):
+            if other := named.get(source.name):
                 raise DataError(
-                    f"{other.source} and {source} have the same name: translate them into "
-                    "different folders"
+                    f"{other} and {source} have the same name: translate them into different "
+                    "folders"
                 )
-            jobs[source.name] = ShardJob(source.absolute(), out / source.name)
-    for job in jobs.values():
+            named[source.name] = source
+    jobs = [ShardJob(source.absolute(), out / name) for name, source in named.items()]
+    for job in jobs:
         if os.path.realpath(job.source) == os.path.realpath(job.out):
             raise DataError(f"{job.out} is an input: choose another folder for the output")
         if job.out.is_dir():
             raise DataError(f"{job.out} is a folder, but must be a file: move it")
-    return list(jobs.values())
+    return jobs
 
 
 def _files(path: Path) -> list[Path]:

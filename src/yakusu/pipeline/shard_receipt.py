@@ -79,14 +79,13 @@ class ShardReceipt:
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self._path = folder / RECEIPT
+        self._path, self._settings = folder / RECEIPT, settings
         self._finished: dict[str, Finished] = {}
+        self._is_complete = False  # the file has the settings and complete lines only
         if self._path.exists():
-            self._read(folder, settings)
-        lines = [settings, *self._finished.values()]
-        write_text(self._path, "".join(map(_line, lines)))  # without an incomplete last line
+            self._read(folder)
 
-    def _read(self, folder: Path, settings: Settings) -> None:
+    def _read(self, folder: Path) -> None:
         complete = self._path.read_text(encoding="utf-8").rpartition("\n")[0].split("\n")
         try:
             earlier = json.loads(complete[0])
@@ -95,12 +94,13 @@ class ShardReceipt:
             raise DataError(
                 f"{self._path} is not a valid receipt of translated shards: choose another folder"
             ) from error
-        if difference := _difference(earlier, settings.model_dump(mode="json")):
+        known = {each.name: each for each in finished if (folder / each.name).exists()}
+        if known and (difference := _difference(earlier, self._settings.model_dump(mode="json"))):
             raise DataError(
                 f"{folder} contains shards that were translated with other settings "
                 f"({difference}): choose another folder, or use the same settings"
             )
-        self._finished = {each.name: each for each in finished}
+        self._finished = known
 
     def unfinished(self, jobs: Sequence[ShardJob]) -> list[ShardJob]:
         """The shards that are still to be translated.
@@ -129,6 +129,11 @@ class ShardReceipt:
 
     def add(self, finished: Finished) -> None:
         """Record a shard; call this before the shard gets its name."""
+        self._finished[finished.name] = finished
+        if not self._is_complete:
+            write_text(self._path, "".join(map(_line, (self._settings, *self._finished.values()))))
+            self._is_complete = True
+            return
         with self._path.open("a", encoding="utf-8") as file:
             file.write(_line(finished))
             file.flush()

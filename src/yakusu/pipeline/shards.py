@@ -62,6 +62,7 @@ class _Parts:
     job: ShardJob
     parts: Iterator[Part]
     tracker: Tracker
+    note: str  # next to the progress bar
     texts: int = 0
     n_tokens: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -85,7 +86,7 @@ class _Parts:
             self.texts += len(part.translations)
             self.n_tokens += part.n_tokens
             self.tally = _sum(self.tally, part.tally)
-            self.tracker.advance(len(part.translations), note=self.job.source.name)
+            self.tracker.advance(len(part.translations), note=self.note)
             yield from part.translations
         raise RunError(
             f"a part of {self.job.source} after line {self.texts} was lost: rerun the command"
@@ -104,7 +105,6 @@ def translate_shards(
     translate: TranslateParts,
     *,
     progress: Progress,
-    finished: Callable[[Path, int], None],
 ) -> TranslatedShards:
     """Translate the shards that are not finished.
 
@@ -115,7 +115,6 @@ def translate_shards(
         out: Folder to write.
         translate: What translates the parts.
         progress: Progress reporter.
-        finished: Called with each shard that was written and the number of its texts.
 
     Raises:
         DataError: A path is not valid, or the folder contains other files or shards that were
@@ -130,12 +129,20 @@ def translate_shards(
         todo = receipt.unfinished(jobs)
         done = TranslatedShards(skipped=len(jobs) - len(todo))
         if todo:
-            parts = translate(todo, config, settings.models)
-            with closing(parts), progress.track("translating", "lines", None) as tracker:
-                for job, of_job in groupby(parts, key=attrgetter("job")):
-                    shard = _Parts(job, of_job, tracker)
+            with (
+                closing(translate(todo, config, settings.models)) as parts,
+                progress.track("translating", "lines", None) as tracker,
+            ):
+                shards = groupby(parts, key=attrgetter("job"))
+                for number, (job, of_job) in enumerate(shards, start=done.skipped + 1):
+                    note = f"{job.source.name}, file {number} of {len(jobs)}"
+                    shard = _Parts(job, of_job, tracker, note)
                     if _written(shard, config, receipt, done):
-                        finished(job.out, shard.texts)
+                        progress.say(f"{job.out}: {shard.texts:,} lines")
+                    elif len(jobs) > 1:
+                        _log.warning("%s", done.failed[-1])
+        if done.translated + len(done.failed) < len(todo):
+            raise RunError("the Ray cluster stopped before the last file: rerun the command")
     return done
 
 
@@ -146,7 +153,6 @@ def _written(
     try:
         write_file(shard.job.out, lambda file: _fill(file, shard, config, receipt))
     except DataError as error:
-        _log.warning("%s", error)
         done.failed.append(str(error))
         return False
     assert shard.invalid is not None  # the end was reached
