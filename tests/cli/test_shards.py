@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -12,7 +12,7 @@ from yakusu.pipeline import cluster
 from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
 from yakusu.pipeline.shard_plan import ShardJob
 
-Yakusu = Callable[..., "Said"]  # noqa: F821 - of conftest.py
+Yakusu = Callable[..., Any]
 
 
 class Here:
@@ -81,18 +81,21 @@ def test_the_address_is_optional_wherever_the_option_is(
 
 
 def test_the_same_lines_as_without_ray_and_counts_on_standard_error(
-    run_yakusu: Yakusu, model: Path, files: list[Path], tmp_path: Path
+    run_yakusu: Yakusu,
+    model: Path,
+    files: list[Path],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     plain = [run_yakusu("translate", model, file, "--errors", "replace").out for file in files]
     out = tmp_path / "out"
     said = run_yakusu("translate", model, *files, "--out", out, "--ray")
     assert [(out / file.name).read_text() for file in files] == plain
     assert said.out == ""
-    first, warning, second, speed, *_, last = said.err.splitlines()
+    first, second, speed, *_, last = said.err.splitlines()
     assert (first, second) == (f"{out}/a.txt: 3 lines", f"{out}/b.txt: 2 lines")
-    assert warning == (
-        f"WARNING: {files[1]}: 1 line is not UTF-8 and was read with U+FFFD for each invalid byte: "
-        "line 2"
+    assert caplog.messages[-1] == (
+        f"{files[1]}: 1 line is not UTF-8 and was read with U+FFFD for each invalid byte: line 2"
     )
     assert speed.startswith("5 lines in ")
     assert last == "2 shards translated; 1 line not UTF-8"
@@ -164,7 +167,11 @@ def test_missing_arguments_are_named(run_yakusu: Yakusu, model: Path, files: lis
 
 
 def test_a_shard_that_fails_is_the_error_after_the_others(
-    run_yakusu: Yakusu, model: Path, files: list[Path], tmp_path: Path
+    run_yakusu: Yakusu,
+    model: Path,
+    files: list[Path],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     files[0].write_bytes(b"\xffEins.\n")
     options = ("--out", tmp_path / "out", "--ray", "--errors", "strict")
@@ -174,8 +181,9 @@ def test_a_shard_that_fails_is_the_error_after_the_others(
         f"{files[0]}, line 1, byte 1: 0xff is not UTF-8: convert the file (for example with iconv "
         "-f LATIN1 -t UTF-8), correct the line, or add --errors skip"
     )
-    assert f"WARNING: {sentence}\n" in said.err
-    assert said.err.endswith(f"error: 2 shards not translated: {sentence}\n")
+    assert said.error == f"2 shards not translated: {sentence}"
+    assert caplog.messages[0] == sentence
+    assert caplog.messages[1].startswith(f"{files[1]}, line 2, byte 1: 0xff is not UTF-8")
 
 
 def test_without_ray_the_extra_is_named(

@@ -411,6 +411,7 @@ def test_help_all_lists_every_option(run_yakusu: Yakusu) -> None:
     config = {*SearchConfig.model_fields, *SamplingConfig.model_fields} - {"sampling"}
     own = {"sample", "prefix", "input_format", "format", "alignments", "ensemble", "device"}
     own |= {"out", "retranslate", "overwrite", "errors", "glossary", "protect", "no_protect"}
+    own |= {"ray", "column"}
     for name in {*config, *own, "batch", "window", "help", "help_all"}:
         assert f"--{name.replace('_', '-')} " in said.out
 

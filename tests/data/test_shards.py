@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from yakusu.data.blocks import Shard
 from yakusu.data.layout import Layout
-from yakusu.data.shards import Shard, open_shard
+from yakusu.data.shards import open_shard
 from yakusu.data.text import InvalidLines
 from yakusu.errors import DataError
 

@@ -277,7 +277,7 @@ def _in_another_process(model: Path, source: Path, out: Path) -> None:
 
 def test_trees_are_refused(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("(S (NP (NN Hund)) (VP (VB lief)))\n")
+    path.write_text("(S (NP (NN Hund)) (VP (VB lacht)))\n")
     done = translated(config_of(model), path, tmp_path / "out")
     assert done.failed == [f"{path} contains trees: translate it without --ray"]
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Ray's own
     pytest.mark.slow,
 ]
-_LIMIT = 120  # seconds for each command
+_LIMIT = 100  # seconds for each command
 _TEXT = "Der alte Hund läuft über die Brücke.\n\n- Kaffee, bitte!\n2. Wo ist der Bahnhof?\n"
 
 
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("shards")
     save(root / "model", untrained("bytes"))
     (root / "in").mkdir()
-    for number, n_lines in enumerate((300, 1500, 700)):
+    for number, n_lines in enumerate((300, 900, 500)):
         lines = [f"{number}.{n} {_TEXT}" for n in range(n_lines // 4)]
         code = ["```\n", *["kein Text\n"] * 80, "```\n"] if number else []  # longer than a block
         half = len(lines) // 2
@@ -91,14 +92,17 @@ def test_killing_a_worker_loses_nothing_and_changes_no_byte(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr
+        limit = Timer(_LIMIT, process.kill)
+        limit.start()
         first = process.stderr.readline()  # the next file is being translated
         assert first == f"{tmp_path}/0.txt: 300 lines\n"
         workers = _workers(cluster)
         assert len(workers) == 2
         os.kill(min(workers), signal.SIGKILL)
-        out, said = process.communicate(timeout=_LIMIT)
+        out, said = process.communicate()
+        limit.cancel()
     assert (process.returncode, out) == (0, ""), said
-    assert said.startswith(f"{tmp_path}/1.txt: 1,582 lines\n{tmp_path}/2.txt: 782 lines\n")
+    assert said.startswith(f"{tmp_path}/1.txt: 982 lines\n{tmp_path}/2.txt: 582 lines\n")
     assert said.endswith("\n3 shards translated\n")
     for name in ("0.txt", "1.txt", "2.txt"):
         assert (tmp_path / name).read_bytes() == _expected(folder, name)
@@ -122,12 +126,3 @@ def test_an_address_where_nothing_answers_is_an_error(folder: Path, tmp_path: Pa
         "with 'ray start --head', or use --ray without an address\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-
-
-def test_more_threads_than_a_machine_has_are_refused(
-    cluster: Any, folder: Path, tmp_path: Path
-) -> None:
-    options = ("--ray", cluster.address, "--threads", "2")
-    done = _run(folder, str(folder / "in"), "--out", str(tmp_path), *options)
-    assert done.returncode == 2
-    assert done.stderr == "error: no machine of the Ray cluster has 2 CPUs: lower --threads\n"

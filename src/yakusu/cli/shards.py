@@ -144,6 +144,7 @@ class ShardOutput:
             (done.skipped, "shard", "skipped (translated before)"),
             (done.invalid, "line", "not UTF-8"),
         ]
-        err.print("; ".join(f"{counted(n, noun)} {what}" for n, noun, what in counts if n))
+        if said := [f"{counted(n, noun)} {what}" for n, noun, what in counts if n]:
+            err.print("; ".join(said))
         if failed := done.failed:
             raise DataError(f"{counted(len(failed), 'shard')} not translated: {failed[0]}")

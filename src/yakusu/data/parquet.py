@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from yakusu.data.shards import Block
+from yakusu.data.blocks import Block
 from yakusu.data.text import InvalidLines
 from yakusu.errors import DataError, RunError
 

@@ -9,11 +9,11 @@ import gzip
 import lzma
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
+from yakusu.data.blocks import Block, Shard
 from yakusu.data.compressed import SUFFIXES, compression_of, missing_library
 from yakusu.data.layout import Layout
 from yakusu.data.text import InvalidLines, raw_lines
@@ -22,36 +22,6 @@ from yakusu.errors import DataError
 PARQUET_MAGIC = b"PAR1"
 _HEAD = 16  # bytes that tell the compression of a file
 _GZIP_LEVEL = 6  # gzip's own default; Python's is slower and hardly smaller
-
-
-@dataclass(frozen=True)
-class Block:
-    """Consecutive texts of a shard.
-
-    Attributes:
-        texts: Lines, or the values of a column; None: a missing value.
-        start: Number of texts of the shard before this block.
-        layout: State of the layout before the first line; None: the texts are independent.
-    """
-
-    texts: tuple[str | None, ...]
-    start: int
-    layout: Layout | None = None
-
-
-class Shard(Protocol):
-    """A shard that can be read and written."""
-
-    def blocks(self, size: int, invalid: InvalidLines) -> Iterator[Block]:
-        """Read the texts in order, `size` at a time, and count those that are not UTF-8.
-
-        Raises:
-            DataError: The file is not valid.
-            RunError: Reading it needs a library that is not installed.
-        """
-
-    def write(self, file: BinaryIO, translations: Iterator[str | None]) -> None:
-        """Write the shard with a translation for each of its texts."""
 
 
 def open_shard(path: Path, *, column: str | None = None) -> Shard:

@@ -64,7 +64,7 @@ class Cluster:
         from ray.exceptions import RayError
 
         with self._connected():
-            workers = _workers(ray.nodes(), config.engine, is_local=self._address == LOCAL)
+            workers = count_workers(ray.nodes(), config.engine, is_local=self._address == LOCAL)
             try:
                 for row in _dataset(jobs, config, model_hashes, workers).iter_rows():
                     yield pickle.loads(row[_ROW])
@@ -129,8 +129,15 @@ def _stopped_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, earlier)
 
 
-def _workers(nodes: Sequence[dict[str, Any]], engine: EngineConfig, *, is_local: bool) -> int:
-    """The number of workers: each has whole processor cores of one machine, or a GPU.
+def count_workers(
+    nodes: Sequence[dict[str, Any]], engine: EngineConfig, *, is_local: bool = False
+) -> int:
+    """Return the number of workers: each has whole processor cores of one machine, or a GPU.
+
+    Args:
+        nodes: The machines, as `ray.nodes` lists them.
+        engine: The device, and the number of threads of a worker.
+        is_local: The only machine is this one.
 
     Raises:
         RunError: No machine has as many.
@@ -142,7 +149,7 @@ def _workers(nodes: Sequence[dict[str, Any]], engine: EngineConfig, *, is_local:
     if workers := sum(count // each for count in found):
         return workers
     fix = "lower --threads" if kind == "CPU" else "remove --device cuda"
-    raise RunError(f"no machine of the Ray cluster has {each} {kind}s: {fix}")
+    raise RunError(f"no machine of the Ray cluster has {each} {kind}{'s' * (each > 1)}: {fix}")
 
 
 def _dataset(

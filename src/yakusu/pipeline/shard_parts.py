@@ -5,8 +5,9 @@ from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 from yakusu import __version__
+from yakusu.data.blocks import Block
 from yakusu.data.corpus import holds_trees
-from yakusu.data.shards import Block, TextShard, open_shard
+from yakusu.data.shards import TextShard, open_shard
 from yakusu.data.text import ErrorPolicy, InvalidLines
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
