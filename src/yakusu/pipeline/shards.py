@@ -138,7 +138,7 @@ def translate_shards(
                     note = f"{job.source.name}, file {number} of {len(jobs)}"
                     shard = _Parts(job, of_job, tracker, note)
                     if _written(shard, config, receipt, done):
-                        progress.say(f"{job.out}: {shard.texts:,} lines")
+                        progress.say(f"{job.out}: {shard.texts:,} line{'s' * (shard.texts != 1)}")
                     elif len(jobs) > 1:
                         _log.warning("%s", done.failed[-1])
         if done.translated + len(done.failed) < len(todo):
