@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -118,8 +117,16 @@ def translate(
         refused = _not_for_shards(lines, options, retranslate=retranslate, overwrite=overwrite)
         shards = ShardOutput(ray.address, out, sources or ())
         engine = shards.checked(refused, engine)
-        config = ShardConfig(tuple(models), options, text, engine, batch=batch, window=window)
-        config = replace(config, errors=lines.errors or config.errors, column=ray.column)
+        config = ShardConfig(
+            tuple(models),
+            options,
+            text,
+            engine,
+            batch=batch,
+            window=window,
+            errors=lines.errors or "replace",
+            column=ray.column,
+        )
         shards.translate(_open(models, options, text, engine), config)
         return
     ray.check()
@@ -154,8 +161,12 @@ def _not_for_shards(
 ) -> Iterator[str]:
     """The options that were given and that do not apply to shards."""
     yield from (name for name in lines.given if name != "--errors")
-    given = {"--n-best": options.n_best > 1, "--retranslate": retranslate}
-    yield from (name for name, is_given in {**given, "--overwrite": overwrite}.items() if is_given)
+    if options.n_best > 1:
+        yield "--n-best"
+    if retranslate:
+        yield "--retranslate"
+    if overwrite:
+        yield "--overwrite"
 
 
 def _open(

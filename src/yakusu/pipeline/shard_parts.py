@@ -45,7 +45,7 @@ class ShardConfig:
     engine: EngineConfig
     batch: int = 64
     window: int | None = None
-    errors: ErrorPolicy = "replace"
+    errors: ErrorPolicy = "replace"  # so that a byte does not end a run of many hours
     column: str | None = None
 
     @property
