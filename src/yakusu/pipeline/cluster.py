@@ -78,6 +78,9 @@ class Cluster:
     def _connected(self) -> Iterator[None]:
         import ray
 
+        if ray.is_initialized():  # this process has its own connection
+            yield
+            return
         try:
             _reach(self._address)
             with _silent():
