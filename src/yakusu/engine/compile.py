@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 NATIVE = Path(__file__).parent / "native"
 KERNELS = NATIVE / "model.c"  # compiled once per instruction set
-OTHERS = ("memory.c", "pack.c", "search.c", "session.c", "cpu.c", "probe.c")
 
 # No contraction: a * b + c must round as it is written, whatever the compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")
@@ -150,8 +149,8 @@ def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
     for name, flags in sets.items():
         out = str(folder / f"{name}.o")
         yield [*flags.split(), f"-DISA={name}", "-c", str(KERNELS), "-o", out]
-    for source in OTHERS:
-        yield ["-c", str(NATIVE / source), "-o", str(folder / f"{source}.o")]
+    for source in sorted(set(NATIVE.glob("*.c")) - {KERNELS}):
+        yield ["-c", str(source), "-o", str(folder / f"{source.name}.o")]
 
 
 def _strip(out: Path) -> list[str]:

@@ -1,0 +1,103 @@
+/* A step of a search: from the results of the kernels to the next open hypotheses. */
+
+#include <math.h>
+
+#include "memory.h"
+#include "state.h"
+
+/* Record the given token and its alternatives. */
+static void record(const Sentence *s, const Best *best) {
+    const Record *to = &s->record;
+    int t = s->search.length, n = to->n_alternatives;
+    double norm = log_norm(best);
+    to->log_probs[t] = (double)best->probed[0] - norm;
+    for (int i = 0; i < best->n; i++) {
+        to->alternatives[t * n + i] = best->ids[i];
+        to->of_alternatives[t * n + i] = (double)best->logits[i] - norm;
+    }
+}
+
+/* Log-probabilities of hypothesis k extended by its probed tokens. */
+static int add_probed(const Search *search, const Best *best, int k, Candidate *out) {
+    double before = search->open[k].log_prob - log_norm(best);
+    for (int i = 0; i < best->n_probes; i++)
+        out[i] = (Candidate){before + (double)best->probed[i], k, best->probes[i]};
+    return best->n_probes;
+}
+
+/* An extension of each hypothesis, drawn from the stored logits of `row`. */
+static int draw(Session *session, Sentence *s, int row, Candidate *out) {
+    const Search *search = &s->search;
+    int n = search->n_open, size = session->n_tokens;
+    float *logits = session->logits + (size_t)row * size;
+    int32_t ids[MAX_BEAM] = {0}; /* if the guide fails */
+    for (int k = 0; k < n; k++) {
+        const Best *best = &session->best[row + k];
+        float *own = logits + (size_t)k * size;
+        for (int id = 0; id < size; id++)
+            if (!best->allowed[id]) own[id] = -INFINITY;
+        for (int i = 0; i < best->n_banned; i++) own[best->banned[i]] = -INFINITY;
+    }
+    session->guide.draw(s->key, n, search->length, logits, ids);
+    for (int k = 0; k < n; k++) {
+        double before = search->open[k].log_prob - log_norm(&session->best[row + k]);
+        out[k] = (Candidate){before + (double)logits[(size_t)k * size + ids[k]], k, ids[k]};
+    }
+    return n;
+}
+
+/* All best and all proposed extensions of a sentence; returns their number. */
+static int all_extensions(Session *session, const Search *search, const Best *best) {
+    Candidate *out = session->candidates;
+    for (int k = 0; k < search->n_open; k++) {
+        double before = search->open[k].log_prob - log_norm(&best[k]);
+        for (int i = 0; i < best[k].n; i++)
+            *out++ = (Candidate){before + (double)best[k].logits[i], k, best[k].ids[i]};
+        Candidate probed[PROPOSALS];
+        int n = add_probed(search, &best[k], k, probed);
+        for (int i = 0; i < n; i++) {
+            int known = !may_follow(&best[k], probed[i].id);
+            for (int j = 0; j < best[k].n; j++) known = known || best[k].ids[j] == probed[i].id;
+            if (!known) *out++ = probed[i];
+        }
+    }
+    return out - session->candidates;
+}
+
+/* Tell the guide, or else the spelling, which hypotheses are open now. */
+static void tell(Session *session, Sentence *s, const int32_t *beams) {
+    Search *search = &s->search;
+    int32_t ids[MAX_BEAM];
+    for (int k = 0; k < search->n_open; k++) {
+        Hypothesis *h = &search->open[k];
+        ids[k] = h->tokens[search->length - 1];
+        int byte = session->spelling && !s->guided ? session->spelling->byte_of[ids[k]] : -1;
+        int node = byte < 0 ? 0 : session->spelling->next[h->node * 256 + byte];
+        h->node = node > 0 ? node : 0; /* -1: a prefix spells what the search may not */
+    }
+    if (s->guided) session->guide.follow(s->key, search->n_open, beams, ids);
+}
+
+int extend(Session *session, Sentence *s, int row) {
+    Search *search = &s->search;
+    const Best *best = &session->best[row];
+    Candidate chosen[WANTED], *candidates = chosen;
+    int32_t beams[MAX_BEAM];
+    int n = 0;
+    if (s->is_scored || (best->n_probes && !best->wanted)) { /* the token is given */
+        for (int k = 0; k < search->n_open; k++) n += add_probed(search, &best[k], k, candidates + n);
+        if (s->is_scored) record(s, best);
+    } else if (session->guide.draw) {
+        n = draw(session, s, row, candidates);
+    } else if (s->guided == WITH_GOAL) {
+        size_t size = (size_t)MAX_BEAM * (WANTED + PROPOSALS) * sizeof *candidates;
+        if (!session->candidates) session->candidates = allocate(size);
+        if (!(candidates = session->candidates)) return 0;
+        n = all_extensions(session, search, best);
+        session->guide.order(s->key, n, candidates);
+        n = n < n_wanted(search) ? n : n_wanted(search);
+    } else n = best_extensions(search, best, candidates);
+    follow(search, candidates, n, session->members[0].model->config.eos, beams);
+    tell(session, s, beams);
+    return 1;
+}

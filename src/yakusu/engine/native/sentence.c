@@ -1,0 +1,117 @@
+/* Sentences of a session, and their memory. */
+
+#include <string.h>
+
+#include "memory.h"
+#include "state.h"
+
+void push(Queue *queue, Sentence *s) {
+    s->next = NULL;
+    *queue->end = s, queue->end = &s->next;
+}
+
+Sentence *take_at(Queue *queue, Sentence **at) {
+    Sentence *s = *at;
+    *at = s->next;
+    if (queue->end == &s->next) queue->end = at;
+    return s;
+}
+
+/* ---- blocks of keys and values -------------------------------------------------------------- */
+
+float *take_block(Session *session) {
+    if (session->n_unused) return session->unused[--session->n_unused];
+    if (session->n_blocks == session->capacity) {
+        int capacity = 2 * session->capacity + 64;
+        float **unused = allocate(capacity * sizeof *unused); /* room for all blocks; none is unused */
+        if (!unused) return NULL;
+        release(session->unused);
+        session->unused = unused, session->capacity = capacity;
+    }
+    float *block = allocate(session->block_size * sizeof *block);
+    session->n_blocks += block != NULL;
+    return block;
+}
+
+/* The end of a block holds a mark. */
+void sweep(Session *session, Sentence *s) {
+    const Search *search = &s->search;
+    size_t mark = session->block_size - 1;
+    int n_kept = 0;
+    for (int i = 0; i < s->n_blocks; i++) s->blocks[i][mark] = 0.0f;
+    for (int k = 0; k < search->n_open; k++)
+        for (int t = 0; t < search->length; t++) search->open[k].cache[t][mark] = 1.0f;
+    for (int i = 0; i < s->n_blocks; i++)
+        if (s->blocks[i][mark] > 0.0f) s->blocks[n_kept++] = s->blocks[i];
+        else session->unused[session->n_unused++] = s->blocks[i];
+    s->n_blocks = n_kept;
+}
+
+/* ---- a sentence ---------------------------------------------------------------------------- */
+
+void free_sentence(Session *session, Sentence *s) {
+    if (!s) return;
+    for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
+    for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) release(s->arrays[i]);
+    release(s);
+}
+
+/* Memory for the hypotheses of a sentence whose settings are known. */
+static int allocate_search(Sentence *s) {
+    Search *search = &s->search;
+    int beam = search->settings.beam, n = 2 * beam, limit = search->settings.limit, n_best = search->settings.n_best;
+    size_t n_tokens = (size_t)(n + n_best) * limit + s->n_source + s->n_given + (size_t)n * MAX_PERIOD;
+    int32_t *tokens = s->arrays[0] = allocate(n_tokens * sizeof *tokens);
+    float **cache = s->arrays[1] = allocate((size_t)(n + beam) * limit * sizeof *cache);
+    Hypothesis *hypotheses = s->arrays[2] = allocate(n * sizeof *hypotheses + n_best * sizeof *search->found);
+    if (!tokens || !cache || !hypotheses) return 0;
+    search->open = hypotheses, search->spare = hypotheses + beam;
+    search->found = (Finished *)(hypotheses + n);
+    for (int i = 0; i < n_best; i++, tokens += limit) search->found[i].tokens = tokens;
+    for (int k = 0; k < n; k++, tokens += limit, cache += limit)
+        hypotheses[k].tokens = tokens, hypotheses[k].cache = cache;
+    for (int k = 0; k < n; k++, tokens += MAX_PERIOD) hypotheses[k].runs = tokens;
+    s->source = tokens, s->given = tokens + s->n_source, s->blocks = cache;
+    return 1;
+}
+
+/* Memory for the keys and values of the source. */
+static int allocate_memory(const Session *session, Sentence *s) {
+    size_t size = 0;
+    for (int i = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        int h = m->config.n_heads;
+        size += m->config.n_decoder_layers * sources_size(s->n_source, h, m->key_width / h, m->value_width / h);
+    }
+    size_t of_sources = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
+    char *memory = s->arrays[3] = allocate(of_sources + size * sizeof(float));
+    if (!memory) return 0;
+    s->memory = (Sources *)memory;
+    float *at = (float *)(memory + of_sources);
+    for (int i = 0, l = 0; i < session->n_members; i++) {
+        const Model *m = session->members[i].model;
+        int h = m->config.n_heads, d_k = m->key_width / h, d_v = m->value_width / h;
+        for (int own = 0; own < m->config.n_decoder_layers; own++, l++) {
+            float *values = at + sources_size(s->n_source, h, d_k, 0);
+            s->memory[l] = (Sources){s->n_source, h, d_k, d_v, at, values};
+            at += sources_size(s->n_source, h, d_k, d_v);
+        }
+    }
+    return 1;
+}
+
+Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
+                              int n_source, const int32_t *given, int n_given) {
+    int most = session->members[0].model->config.n_positions;
+    if (settings->beam > session->max_rows || settings->beam > MAX_BEAM) return NULL;
+    if (n_source < 1 || n_source > most || settings->limit < 1 || settings->limit > most) return NULL;
+    Sentence *s = allocate(sizeof *s);
+    if (!s) return NULL;
+    s->key = key, s->n_source = n_source, s->n_given = n_given, s->search.settings = *settings;
+    if (!allocate_search(s) || !allocate_memory(session, s)) return free_sentence(session, s), NULL;
+    s->search.n_open = session->guide.draw ? settings->beam : 1;
+    memcpy(s->source, source, n_source * sizeof *source);
+    if (n_given) memcpy(s->given, given, n_given * sizeof *given);
+    push(&session->waiting, s);
+    return s;
+}
