@@ -302,6 +302,39 @@ def test_the_log_probabilities_of_the_tokens_in_json_add_up(
                 )
 
 
+def test_json_has_the_trace_of_the_search_on_request(run_yakusu: Yakusu, model: Path) -> None:
+    options = ("translate", model, "--format", "json", "--margin", 1)
+    plain = objects(run_yakusu(*options, stdin=text(SOURCES)))
+    rows = objects(run_yakusu(*options, "--trace", stdin=text(SOURCES)))
+    assert [dict(row, traces=None) for row in rows] == [dict(row, traces=None) for row in plain]
+    for row, source in zip(rows, SOURCES, strict=True):
+        assert ("traces" in row) == bool(source)
+        for trace in row.get("traces", []):
+            ended = [
+                (last["score"], at, last)
+                for at, step in enumerate(trace)
+                for last in step["finished"]
+            ]
+            score, at, last = max(ended, key=lambda own: own[0])
+            assert score == row["translations"][0]["score"]
+            path = [last["token"]]
+            for step in trace[at - 1 :: -1]:
+                last = step["open"][last["parent"]]
+                path.append(last["token"])
+            assert path[::-1] == [token["token"] for token in row["translations"][0]["tokens"]]
+            assert all(set(step) == {"open", "finished", "dropped"} for step in trace)
+            assert set(last) == {"parent", "token", "log_prob"}
+
+
+def test_a_trace_needs_json_and_lines(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
+    said = run_yakusu("translate", model, "--trace", stdin=text(SOURCES))
+    assert said.error == "--trace has no column in text: add --format json"
+    (tmp_path / "a.md").write_text("the old ferry")
+    document = ("translate", model, tmp_path / "a.md", "--out", tmp_path / "b.md")
+    assert "--trace" in run_yakusu(*document, "--trace").error
+    assert not (tmp_path / "b.md").exists()
+
+
 def test_blank_lines_are_valid_json(run_yakusu: Yakusu, model: Path) -> None:
     said = run_yakusu("translate", model, "--format", "json", stdin=b"\n  \n")
     assert objects(said) == [

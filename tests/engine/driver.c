@@ -172,23 +172,34 @@ static int sentence(int key, int32_t *ids) { /* from 1 to 40 tokens, then eos */
     return n + 1;
 }
 
+static void print_log_prob(const char *name, int number, double log_prob) {
+    uint64_t bits;
+    memcpy(&bits, &log_prob, sizeof bits);
+    printf("%s %d: %016" PRIx64, name, number, bits);
+}
+
+static void print_search(int key, const Search *s) {
+    for (int i = 0; i < s->n_found; i++) {
+        const Finished *h = &s->found[i];
+        print_log_prob("sentence", key, h->log_prob);
+        for (int t = 0; t < h->n; t++) printf(" %d", (int)h->tokens[t]);
+        printf("\n");
+    }
+    for (const Traced *t = s->trace; t < s->trace + s->n_traced; t++) {
+        print_log_prob("step", (int)t->step, t->extension.log_prob);
+        printf(" %d %d %d\n", (int)t->extension.beam, (int)t->extension.id, (int)t->fate);
+    }
+}
+
 static void print_found(Session *session) {
     int64_t key;
-    for (const Search *s; (s = yk_next(session, &key));)
-        for (int i = 0; i < s->n_found; i++) {
-            const Finished *h = &s->found[i];
-            uint64_t bits;
-            memcpy(&bits, &h->log_prob, sizeof bits);
-            printf("sentence %d: %016" PRIx64, (int)key, bits);
-            for (int t = 0; t < h->n; t++) printf(" %d", (int)h->tokens[t]);
-            printf("\n");
-        }
+    for (const Search *s; (s = yk_next(session, &key));) print_search((int)key, s);
 }
 
 static void search(const Kernels *kernels, const Model *const *models, int n_models, int max_rows) {
     static const Settings all[] = {
         {.beam = 1, .n_best = 1, .limit = 40, .margin = INFINITY, .alpha = 0.6},
-        {.beam = 4, .n_best = 3, .limit = 50, .repeats = 3, .margin = 2.5, .alpha = 0.6},
+        {.beam = 4, .n_best = 3, .limit = 50, .repeats = 3, .margin = 2.5, .alpha = 0.6, .traced = 1},
         {.beam = 5, .n_best = 5, .limit = 30, .no_repeat_ngram = 3, .margin = INFINITY, .alpha = 0},
     };
     uint8_t allowed[PADDED];

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -135,13 +136,39 @@ def close(one: Hypothesis, other: Hypothesis) -> bool:
     return math.isclose(one.score, other.score, abs_tol=1e-4)
 
 
+def extensions(query: Query) -> list[list[tuple[int, int, float, float]]]:
+    """What became open, finished or dropped at each step of a search."""
+    assert query.trace is not None
+    return [
+        [(e.parent, e.token, e.log_prob, e.score or 0.0) for e in each]
+        for step in query.trace
+        for each in (step.open, step.finished, step.dropped)
+    ]
+
+
+def compare_traces(ours: Sequence[Query], theirs: Sequence[Query]) -> int:
+    """The number of different traces; in the others, log-probabilities and scores are close."""
+    n_different = 0
+    for own, other in zip(map(extensions, ours), map(extensions, theirs), strict=True):
+        moves = [[[e[:2] for e in each] for each in trace] for trace in (own, other)]
+        if moves[0] != moves[1]:
+            n_different += 1
+            continue
+        for one, two in zip(own, other, strict=True):
+            for mine, expected in zip(one, two, strict=True):
+                assert mine[2:] == pytest.approx(expected[2:], rel=1e-5, abs=1e-4)
+    return n_different
+
+
 def compare(
     ours: Decoder, theirs: Decoder, make_queries: Any, config: SearchConfig, rules: TokenRules
 ) -> int:
     """The number of different hypotheses; their scores must be close."""
     n_different = 0
-    found = ours.search(make_queries(), config, rules, batch=3)
-    expected = theirs.search(make_queries(), config, rules, batch=100)
+    queries, same = ([replace(query, trace=[]) for query in make_queries()] for _ in range(2))
+    found = ours.search(queries, config, rules, batch=3)
+    expected = theirs.search(same, config, rules, batch=100)
+    assert compare_traces(queries, same) <= 1
     for own, other in zip(found, expected, strict=True):
         assert len(own) == len(other)
         for one, two in zip(own, other, strict=True):

@@ -37,6 +37,15 @@ _OPTIONS: dict[str, Any] = {
         Literal["text", "json"] | None,
         typer.Option("--format", help="text (default), or json: an object per line."),
     ],
+    "trace": Annotated[
+        bool,
+        typer.Option(
+            "--trace",
+            help="Add the hypotheses of each step of the search to the output of --format json.",
+            rich_help_panel="Search",
+            hidden=True,
+        ),
+    ],
     "prefix": Annotated[
         str | None,
         typer.Option(
@@ -85,6 +94,7 @@ class LineOptions:
     """How lines are read and printed."""
 
     format: Literal["text", "json"] = "text"
+    trace: bool = False
     prefix: str | None = None
     alignments: str | None = None
     input_format: Literal["text", "tsv", "json"] = "text"
@@ -99,6 +109,8 @@ class LineOptions:
     def check(self, source: str) -> None:
         """Refuse a document, and an output that would replace an input."""
         refuse_document(source, is_text=self.input_format == "text")
+        if self.trace and self.format == "text":
+            raise DataError("--trace has no column in text: add --format json")
         inputs = map(os.path.realpath, (source, self.prefix or ""))
         if self.alignments and os.path.realpath(self.alignments) in inputs:
             raise DataError(
@@ -142,6 +154,7 @@ class Lines:
             batch=batch,
             window=window,
             details=options.format == "json" or options.alignments is not None,
+            trace=options.trace,
             layout=Layout() if options.input_format == "text" else None,
         )
         found = chain(list(islice(found, 1)), found)  # raises errors before the file is replaced

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from yakusu.cli.console import ConsoleProgress, err
 
 if TYPE_CHECKING:
+    from yakusu.search.trace import Step
     from yakusu.translator import Translation
     from yakusu.translator.tally import Tally
 
@@ -27,9 +28,10 @@ def as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
 
 def as_json(number: int, best: "list[Translation]") -> list[str]:
     """A JSON object with the translations of a sentence."""
-    return [
-        json.dumps({"number": number, "translations": list(map(_object, best))}, ensure_ascii=False)
-    ]
+    found: dict[str, Any] = {"number": number, "translations": list(map(_object, best))}
+    if best[0].traces:
+        found["traces"] = [list(map(_step, trace)) for trace in best[0].traces]
+    return [json.dumps(found, ensure_ascii=False)]
 
 
 def _object(translation: "Translation") -> dict[str, Any]:
@@ -48,6 +50,17 @@ def _object(translation: "Translation") -> dict[str, Any]:
     if details.links is not None:
         found["alignment"] = details.pharaoh
     return found
+
+
+def _step(step: "Step[str]") -> dict[str, Any]:
+    """A step of a trace; only finished hypotheses have a score."""
+    return {
+        name: [
+            {key: value for key, value in vars(extension).items() if value is not None}
+            for extension in extensions
+        ]
+        for name, extensions in vars(step).items()
+    }
 
 
 def _links(translation: "Translation") -> str:

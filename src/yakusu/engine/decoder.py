@@ -83,7 +83,9 @@ class NativeDecoder:
             query = queries[row]
             settings = self._settings(query, config)
             guided = _guided(query, config, rules, settings.limit)
-            session.search(row, query.source, settings, prefix=query.prefix, guided=guided)
+            session.search(
+                row, query.source, settings, prefix=query.prefix, guided=guided, trace=query.trace
+            )
 
         def new_session() -> Session:
             return self._session(rules, batch * config.n_slots, samples=config.sampling is not None)
@@ -106,6 +108,7 @@ class NativeDecoder:
             limit=longest + 1,
             repeats=min(config.max_repeats, longest + 1),
             no_repeat_ngram=min(config.no_repeat_ngram, longest + 2),
+            traced=query.trace is not None,
             margin=_margin(query, config),
             alpha=config.alpha,
         )

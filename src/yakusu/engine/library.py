@@ -63,7 +63,9 @@ class Settings(Structure):
     """Settings of a search; see native/search.h."""
 
     _fields_ = (
-        *((name, c_int32) for name in ("beam", "n_best", "limit", "repeats", "no_repeat_ngram")),
+        *((name, c_int32) for name in ("beam", "n_best", "limit", "repeats")),
+        ("no_repeat_ngram", c_int32),
+        ("traced", c_int32),
         ("margin", c_double),
         ("alpha", c_double),
     )
@@ -91,6 +93,9 @@ class Search(Structure):
         ("n_open", c_int),
         ("found", POINTER(Finished)),
         ("n_found", c_int),
+        ("trace", c_void_p),
+        ("n_traced", c_int),
+        ("trace_capacity", c_int),
     )
 
 

@@ -15,9 +15,11 @@ from yakusu.engine.guide import UNGUIDED, Guided, Guides
 from yakusu.engine.library import Record, Settings, Spelling, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
+from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
+from yakusu.search.trace import Step
 
 Ids = NDArray[np.int32]
 MAX_MEMBERS = 16  # see native/engine.h
@@ -81,6 +83,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._library = library()
+        self._traces: dict[int, list[Step[int]]] = {}
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:
             raise ModelError(
@@ -126,6 +129,7 @@ class Session:
         *,
         prefix: Sequence[int] = (),
         guided: Guided | None = None,
+        trace: list[Step[int]] | None = None,
     ) -> None:
         """Add a sentence.
 
@@ -135,11 +139,14 @@ class Session:
             settings: Settings of its search.
             prefix: The ids that its translation begins with.
             guided: What Python does in its search.
+            trace: The steps of the search are appended to it, if `settings.traced`.
         """
         src, given = np.array(source, np.int32), np.array(prefix, np.int32)
         kind = UNGUIDED
         if guided:
             kind, self._guides.sentences[key] = guided.kind, guided
+        if trace is not None:
+            self._traces[key] = trace
         ids = src.ctypes.data, len(src), given.ctypes.data, len(given)
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
 
@@ -169,6 +176,8 @@ class Session:
         while search := self._library.yk_next(self._handle, byref(key)):
             self.n_unfinished -= 1
             self._guides.sentences.pop(key.value, None)
+            if (trace := self._traces.pop(key.value, None)) is not None:
+                trace += steps_of(search[0])
             best = (search[0].found[i] for i in range(search[0].n_found))
             yield key.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
 
@@ -177,6 +186,7 @@ class Session:
         if self._library.yk_cancel(self._handle, key):
             self.n_unfinished -= 1
             self._guides.sentences.pop(key, None)
+            self._traces.pop(key, None)
 
 
 def _no_memory() -> ModelError:

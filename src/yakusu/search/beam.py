@@ -31,6 +31,8 @@ from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
+from yakusu.search.trace import Step
+from yakusu.search.tracing import Tracer
 
 
 def beam_search(
@@ -40,6 +42,7 @@ def beam_search(
     *,
     restrictions: Sequence[Restrictions] = (),
     prefixes: Sequence[Sequence[int]] = (),
+    traces: Sequence[list[Step[int]] | None] = (),
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
@@ -55,6 +58,7 @@ def beam_search(
             changing the probabilities of the others. They change during the search, so they cannot
             be reused. (): only UNK is excluded.
         prefixes: The ids that each translation must begin with, without eos; (): none.
+        traces: Lists to which the steps of each sentence are appended, or None; (): none.
 
     Returns:
         The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
@@ -72,6 +76,7 @@ def beam_search(
                 config,
                 [restrictions[row] for row in rows] if restrictions else [],
                 [list(prefixes[row]) for row in rows] if prefixes else [[]] * len(rows),
+                Tracer([traces[row] for row in rows], config) if traces else None,
             )
             for row, best in zip(rows, search.run(), strict=True):
                 found[row] = best
@@ -102,6 +107,7 @@ class Search:
         config: Settings of the search.
         restrictions: As in `beam_search`.
         prefixes: The ids that each translation must begin with; [] for none.
+        tracer: Records the traces; None: none is requested.
     """
 
     def __init__(
@@ -111,8 +117,9 @@ class Search:
         config: SearchConfig,
         restrictions: Sequence[Restrictions],
         prefixes: list[list[int]],
+        tracer: Tracer | None = None,
     ) -> None:
-        self.model, self.config = model, config
+        self.model, self.config, self.tracer = model, config, tracer
         n_sentences, k = len(src), config.n_slots
         self.found: list[list[Hypothesis]] = [[] for _ in range(n_sentences)]
         # Spare rows repeat the first sentence.
@@ -290,6 +297,8 @@ class Search:
             dropped = self.log_probs < best - self.config.margin
             dropped[[row for row, _ in self._goals()]] = False
             self.log_probs[dropped] = -torch.inf
+        if self.tracer:
+            self.tracer.record(self._open_rows(), candidates, chosen, self.log_probs)
         self.state.reorder(beams)
         for limits in self.repetition:
             limits.follow(beams, self.prev_ids)

@@ -21,6 +21,11 @@ class Candidates:
     beams: Tensor  # the hypotheses that are extended
     ids: Tensor
 
+    def of(self, row: int) -> list[tuple[float, int, int]]:
+        """The log-probability, the extended hypothesis and the id of each extension of a row."""
+        columns = (each[row].tolist() for each in (self.log_probs, self.beams, self.ids))
+        return list(zip(*columns, strict=True))
+
     def put(self, rows: Tensor, found: "Candidates") -> None:
         """Replace the extensions of some sentences by the best of these: (rows, m) each."""
         n = self.ids.shape[1]

@@ -16,6 +16,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.tokens import TokenRules
+from yakusu.search.trace import Step
 
 Weights = NDArray[np.float32]
 Alternative = tuple[int, float]  # a token id and its log-probability
@@ -32,11 +33,13 @@ class Query:
         prefix: The ids that the translation begins with, without eos.
         restrictions: What the translation must and must not contain; None: `TokenRules` only. They
             change during the search, so they belong to one query.
+        trace: The search appends its steps to this list; None: the trace is not requested.
     """
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
+    trace: list[Step[int]] | None = None
 
 
 @dataclass(frozen=True)

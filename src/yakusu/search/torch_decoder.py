@@ -70,6 +70,7 @@ class TorchDecoder:
                 config,
                 restrictions=[query.restrictions or Restrictions(rules) for query in some],
                 prefixes=[query.prefix for query in some],
+                traces=[query.trace for query in some],
             )
             for row, own in zip(rows, best, strict=True):
                 found[row] = own

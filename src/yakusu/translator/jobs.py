@@ -136,7 +136,7 @@ class JobTranslator:
         search = self.search
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
-        queries = [Query(job.ids, job.prefix, self._constraints.of(job)) for job in jobs]
+        queries = [Query(job.ids, job.prefix, self._constraints.of(job), job.trace) for job in jobs]
         return self.decoder.search(queries, search, self._constraints.rules, batch=batch)
 
     def outputs(self, jobs: Sequence[Job], *, details: bool, batch: int) -> list[list[Output]]:

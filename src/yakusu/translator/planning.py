@@ -29,6 +29,10 @@ class Plan:
     passages: list[Passage]
     jobs: list[Job]
 
+    def traced(self) -> "Plan":
+        """The plan with a request for the traces of its searches."""
+        return replace(self, jobs=[replace(job, trace=[]) for job in self.jobs])
+
 
 class Planner:
     """Divides texts into passages, and makes a job of each of their segments.

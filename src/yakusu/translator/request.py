@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pydantic import ConfigDict, with_config
 
 from yakusu.search.spelling import Phrase
+from yakusu.search.trace import Step
 
 
 @with_config(ConfigDict(extra="forbid"))  # of objects in JSON
@@ -45,3 +46,4 @@ class Job:
     slots: tuple[int, ...] = ()  # placeholder tokens of the target, in the order of the source
     n_terms: int = 0  # terms of the glossary that the source contains
     aligns: bool = False  # whether the units of the translation are linked to those of the source
+    trace: list[Step[int]] | None = None  # see `Query`

@@ -17,6 +17,7 @@ from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder
 from yakusu.search.hypothesis import length_penalty
+from yakusu.search.trace import Trace
 from yakusu.translator.details import Details
 from yakusu.translator.jobs import JobTranslator
 from yakusu.translator.opening import open_decoder
@@ -26,6 +27,7 @@ from yakusu.translator.planning import Plan, Planner
 from yakusu.translator.request import Request
 from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
+from yakusu.translator.traces import traces_of
 from yakusu.translator.words import details_of_text
 
 _WINDOW_BATCHES = 32  # batches read ahead and sorted by length
@@ -40,6 +42,7 @@ class Translation:
     log_prob: float  # in nats, including eos
     n_tokens: int  # including eos
     details: Details | None = None  # if requested, and if the model produced the translation
+    traces: tuple[Trace, ...] = ()  # of the search for each part of the text, if requested
 
 
 class Translator(JobTranslator):
@@ -138,6 +141,7 @@ class Translator(JobTranslator):
         batch: int = 64,
         window: int | None = None,
         details: bool = False,
+        trace: bool = False,
         layout: Layout | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate texts in order, as they arrive.
@@ -152,6 +156,8 @@ class Translator(JobTranslator):
             window: Number of texts read ahead and grouped by length; None: 32 batches.
             details: Return the tokens, their log-probabilities and alternatives, and the word
                 alignment as well.
+            trace: Return the traces of the searches as well, which all translations of a text
+                share.
             layout: The texts are the lines of one text, so that a block of code may extend over
                 several of them; None: the texts are independent.
 
@@ -170,6 +176,8 @@ class Translator(JobTranslator):
                 self._planner.plan(item, number, layout)
                 for number, item in enumerate(items, n_read + 1)
             ]
+            if trace:
+                plans = [plan.traced() for plan in plans]
             n_read += len(items)
             jobs = [job for plan in plans for job in plan.jobs]
             of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
@@ -182,12 +190,15 @@ class Translator(JobTranslator):
         for job, best in zip(plan.jobs, outputs, strict=True):
             self.tally.untranslated += best[0].is_source
             self.tally.terms += 0 if best[0].is_source else job.n_terms
+        traces = traces_of(plan, self.tokenizer)
         return [
-            self._translation(plan, chosen)
+            self._translation(plan, chosen, traces)
             for chosen in combinations(outputs, self.search.n_best, sampled=sampled)
         ]
 
-    def _translation(self, plan: Plan, outputs: Sequence[Output]) -> Translation:
+    def _translation(
+        self, plan: Plan, outputs: Sequence[Output], traces: tuple[Trace, ...]
+    ) -> Translation:
         """The translation of a text, from an output for each of its segments."""
         lines = lines_of(plan.passages, iter(outputs), self.languages[1])
         if self.task.constrains:  # the words of a tree are not those that the model writes
@@ -200,6 +211,7 @@ class Translator(JobTranslator):
             sum((output.log_prob for output in outputs), 0.0),
             sum(output.n_tokens for output in outputs),
             details,
+            traces,
         )
 
     def score(

@@ -97,6 +97,7 @@ int extend(Session *session, Sentence *s, int row) {
         session->guide.order(s->key, n, candidates);
         n = n < n_wanted(search) ? n : n_wanted(search);
     } else n = best_extensions(search, best, candidates);
+    if (!reserve_trace(search, n)) return 0;
     follow(search, candidates, n, session->members[0].model->config.eos, beams);
     tell(session, s, beams);
     return 1;

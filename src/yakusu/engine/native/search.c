@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "memory.h"
+
 static double length_penalty(int length, double alpha) { return pow((5.0 + length) / 6.0, alpha); }
 
 /* ---- repetition: search/repetition.py ------------------------------------------------------ */
@@ -58,9 +60,25 @@ int best_extensions(const Search *s, const Best *best, Candidate *out) {
     return n;
 }
 
+int reserve_trace(Search *s, int n) {
+    int needed = s->n_traced + n;
+    if (!s->settings.traced || needed <= s->trace_capacity) return 1;
+    Traced *trace = allocate(2 * (size_t)needed * sizeof *trace);
+    if (!trace) return 0;
+    if (s->trace) memcpy(trace, s->trace, s->n_traced * sizeof *trace);
+    release(s->trace);
+    s->trace = trace, s->trace_capacity = 2 * needed;
+    return 1;
+}
+
+static void add_to_trace(Search *s, const Candidate *c, int fate, double score) {
+    if (s->settings.traced) s->trace[s->n_traced++] = (Traced){*c, score, s->length - 1, fate};
+}
+
 /* Keep a finished hypothesis if it is among the n best. */
 static void finish(Search *s, const Candidate *c) {
     double score = c->log_prob / length_penalty(s->length, s->settings.alpha);
+    add_to_trace(s, c, FINISHED, score);
     int most = s->settings.n_best, n = s->length - 1;
     if (s->n_found == most && score <= s->found[most - 1].score) return;
     int place = s->n_found < most ? s->n_found++ : most - 1;
@@ -83,7 +101,7 @@ static void continue_with(const Search *s, const Candidate *c, Hypothesis *to) {
 
 void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t *beams) {
     double least = -INFINITY;
-    int n_kept = 0;
+    int n_kept = 0, n_dropped = 0;
     s->length++;
     for (const Candidate *c = candidates; c < candidates + n; c++) {
         if (!(c->log_prob > -INFINITY)) continue; /* or NaN */
@@ -92,6 +110,10 @@ void follow(Search *s, const Candidate *candidates, int n, int32_t eos, int32_t 
             if (!n_kept) least = c->log_prob - s->settings.margin;
             beams[n_kept] = c->beam;
             continue_with(s, c, &s->spare[n_kept++]);
+            add_to_trace(s, c, OPEN, 0);
+        } else if (n_kept + n_dropped < s->settings.beam) {
+            add_to_trace(s, c, DROPPED, 0);
+            n_dropped++;
         }
     }
     Hypothesis *extended = s->spare;

@@ -17,6 +17,7 @@ typedef struct {
     int32_t limit;           /* maximum number of tokens, including eos */
     int32_t repeats;         /* how often an n-gram may occur in a row, or as often as in the source; 0: no limit */
     int32_t no_repeat_ngram; /* 0: no limit */
+    int32_t traced;          /* whether every step is recorded */
     double margin;           /* in nats; infinity: none */
     double alpha;
 } Settings;
@@ -41,6 +42,15 @@ typedef struct {
     int32_t beam, id;
 } Candidate;
 
+enum { OPEN, FINISHED, DROPPED /* by the margin */ };
+
+/* What became of an extension, in the trace of a search. */
+typedef struct {
+    Candidate extension;
+    double score; /* of a finished one */
+    int32_t step, fate;
+} Traced;
+
 typedef struct {
     Settings settings;
     int length;               /* tokens so far */
@@ -48,6 +58,8 @@ typedef struct {
     int n_open;
     Finished *found; /* (n_best), the best first */
     int n_found;
+    Traced *trace; /* what became of the candidates of each step */
+    int n_traced, trace_capacity;
 } Search;
 
 /* The largest number of times that an n-gram of a sentence occurs in a row. */
@@ -61,6 +73,9 @@ static inline int n_wanted(const Search *s) { return s->settings.beam > 1 ? 2 * 
 
 /* The best extensions of all open hypotheses, best first; returns their number, at most 2K. */
 int best_extensions(const Search *s, const Best *best, Candidate *out);
+
+/* Make room for the candidates of a step in the trace, if there is one. 0: out of memory. */
+int reserve_trace(Search *s, int n);
 
 /* Follow the candidates, best first: finish those that end, keep the K best of the others.
    `beams` receives the hypotheses that they extend. */

@@ -53,7 +53,7 @@ void free_sentence(Session *session, Sentence *s) {
     if (!s) return;
     for (int i = 0; i < s->n_blocks; i++) session->unused[session->n_unused++] = s->blocks[i];
     for (size_t i = 0; i < sizeof s->arrays / sizeof *s->arrays; i++) release(s->arrays[i]);
-    release(s);
+    release(s->search.trace), release(s);
 }
 
 /* Memory for the hypotheses of a sentence whose settings are known. */

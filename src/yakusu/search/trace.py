@@ -1,0 +1,59 @@
+"""The trace of a search: what became of the candidates of each step."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T", int, str)
+
+
+@dataclass(frozen=True)
+class Extension(Generic[T]):
+    """A hypothesis of a search: an open one of the previous step, and a further token.
+
+    Attributes:
+        parent: Its index in `Step.open` of the previous step. At the first step, 0, or the number
+            of the sample.
+        token: The last token, as an id or as text; that of a finished hypothesis is eos.
+        log_prob: The log-probability of all tokens so far, in nats.
+        score: Of a finished hypothesis, `log_prob` / length penalty; None: it has not ended.
+    """
+
+    parent: int
+    token: T
+    log_prob: float
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Step(Generic[T]):
+    """The hypotheses of a sentence after a step of the search.
+
+    Attributes:
+        open: Those that the next step extends, at most K: best first, except those of samples, and
+            of sentences with phrases to include or placeholder tokens.
+        finished: Those that ended, best first, even if they are not among the n best.
+        dropped: Those that would be open without the margin, best first.
+    """
+
+    open: tuple[Extension[T], ...] = ()
+    finished: tuple[Extension[T], ...] = ()
+    dropped: tuple[Extension[T], ...] = ()
+
+    def as_text(self, text: Callable[[T], str]) -> "Step[str]":
+        """The step with each token as text."""
+
+        def shown(extensions: tuple[Extension[T], ...]) -> tuple[Extension[str], ...]:
+            return tuple(
+                Extension(e.parent, text(e.token), e.log_prob, e.score) for e in extensions
+            )
+
+        return Step(shown(self.open), shown(self.finished), shown(self.dropped))
+
+
+def best_first(extensions: Iterable[Extension[T]]) -> tuple[Extension[T], ...]:
+    """Extensions of a step in the order of their log-probabilities."""
+    return tuple(sorted(extensions, key=lambda extension: -extension.log_prob))
+
+
+Trace = tuple[Step[str], ...]  # of one search
