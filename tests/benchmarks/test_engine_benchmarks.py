@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from yakusu.engine.compile import system_compiler
-from yakusu.engine.library import is_installed
+from yakusu.engine.library import why_unavailable
 from yakusu.engine.shapes import shapes
 from yakusu.errors import DataError, RunError
 from yakusu.translator.folder import ModelFolder
@@ -35,7 +35,9 @@ from benchmarks.services import serve
 def fail(): raise ValueError("no")
 serve({"double": lambda x: (print("to standard error"), 2 * x)[1], "fail": fail, "die": exit})
 """
-needs_engine = pytest.mark.skipif(not is_installed(), reason="the engine is not compiled")
+needs_engine = pytest.mark.skipif(
+    why_unavailable() is not None, reason="the engine is not compiled"
+)
 
 
 # ---- services ------------------------------------------------------------------------------------

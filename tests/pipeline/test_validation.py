@@ -9,7 +9,7 @@ import yakusu
 from tests.system.runs import recipe_for, result, write_corpus
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine import library
-from yakusu.errors import ModelError, RecipeError, RunError
+from yakusu.errors import RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
@@ -44,10 +44,7 @@ def native_run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
-        raise ModelError("the CPU engine is not installed")
-
-    monkeypatch.setattr(validation, "library", missing)
+    monkeypatch.setattr(validation, "why_unavailable", lambda: "was not compiled")
 
 
 @pytest.fixture
@@ -172,8 +169,8 @@ def test_a_model_that_the_native_engine_does_not_support_is_refused_before_anyth
 
 
 NOT_INSTALLED = (
-    "training.engine = 'native', but the native engine is not installed: install yakusu again with "
-    "a C compiler or the package ziglang, or set training.engine=torch in a new run"
+    "training.engine = 'native', but the native engine was not compiled: install yakusu again "
+    "with a C compiler or the package ziglang, or set training.engine=torch in a new run"
 )
 
 

@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 from yakusu.engine.guide import Guided
-from yakusu.engine.library import Settings
+from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
-from yakusu.engine.session import MAX_MEMBERS, Recorded, Session
+from yakusu.engine.session import Recorded, Session
 from yakusu.errors import ModelError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig

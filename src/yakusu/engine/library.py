@@ -1,6 +1,7 @@
 """The compiled library: its functions, and the structures of native/*.h."""
 
 import ctypes
+import os
 import sys
 from ctypes import (
     CFUNCTYPE,
@@ -16,12 +17,16 @@ from ctypes import (
 )
 from functools import cache
 from pathlib import Path
+from struct import unpack_from
 
 from yakusu.errors import ModelError
 
 # As `library_name` in compile.py, which takes time to import.
 _SUFFIX = {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so")
 PATH = Path(__file__).with_name(f"libyakusu.{_SUFFIX}")
+REPAIR = "install yakusu again with a C compiler or the package ziglang"
+LANES = 16  # widths are multiples of it
+MAX_MEMBERS = 16  # of an ensemble
 PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
 
@@ -82,6 +87,19 @@ class Finished(Structure):
     )
 
 
+class Traced(Structure):
+    """What became of an extension; see native/search.h."""
+
+    _fields_ = (
+        ("log_prob", c_double),
+        ("parent", c_int32),
+        ("token", c_int32),
+        ("score", c_double),
+        ("step", c_int32),
+        ("fate", c_int32),
+    )
+
+
 class Search(Structure):
     """The search for a sentence; see native/search.h."""
 
@@ -93,7 +111,7 @@ class Search(Structure):
         ("n_open", c_int),
         ("found", POINTER(Finished)),
         ("n_found", c_int),
-        ("trace", c_void_p),
+        ("trace", POINTER(Traced)),
         ("n_traced", c_int),
         ("trace_capacity", c_int),
     )
@@ -164,33 +182,65 @@ _FUNCTIONS = {  # name: result, arguments
     "yk_score": (c_int, *_SENTENCE, POINTER(Record)),
     "yk_advance": (c_int, c_void_p, c_int),
     "yk_cancel": (c_int, c_void_p, c_int64),
+    "yk_interface": (c_int, c_int),
     "yk_next": (POINTER(Search), c_void_p, POINTER(c_int64)),
 }
 
 
-def is_installed() -> bool:
-    """Whether the library was compiled."""
-    return PATH.exists()
+# As in native/interface.c.
+_STRUCTURES = (Config, Settings, Finished, Search, Traced, Spelling, Record, Guide)
+_INTERFACE = (LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES))
 
 
-@cache
+def why_unavailable() -> str | None:
+    """Why the library cannot be used, such as "was not compiled ..."; None: it can be used."""
+    found = _loaded(PATH)
+    return found if isinstance(found, str) else None
+
+
 def library() -> ctypes.CDLL:
     """The library.
 
     Raises:
-        ModelError: It was not compiled, or does not fit this system.
+        ModelError: It was not compiled, or it cannot be loaded.
     """
+    found = _loaded(PATH)
+    if isinstance(found, str):
+        raise ModelError(f"the native engine {found}: {REPAIR}, or use --engine torch")
+    return found
+
+
+@cache
+def _loaded(path: Path) -> ctypes.CDLL | str:
+    """The library, or why it cannot be used."""
+    if not path.exists():
+        return "was not compiled when yakusu was installed"
     try:
-        loaded = ctypes.CDLL(str(PATH))
+        if _is_truncated(path):
+            return f"cannot be loaded ({path} is truncated)"
+        loaded = ctypes.CDLL(str(path))
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(loaded, name)
+            function.restype, function.argtypes = result, arguments
+        sizes = tuple(map(loaded.yk_interface, range(len(_INTERFACE))))
     except OSError as error:
-        raise ModelError(
-            "the CPU engine is not installed: install yakusu again with a C compiler or the "
-            "package ziglang, or use --engine torch"
-        ) from error
-    for name, (result, *arguments) in _FUNCTIONS.items():
-        function = getattr(loaded, name)
-        function.restype, function.argtypes = result, arguments
-    return loaded
+        return f"cannot be loaded ({error})"
+    except AttributeError:  # a function is missing
+        sizes = ()
+    return loaded if sizes == _INTERFACE else f"was compiled from other sources ({path})"
+
+
+def _is_truncated(path: Path) -> bool:
+    """Whether an ELF file lacks its end, the table of sections: loading it would crash."""
+    with path.open("rb") as file:
+        header, size = file.read(64), file.seek(0, os.SEEK_END)
+    if (
+        len(header) < 64 or header[:5] != b"\x7fELF\x02"
+    ):  # the system refuses it, if it is not valid
+        return False
+    (begin,), (entry, n) = unpack_from("<Q", header, 0x28), unpack_from("<HH", header, 0x3A)
+    end: int = begin + entry * n
+    return size < end
 
 
 def instruction_sets() -> list[str]:

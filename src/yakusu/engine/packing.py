@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.engine.library import NOT_FINITE, PACKED, Config, library
+from yakusu.engine.library import LANES, NOT_FINITE, PACKED, Config, library
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 
 Array = NDArray[np.float32]
-LANES = 16
 ZEROS = -1  # the decoder starts with the zero vector
 ACTIVATIONS = ("relu", "silu", "gelu")  # in the order of native/engine.h
 EPSILON = 1e-5  # of LayerNorm

@@ -22,7 +22,6 @@ from yakusu.search.tokens import TokenRules
 from yakusu.search.trace import Step
 
 Ids = NDArray[np.int32]
-MAX_MEMBERS = 16  # see native/engine.h
 _STEPS = 4  # between two checks for an interrupt
 
 

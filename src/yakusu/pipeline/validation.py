@@ -7,10 +7,10 @@ import torch
 from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import library
+from yakusu.engine.library import REPAIR, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
-from yakusu.errors import ModelError, RecipeError
+from yakusu.errors import RecipeError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.evaluate import translated
@@ -28,7 +28,7 @@ def require_engine(recipe: Recipe) -> None:
     """Check that `training.engine` can translate the dev set with the model of a recipe.
 
     Raises:
-        RecipeError: The native engine is not installed, or does not support the model.
+        RecipeError: The native engine cannot be used, or does not support the model.
     """
     if recipe.training.engine == "torch":
         return
@@ -37,14 +37,11 @@ def require_engine(recipe: Recipe) -> None:
             f"training.engine = 'native', but the native engine does not support {missing}: set "
             "training.engine=torch"
         )
-    try:
-        library()
-    except ModelError as error:
+    if reason := why_unavailable():
         raise RecipeError(
-            "training.engine = 'native', but the native engine is not installed: install yakusu "
-            "again with a C compiler or the package ziglang, or set training.engine=torch in a new "
-            "run"
-        ) from error
+            f"training.engine = 'native', but the native engine {reason}: {REPAIR}, or set "
+            "training.engine=torch in a new run"
+        )
 
 
 class DevScore:

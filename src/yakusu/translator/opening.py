@@ -8,7 +8,7 @@ from pathlib import Path
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import is_installed
+from yakusu.engine.library import REPAIR, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.errors import ModelError
@@ -55,7 +55,8 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
         return False
     reason = _why_not(folders, config)
     if wanted and reason:
-        raise ModelError(f"the native engine {reason}: use --engine torch")
+        repair = f"{REPAIR}, or " if reason == why_unavailable() else ""
+        raise ModelError(f"the native engine {reason}: {repair}use --engine torch")
     if reason and find_spec("torch") is None:
         raise ModelError(
             f"the native engine {reason}, and torch is not installed: install yakusu with its "
@@ -73,7 +74,7 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
     found = (unsupported(folder.config.model) for folder in folders)
     if missing := next(filter(None, found), None):
         return f"does not support {missing}"
-    return None if is_installed() else "was not compiled when yakusu was installed"
+    return why_unavailable()
 
 
 def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecoder:
