@@ -1,17 +1,27 @@
 """A decoder keeps working after errors, and keeps only the sessions that it needs."""
 
+import math
+import os
+import signal
 from random import Random
+from threading import Event, Timer
+from time import monotonic
 
 import numpy as np
 import pytest
+import torch
 
 from tests.engine.test_search import RULES, V, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError
+from yakusu.model.architectures import build
+from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Flags, Ints
 from yakusu.search.decoder import Query
+from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
+from yakusu.search.torch_decoder import TorchDecoder
 
 
 class Failing:
@@ -111,3 +121,78 @@ def test_a_target_longer_than_the_sources_decoded_together_is_scored(
     (score,) = decoder.score([(IDS[0], long)], alternatives=1, batch=1)
     assert len(score.token_log_probs) == len(long)
     assert np.isfinite(score.token_log_probs).all()
+
+
+# ---- cancelled searches --------------------------------------------------------------------------
+
+NOTHING = [Hypothesis((), -math.inf, -math.inf)]
+
+
+class Cancelling:
+    """Allows every token; cancels a search at its third step."""
+
+    def __init__(self, cancelled: Event) -> None:
+        self.cancelled, self.n_steps = cancelled, 0
+
+    def allowed(self, left: Ints) -> Flags:
+        return np.ones((1, RULES.n_tokens), dtype=np.bool_)
+
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        self.n_steps += 1
+        if self.n_steps == 3:
+            self.cancelled.set()
+
+
+@pytest.mark.parametrize("batch", [1, 4, 64])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_cancelled_search_finds_nothing_and_the_others_are_not_affected(
+    decoder: NativeDecoder, batch: int, threads: int
+) -> None:
+    decoder.threads = threads
+    config, plain = SearchConfig(max_extra=40), list(map(Query, IDS))
+    expected = decoder.search(plain, config, RULES, batch=batch)
+    before, during = Event(), Event()
+    before.set()
+    constraint, longest = Cancelling(during), max(range(12), key=lambda row: len(IDS[row]))
+    queries = list(map(Query, IDS))
+    queries[0] = Query(IDS[0], cancelled=before)
+    queries[longest] = Query(
+        IDS[longest], (), Restrictions(RULES, [constraint]), trace=[], cancelled=during
+    )
+    queries[1] = Query(IDS[1], cancelled=Event())  # never set
+    expected[0] = expected[longest] = NOTHING
+    assert decoder.search(queries, config, RULES, batch=batch) == expected
+    assert 3 <= constraint.n_steps <= 3 + 4
+    assert queries[longest].trace == []
+    assert all(not session.n_unfinished for session in decoder._idle)
+    assert decoder.search(plain[:1], config, RULES, batch=batch) != [NOTHING]
+
+
+def test_torch_does_not_begin_a_search_that_is_cancelled() -> None:
+    model, cancelled = make_model(Random(3)), Event()
+    cancelled.set()
+    queries = [Query(ids, cancelled=cancelled if row % 2 else None) for row, ids in enumerate(IDS)]
+    found = TorchDecoder(model).search(queries, SearchConfig(), RULES, batch=4)
+    expected = TorchDecoder(model).search(list(map(Query, IDS)), SearchConfig(), RULES, batch=4)
+    expected[1::2] = [NOTHING] * 6
+    assert found == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_a_search_of_long_sentences_within_a_second(threads: int) -> None:
+    torch.manual_seed(0)
+    config = TransformerConfig(n_layers=6, d_model=256, d_ff=1024, n_heads=4)
+    decoder = native(build(config, src_vocab_size=V, tgt_vocab_size=V).eval(), threads=threads)
+    rng, sent = Random(5), []
+    queries = [Query([*(rng.randrange(4, V - 1) for _ in range(1000)), 0]) for _ in range(200)]
+
+    def interrupt() -> None:
+        sent.append(monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(1.0, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        decoder.search(queries, SearchConfig(max_repeats=0), RULES, batch=64)
+    assert monotonic() - sent[0] < 1
+    assert not decoder._idle

@@ -1,11 +1,12 @@
 """Every kind of search gives the same translations with both engines, in every batch."""
 
 from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 import pytest
 
-from tests.translators import same_translations, untrained
+from tests.translators import ENGINES, Engine, same_translations, untrained
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.translator import Translation, Translator
 from yakusu.translator.request import Request
@@ -91,3 +92,14 @@ def test_a_translation_of_the_native_engine_depends_on_nothing_but_its_sentence(
     assert list(one.stream(sentences, details=True, batch=2, window=3)) == expected
     assert list(one.stream(sentences[::-1], details=True, batch=3)) == expected[::-1]
     assert list(one.stream(sentences * 5, details=True, window=7)) == expected * 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cancelled_stream_ends(engine: Engine) -> None:
+    one, cancelled = untrained("bytes", engine=engine), Event()
+    expected = one.translate(PLAIN)
+    stream = one.stream(PLAIN, window=1, cancelled=cancelled)
+    assert next(stream)[0].text == expected[0]
+    cancelled.set()
+    assert list(stream) == []
+    assert one.translate(PLAIN) == expected

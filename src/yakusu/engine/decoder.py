@@ -83,9 +83,7 @@ class NativeDecoder:
             query = queries[row]
             settings = self._settings(query, config)
             guided = _guided(query, config, rules, settings.limit)
-            session.search(
-                row, query.source, settings, prefix=query.prefix, guided=guided, trace=query.trace
-            )
+            session.search(row, query, settings, guided)
 
         def new_session() -> Session:
             return self._session(rules, batch * config.n_slots, samples=config.sampling is not None)

@@ -6,6 +6,7 @@ V target vocabulary without padding, S source, T target, N layers, H heads, n al
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int64, c_void_p
 from dataclasses import dataclass, field
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,13 @@ from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
+from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import Step
 
 Ids = NDArray[np.int32]
-_STEPS = 4  # between two checks for an interrupt
+_STEPS = 4  # between two checks for an interrupt, if they are brief
+_BRIEF = 0.05  # seconds
 
 
 @dataclass
@@ -82,7 +84,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self._library = library()
-        self._traces: dict[int, list[Step[int]]] = {}
+        self._queries: dict[int, Query] = {}  # of unfinished searches
+        self._n_steps = 1
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:
             raise ModelError(
@@ -123,31 +126,25 @@ class Session:
     def search(
         self,
         key: int,
-        source: Sequence[int],
+        query: Query,
         settings: Settings,
-        *,
-        prefix: Sequence[int] = (),
         guided: Guided | None = None,
-        trace: list[Step[int]] | None = None,
     ) -> None:
         """Add a sentence.
 
         Args:
             key: A number that no unfinished sentence has.
-            source: Its ids, ending with eos.
+            query: The sentence.
             settings: Settings of its search.
-            prefix: The ids that its translation begins with.
             guided: What Python does in its search.
-            trace: The steps of the search are appended to it, if `settings.traced`.
         """
-        src, given = np.array(source, np.int32), np.array(prefix, np.int32)
+        src, given = np.array(query.source, np.int32), np.array(query.prefix, np.int32)
         kind = UNGUIDED
         if guided:
             kind, self._guides.sentences[key] = guided.kind, guided
-        if trace is not None:
-            self._traces[key] = trace
         ids = src.ctypes.data, len(src), given.ctypes.data, len(given)
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
+        self._queries[key] = query
 
     def score(
         self, key: int, source: Sequence[int], target: Sequence[int], recorded: Recorded
@@ -165,27 +162,34 @@ class Session:
     def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Decode a few positions; yield the keys and the results of sentences that are finished.
 
-        The results of a scored sentence are in its record.
+        The results of a scored sentence are in its record. A cancelled sentence has no result.
         """
-        status = self._library.yk_advance(self._handle, _STEPS)
+        for key in [key for key, query in self._queries.items() if query.is_cancelled]:
+            self._cancel(key)
+            yield key, []
+        began = monotonic()
+        status = self._library.yk_advance(self._handle, self._n_steps)
+        self._n_steps = _STEPS if monotonic() - began < _BRIEF else 1
         self._guides.check()
         if status < 0:
             raise _no_memory()
-        key = c_int64()
-        while search := self._library.yk_next(self._handle, byref(key)):
-            self.n_unfinished -= 1
-            self._guides.sentences.pop(key.value, None)
-            if (trace := self._traces.pop(key.value, None)) is not None:
-                trace += steps_of(search[0])
+        at = c_int64()
+        while search := self._library.yk_next(self._handle, byref(at)):
+            query = self._forget(at.value)
+            if query and query.trace is not None:
+                query.trace.extend(steps_of(search[0]))
             best = (search[0].found[i] for i in range(search[0].n_found))
-            yield key.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
+            yield at.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
 
-    def cancel(self, key: int) -> None:
-        """Remove an unfinished sentence; no effect if there is none with this key."""
-        if self._library.yk_cancel(self._handle, key):
-            self.n_unfinished -= 1
-            self._guides.sentences.pop(key, None)
-            self._traces.pop(key, None)
+    def _cancel(self, key: int) -> None:
+        self._library.yk_cancel(self._handle, key)
+        self._forget(key)
+
+    def _forget(self, key: int) -> Query | None:
+        """Remove what is kept for a sentence; return its query, if it was searched."""
+        self.n_unfinished -= 1
+        self._guides.sentences.pop(key, None)
+        return self._queries.pop(key, None)
 
 
 def _no_memory() -> ModelError:

@@ -6,6 +6,7 @@ S source, T target, N layers, H heads.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -34,12 +35,20 @@ class Query:
         restrictions: What the translation must and must not contain; None: `TokenRules` only. They
             change during the search, so they belong to one query.
         trace: The search appends its steps to this list; None: the trace is not requested.
+        cancelled: Once it is set, from any thread, the search for the sentence ends and finds
+            nothing. torch reads it before each batch only. None: the search cannot be cancelled.
     """
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
     restrictions: Restrictions | None = None
     trace: list[Step[int]] | None = None
+    cancelled: Event | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the search is to end."""
+        return self.cancelled is not None and self.cancelled.is_set()
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,8 @@ class Decoder(Protocol):
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each query, best first: at most `n_best`.
 
-        If no token is allowed, an empty hypothesis with log-probability -inf.
+        If no token is allowed, or the query is cancelled, an empty hypothesis with log-probability
+        -inf.
 
         Args:
             queries: Sentences of at most `max_length` tokens.

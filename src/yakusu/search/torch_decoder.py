@@ -1,5 +1,6 @@
 """The torch engine as a `Decoder`: every architecture, on any device."""
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
@@ -61,8 +62,11 @@ class TorchDecoder:
         self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
     ) -> list[list[Hypothesis]]:
         """See `Decoder.search`."""
-        found: list[list[Hypothesis]] = [[]] * len(queries)
-        for rows in _batches(queries, batch):
+        found = [[Hypothesis((), -math.inf, -math.inf)] for _ in queries]
+        for every in _batches(queries, batch):
+            rows = [row for row in every if not queries[row].is_cancelled]
+            if not rows:
+                continue
             some = [queries[row] for row in rows]
             best = beam_search(
                 self.model,

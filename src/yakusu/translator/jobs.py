@@ -136,15 +136,20 @@ class JobTranslator:
         search = self.search
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
-        queries = [Query(job.ids, job.prefix, self._constraints.of(job), job.trace) for job in jobs]
+        queries = [
+            Query(job.ids, job.prefix, self._constraints.of(job), job.trace, job.cancelled)
+            for job in jobs
+        ]
         return self.decoder.search(queries, search, self._constraints.rules, batch=batch)
 
     def outputs(self, jobs: Sequence[Job], *, details: bool, batch: int) -> list[list[Output]]:
-        """The best translations of segments."""
+        """The best translations of segments; [] if one of them is cancelled."""
         outputs = [[self.without_model(job)] for job in jobs]
         rows = [row for row, job in enumerate(jobs) if len(job.ids) > 1]
         some = [jobs[row] for row in rows]
         found = self.hypotheses(some, batch=batch)
+        if any(job.cancelled and job.cancelled.is_set() for job in jobs):
+            return []
         every = [(job, h) for job, best in zip(some, found, strict=True) for h in best]
         of_every = iter(self._outputs(every, details=details, batch=batch))
         for row, best in zip(rows, found, strict=True):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Event
 
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
@@ -29,9 +30,10 @@ class Plan:
     passages: list[Passage]
     jobs: list[Job]
 
-    def traced(self) -> "Plan":
-        """The plan with a request for the traces of its searches."""
-        return replace(self, jobs=[replace(job, trace=[]) for job in self.jobs])
+    def searched_with(self, *, trace: bool, cancelled: Event | None) -> "Plan":
+        """The plan with a request for traces, and with what cancels its searches."""
+        jobs = [replace(job, trace=[] if trace else None, cancelled=cancelled) for job in self.jobs]
+        return replace(self, jobs=jobs)
 
 
 class Planner:

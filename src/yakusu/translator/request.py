@@ -1,6 +1,7 @@
 """Requests to a translator: sentences with their own settings."""
 
 from dataclasses import dataclass
+from threading import Event
 
 from pydantic import ConfigDict, with_config
 
@@ -47,3 +48,4 @@ class Job:
     n_terms: int = 0  # terms of the glossary that the source contains
     aligns: bool = False  # whether the units of the translation are linked to those of the source
     trace: list[Step[int]] | None = None  # see `Query`
+    cancelled: Event | None = None  # see `Query`

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap
 from pathlib import Path
+from threading import Event
 
 from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
@@ -143,6 +144,7 @@ class Translator(JobTranslator):
         details: bool = False,
         trace: bool = False,
         layout: Layout | None = None,
+        cancelled: Event | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate texts in order, as they arrive.
 
@@ -160,6 +162,8 @@ class Translator(JobTranslator):
                 share.
             layout: The texts are the lines of one text, so that a block of code may extend over
                 several of them; None: the texts are independent.
+            cancelled: Once it is set, by another thread, the searches that are running end, and no
+                further translations are returned. With torch, the current batch is completed.
 
         Yields:
             The `search.n_best` best translations of each text, best first.
@@ -176,11 +180,13 @@ class Translator(JobTranslator):
                 self._planner.plan(item, number, layout)
                 for number, item in enumerate(items, n_read + 1)
             ]
-            if trace:
-                plans = [plan.traced() for plan in plans]
+            if trace or cancelled:
+                plans = [plan.searched_with(trace=trace, cancelled=cancelled) for plan in plans]
             n_read += len(items)
             jobs = [job for plan in plans for job in plan.jobs]
             of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
+            if cancelled and cancelled.is_set():
+                return
             for plan in plans:
                 yield self._translations(plan, list(islice(of_jobs, len(plan.jobs))))
 
