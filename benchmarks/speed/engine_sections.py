@@ -17,7 +17,7 @@ def _title(record: Record) -> str:
     """The name of a record, with the version of the peer and the engine's instruction set."""
     versions = record.get("versions", {}).values()
     peers = {f"CTranslate2 {each['ctranslate2']}" for each in versions if "ctranslate2" in each}
-    sets = {each["instruction sets"][0] for each in versions if "instruction sets" in each}
+    sets = {each["instruction set"] for each in versions if "instruction set" in each}
     return "; ".join([str(record["name"]), *sorted(peers), *sorted(sets)])
 
 

@@ -15,7 +15,7 @@ from benchmarks.services import serve
 from yakusu.arrays import ArraysOnDisk
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import instruction_sets
+from yakusu.engine.library import instruction_set
 from yakusu.engine.model import NativeModel
 from yakusu.model.config import TransformerConfig, config_of
 from yakusu.search.config import SearchConfig
@@ -116,12 +116,12 @@ def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str,
 
 
 def versions() -> dict[str, Any]:
-    """The versions and instruction sets that a record states."""
+    """The versions and the instruction set that a record states."""
     names = ["yakusu", "sentencepiece", "numpy", *(["torch"] if "torch" in sys.modules else [])]
     return {
         **{name: version(name) for name in names},
         "python": sys.version.split()[0],
-        "instruction sets": instruction_sets(),
+        "instruction set": instruction_set(),
     }
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from yakusu.engine.compile import FLAGS, NATIVE, instruction_sets, system_compiler
-from yakusu.engine.library import instruction_sets as usable_sets
-from yakusu.engine.library import library
+from yakusu.engine.library import instruction_set, library
 from yakusu.errors import RunError
 
 SOURCE = Path(__file__).parent / "native" / "profile.c"
@@ -57,7 +56,7 @@ class Profiled:
         compiler = system_compiler()
         if not compiler:
             raise RunError("there is no C compiler: install gcc or clang")
-        self.kernels = usable_sets()[0]
+        self.kernels = instruction_set()
         flags = instruction_sets(compiler)[self.kernels].split()
         out = folder / "profile.so"
         files = [f"-DISA={self.kernels}", f"-I{NATIVE}", "-shared", "-o", str(out), str(SOURCE)]

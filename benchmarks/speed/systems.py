@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.common import INSTALL, Benchmark
 from benchmarks.services import Service
+from yakusu.engine.library import VARIABLE as INSTRUCTION_SET
 from yakusu.errors import DataError, RunError
 
 VARIABLE = "YAKUSU_PEER_PYTHON"
@@ -32,6 +33,7 @@ NAMES = (
     *(OURS, f"{OURS}, margin 2.5", f"{OURS}, margin 1", "native float32", "torch float32"),
     *(PEER, "CTranslate2 float32", "generate float32", "generate int8"),
 )
+_LIMITS = (INSTRUCTION_SET, "CT2_FORCE_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
 _FLAGS = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "i8mm", "bf16")
 
 
@@ -264,12 +266,18 @@ def compared(speeds: Mapping[str, Mapping[str, Any]], peer: str = PEER) -> dict[
 
 
 def conditions(services: Mapping[System, Service]) -> dict[str, Any]:
-    """What a record states besides the machine: versions, commands and instruction sets."""
+    """What a record states besides the machine: versions, commands and instruction sets.
+
+    The environment variables of _LIMITS let the systems run as on processors with fewer
+    instructions, for comparison.
+    """
     groups = {system.group: service for system, service in services.items()}
     own = {group: service("versions") for group, service in groups.items()}
     commands = {group: ["python", *service.command[1:]] for group, service in groups.items()}
     loads = {str(system): system.load for system in services}
-    return {"versions": own, "commands": commands, "settings": loads, "cpu flags": cpu_flags()}
+    limits = {name: os.environ[name] for name in _LIMITS if name in os.environ}
+    stated = {"versions": own, "commands": commands, "settings": loads, "cpu flags": cpu_flags()}
+    return stated | ({"environment": limits} if limits else {})
 
 
 def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> list[str]:

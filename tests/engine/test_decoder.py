@@ -13,6 +13,7 @@ import torch
 
 from tests.engine.test_search import RULES, V, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import instruction_sets
 from yakusu.errors import ModelError
 from yakusu.model.architectures import build
 from yakusu.model.config import TransformerConfig
@@ -196,3 +197,23 @@ def test_an_interrupt_ends_a_search_of_long_sentences_within_a_second(threads: i
         decoder.search(queries, SearchConfig(max_repeats=0), RULES, batch=64)
     assert monotonic() - sent[0] < 1
     assert not decoder._idle
+
+
+def test_an_environment_variable_selects_the_instruction_set(
+    decoder: NativeDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert decoder.kernels == instruction_sets()[0]
+    monkeypatch.setenv("YAKUSU_INSTRUCTION_SET", "generic")
+    other = NativeDecoder(decoder.models)
+    assert other.kernels == "generic"
+    queries = list(map(Query, IDS))
+    results = [each.search(queries, SearchConfig(), RULES, batch=4) for each in (decoder, other)]
+    assert results[0] == results[1]
+
+
+def test_an_instruction_set_that_the_processor_does_not_support_is_an_error(
+    decoder: NativeDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YAKUSU_INSTRUCTION_SET", "mmx")
+    with pytest.raises(ModelError, match=r"does not support: set it to .*generic"):
+        NativeDecoder(decoder.models)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from yakusu.engine.guide import Guided
-from yakusu.engine.library import MAX_MEMBERS, Settings
+from yakusu.engine.library import MAX_MEMBERS, Settings, instruction_set
 from yakusu.engine.model import NativeModel
 from yakusu.engine.session import Recorded, Session
 from yakusu.errors import ModelError
@@ -35,15 +35,16 @@ class NativeDecoder:
     Args:
         models: The models; their vocabularies are the same.
         threads: Number of threads.
-        kernels: Instruction set; "": the fastest of this processor.
+        kernels: Instruction set.
 
     Raises:
-        ModelError: The vocabularies of the models differ in size, or there are too many models.
+        ModelError: The vocabularies of the models differ in size, there are too many models, or
+            this processor does not support the instruction set.
     """
 
     models: Sequence[NativeModel]
     threads: int = 1
-    kernels: str = ""
+    kernels: str = field(default_factory=instruction_set)
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ LANES = 16  # widths are multiples of it
 MAX_MEMBERS = 16  # of an ensemble
 PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
+VARIABLE = "YAKUSU_INSTRUCTION_SET"  # environment variable
 
 
 class Config(Structure):
@@ -241,6 +242,22 @@ def _is_truncated(path: Path) -> bool:
     (begin,), (entry, n) = unpack_from("<Q", header, 0x28), unpack_from("<HH", header, 0x3A)
     end: int = begin + entry * n
     return size < end
+
+
+def instruction_set() -> str:
+    """The instruction set that sessions use: that of $YAKUSU_INSTRUCTION_SET, or the fastest.
+
+    Raises:
+        ModelError: This processor does not support the one of the environment variable.
+    """
+    names = instruction_sets()
+    name = os.environ.get(VARIABLE) or names[0]
+    if name not in names:
+        raise ModelError(
+            f"{VARIABLE} is '{name}', which this processor does not support: set it to "
+            f"{' or '.join(names)}, or unset it"
+        )
+    return name
 
 
 def instruction_sets() -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.guide import UNGUIDED, Guided, Guides
-from yakusu.engine.library import Record, Settings, Spelling, library
+from yakusu.engine.library import Record, Settings, Spelling, instruction_set, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
@@ -69,17 +69,17 @@ class Session:
         rules: The tokens that may follow; None: all but UNK.
         max_rows: Number of hypotheses that are decoded together.
         samples: Draw tokens at random: every sentence has a sampler.
-        kernels: Instruction set; "": the fastest of this processor.
+        kernels: Instruction set.
 
     Raises:
-        ModelError: This processor does not have the instruction set.
+        ModelError: This processor does not support the instruction set.
     """
 
     models: Sequence[NativeModel]
     rules: TokenRules | None = None
     max_rows: int = 256
     samples: bool = False
-    kernels: str = ""
+    kernels: str = field(default_factory=instruction_set)
     n_unfinished: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
