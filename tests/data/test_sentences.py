@@ -32,6 +32,10 @@ DIVIDED = [
     ("de", "„Es regnet.“ |»Wirklich?« |»Ja.« |Sie lachte."),
     ("fr", "« Il pleut. » |Elle rit."),
     ("en", "It rains.[1] |We wait.² |Then we go."),
+    # lines without capital letters
+    ("en", "it rains. |we wait! |the bus comes."),
+    ("de", "es regnet usw. und stürmt. |wir warten auf den bus."),
+    ("ru", "идёт дождь. |мы ждём."),
     (
         "en",
         f"{opening(0)}It rains.{closing(0)} |{opening(1)}We wait.{closing(1)} |{empty(2)}We go.",
@@ -53,7 +57,8 @@ NOT_DIVIDED = [
     ("en", "The U.S. Army came at 5 p.m. on Monday."),
     ("en", '"It rains!" she said.'),
     ("en", "“Does it rain?” he asked."),
-    ("en", "it rains. we wait."),
+    ("en", "It rains. we wait."),
+    ("en", 'pears, etc. and e.g. plums of dept. two... are here, "now!" she said.'),
     ("en", "The price is $ 3.50 ... or 4.00."),
     ("en", "1. Open the lid."),
     ("en", "Tom (Jr.) Brown, Mary (who left!) and (e.g.) Ann met."),

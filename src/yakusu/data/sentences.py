@@ -34,6 +34,7 @@ _CLOSING = regex.compile(
 )
 # A sentence may begin with a placeholder token (U+E000 and the following), such as a name.
 _CONTINUES = regex.compile(r"[^\p{L}\p{N}\uE000-\uE00F]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
+_LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
 
 # Sentences in brackets, which sentencex does not divide from what follows.
 _BRACKETS = regex.compile(r"(?:^|(?<=[.!?][\p{Pe}\p{Pf}\"']?\s))\((?!\p{Ll})[^()]*[.!?]\)\s+")
@@ -58,6 +59,11 @@ _ABBREVIATION = regex.compile(
     r"Frl|Dipl|Ing|Mme|Mmes|MM|Mlle|Mgr|Sr|Sra|Srta|Sig|Dott|Dhr|Mevr|Hn|"
     r"e\.\s?g|i\.\s?e|z\.\s?B|d\.\s?h|u\.\s?a|cf|vgl|vs?|bzw|ca|inkl|Tsd|Mio|Mrd|"
     r"bijv|np|p\.\s?ex|т\.\s?е)\.\s+$"
+)
+# In a line without capital letters: a word that is no abbreviation, and the end of its sentence.
+_ENDS_IN_WORD = regex.compile(
+    r"(?<!\p{L})(?!(?:abb|allg|approx|bspw|bzw|capt|col|dept|est|etc|evtl|excl|figs?|gen|gov|hon|incl|"
+    r"inkl|mrs|prof|rep|resp|rev|sen|sog|usw|vgl|vols?)\.)\p{L}{3,}[.!?]+\s+$"
 )
 _BEFORE_NUMBER = regex.compile(
     r"(?:^|\P{L})(?:No|Nos|Nr|Vol|Bd|Abb|Fig|Tab|Kap|Art|Abs|Ch|Sec|Eq|S|p|pp|fig|art|n|nº)\.\s+$"
@@ -101,8 +107,8 @@ def split(text: str, language: str) -> list[str]:
     """Divide a line into sentences.
 
     A line is divided only between two parts with letters, the second of which does not begin with a
-    lower-case letter; characters of BREAKS always end a sentence. In doubtful cases, the line is
-    not divided.
+    lower-case letter, unless the whole line is in lower case; characters of BREAKS always end a
+    sentence. In doubtful cases, the line is not divided.
 
     Args:
         text: A line or a paragraph.
@@ -118,10 +124,11 @@ def _sentences(text: str, language: str) -> list[str]:
     """The sentences of a text with breaks at its end only."""
     import sentencex
 
-    code = _language(language)
+    code, is_lower = _language(language), text.islower()
+    rules = "en" if is_lower or not code else code  # those of German require capital letters
     ends, place = {len(text)}, 0
     sections = _SECTION.findall(_WIDE_SPACE.sub(" ", text))  # of the same length
-    for piece in chain.from_iterable(sentencex.segment(code or "en", part) for part in sections):
+    for piece in chain.from_iterable(sentencex.segment(rules, part) for part in sections):
         place += len(piece)
         ends.add(_CLOSING.match(text, place).end())
     ends.update(found.end() for found in _BRACKETS.finditer(text))
@@ -130,22 +137,24 @@ def _sentences(text: str, language: str) -> list[str]:
     for begin, end, following in zip(places, places[1:], places[2:], strict=False):
         is_text = is_text or has_letter(text[begin:end])
         tail = text[max(start, end - _TAIL) : end]
-        if is_text and _ends_sentence(tail, text[end:following], code):
+        if is_text and _ends_sentence(tail, text[end:following], code, is_lower=is_lower):
             sentences.append(text[start:end])
             start, is_text = end, False
     return [*sentences, text[start:]]
 
 
-def _ends_sentence(before: str, after: str, language: str) -> bool:
+def _ends_sentence(before: str, after: str, language: str, *, is_lower: bool) -> bool:
     """Whether a sentence ends between two pieces of a line.
 
     Args:
         before: The last characters of the first piece.
         after: The second piece.
         language: The shortest code of the language.
+        is_lower: Whether the line has lower-case letters only.
     """
     if not has_letter(after) or _CONTINUES.match(after):
-        return False
+        begins = is_lower and _LOWER.match(after) and _ENDS_IN_WORD.search(before)
+        return bool(begins)
     if not before[-1].isspace():
         if not (_ENDS_WITHOUT_SPACE.search(before) or _follows_stop(before, after)):
             return False
