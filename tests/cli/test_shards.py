@@ -11,6 +11,7 @@ from tests.translators import save, untrained
 from yakusu.pipeline import cluster
 from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
 from yakusu.pipeline.shard_plan import ShardJob
+from yakusu.pipeline.shard_receipt import Settings
 
 Yakusu = Callable[..., Any]
 
@@ -25,10 +26,10 @@ class Here:
         type(self).address = address
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
     ) -> Generator[Part, None, None]:
         type(self).config = config
-        translate = PartTranslator(config, model_hashes)
+        translate = PartTranslator(config, settings)
         for job in jobs:
             yield from map(translate, read_parts(job, config))
 

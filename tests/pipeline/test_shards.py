@@ -15,7 +15,7 @@ from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
 from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
 from yakusu.pipeline.shard_plan import ShardJob, plan_shards
-from yakusu.pipeline.shard_receipt import RECEIPT
+from yakusu.pipeline.shard_receipt import RECEIPT, Settings
 from yakusu.pipeline.shards import TranslatedShards, translate_shards
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
@@ -56,9 +56,9 @@ class Here:
     change: Callable[[Part], Part] | None = None
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
     ) -> Generator[Part, None, None]:
-        translate = PartTranslator(config, model_hashes)
+        translate = PartTranslator(config, settings)
         for job in jobs:
             self.asked.append(job.source.name)
             for part in read_parts(job, config):
@@ -138,6 +138,17 @@ def test_an_interrupted_run_leaves_whole_shards_and_is_resumed(
         assert (out / name).read_bytes() == (whole / name).read_bytes()
 
 
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\n", b'{"version": 1}\n{}\n', b"1\n1\n"])
+def test_a_damaged_receipt_is_an_error(
+    model: Path, source: Path, tmp_path: Path, content: bytes
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / RECEIPT).write_bytes(content)
+    with pytest.raises(DataError, match=r"receipt.jsonl is not a valid receipt of translated"):
+        translated(config_of(model), source, out)
+
+
 @pytest.mark.parametrize("torn", ['{"name":"c.t', "\x00"])
 def test_an_incomplete_last_line_of_the_receipt_is_not_read(
     model: Path, source: Path, tmp_path: Path, torn: str
@@ -190,6 +201,19 @@ def test_a_source_that_has_changed_is_not_skipped(
     assert (out / "c.txt").read_text() == expected(model, source / "c.txt")
 
 
+def test_a_source_that_changes_after_it_was_read_is_not_skipped(
+    model: Path, source: Path, tmp_path: Path
+) -> None:
+    def change(part: Part) -> Part:
+        if part.job.source.name == "c.txt" and part.end:
+            (source / "c.txt").write_text("Vier.\n")
+        return part
+
+    translated(config_of(model), source, tmp_path / "out", Here(change=change))
+    with pytest.raises(DataError, match=r"out/c.txt was translated from a file other than"):
+        translated(config_of(model), source, tmp_path / "out")
+
+
 def test_files_of_others_are_never_replaced(model: Path, source: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "c.txt").write_text("mine")
@@ -237,9 +261,9 @@ def test_a_part_that_was_lost_is_an_error_and_not_a_gap(
 ) -> None:
     class Losing(Here):
         def __call__(
-            self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
         ) -> Generator[Part, None, None]:
-            for part in super().__call__(jobs, config, model_hashes):
+            for part in super().__call__(jobs, config, settings):
                 if part.block is None or part.block.start != 4:
                     yield part
 
@@ -248,16 +272,20 @@ def test_a_part_that_was_lost_is_an_error_and_not_a_gap(
     assert not (tmp_path / "out" / "a.txt").exists()
 
 
-def test_a_model_that_differs_between_machines_is_an_error(
-    model: Path, source: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "difference", [{"models": ("0" * 64,)}, {"glossary": "0" * 64}, {"yakusu": "0.1"}]
+)
+def test_a_worker_with_another_model_glossary_or_version_is_an_error(
+    model: Path, source: Path, tmp_path: Path, difference: dict[str, object]
 ) -> None:
     class Elsewhere(Here):
         def __call__(
-            self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+            self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
         ) -> Generator[Part, None, None]:
-            return super().__call__(jobs, config, ("0" * 64,))
+            return super().__call__(jobs, config, settings.model_copy(update=difference))
 
-    with pytest.raises(RunError, match=r"model was changed, or differs between machines"):
+    message = r"model, the glossary or the version of yakusu was changed, or differs between"
+    with pytest.raises(RunError, match=message):
         translated(config_of(model), source, tmp_path / "out", Elsewhere())
 
 

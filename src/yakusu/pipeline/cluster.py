@@ -24,6 +24,7 @@ from yakusu.engine.config import EngineConfig
 from yakusu.errors import RunError, SignalError
 from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
 from yakusu.pipeline.shard_plan import ShardJob
+from yakusu.pipeline.shard_receipt import Settings
 
 LOCAL = "local"  # the address of a cluster that is started for the command
 _TIMEOUT = 10  # seconds
@@ -53,7 +54,7 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.ERROR)
 
     def __call__(
-        self, jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...]
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
     ) -> Generator[Part, None, None]:
         """Translate the parts of shards and return them in order.
 
@@ -66,7 +67,7 @@ class Cluster:
         with self._connected():
             workers = count_workers(ray.nodes(), config.engine, is_local=self._address == LOCAL)
             try:
-                for row in _dataset(jobs, config, model_hashes, workers).iter_rows():
+                for row in _dataset(jobs, config, settings, workers).iter_rows():
                     yield pickle.loads(row[_ROW])
             except RayError as error:
                 reason = str(error).strip().splitlines()[-1]
@@ -156,7 +157,7 @@ def count_workers(
 
 
 def _dataset(
-    jobs: Sequence[ShardJob], config: ShardConfig, model_hashes: tuple[str, ...], workers: int
+    jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings, workers: int
 ) -> Any:
     """The rows with translations; nothing is computed before they are read."""
     from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy, from_items
@@ -175,7 +176,7 @@ def _dataset(
         )
         return parts.map(
             _Worker,
-            fn_constructor_args=(config, model_hashes),
+            fn_constructor_args=(config, settings),
             num_cpus=1 if uses_gpu else config.engine.n_threads,
             num_gpus=1 if uses_gpu else 0,
             compute=ActorPoolStrategy(size=workers),
@@ -192,8 +193,8 @@ class _Reader:
 
 
 class _Worker:
-    def __init__(self, config: ShardConfig, model_hashes: tuple[str, ...]) -> None:
-        self._translate = PartTranslator(config, model_hashes)
+    def __init__(self, config: ShardConfig, settings: Settings) -> None:
+        self._translate = PartTranslator(config, settings)
 
     def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
         return {_ROW: pickle.dumps(self._translate(pickle.loads(row[_ROW])))}

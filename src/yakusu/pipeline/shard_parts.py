@@ -12,9 +12,9 @@ from yakusu.data.text import ErrorPolicy, InvalidLines
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, YakusuError
-from yakusu.folder import sha256
+from yakusu.folder import FileEntry, sha256
 from yakusu.pipeline.shard_plan import ShardJob
-from yakusu.pipeline.shard_receipt import Settings, glossary_hash
+from yakusu.pipeline.shard_receipt import Settings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
@@ -53,11 +53,6 @@ class ShardConfig:
         """Number of texts that a worker translates at a time."""
         return self.window or _BLOCK_BATCHES * self.batch
 
-    @property
-    def model_hashes(self) -> tuple[str, ...]:
-        """SHA-256 of the manifest of each model folder."""
-        return tuple(sha256(Path(model) / "manifest.json") for model in self.models)
-
     def open(self) -> Translator:
         """Open the translator; see `open_translator`."""
         first, *others = self.models
@@ -82,14 +77,27 @@ class ShardConfig:
         runs = f"native {self.engine.precision}" if native else f"torch {self.engine.device}"
         return Settings(
             yakusu=__version__,
-            models=self.model_hashes,
+            models=tuple(sha256(Path(model) / "manifest.json") for model in self.models),
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary"}),
-            glossary=glossary_hash(self.text.glossary),
+            glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",
             engine=runs,
             errors=self.errors,
             column=self.column,
         )
+
+
+@dataclass(frozen=True)
+class End:
+    """What is known at the end of a shard.
+
+    Attributes:
+        invalid: The lines that were not UTF-8.
+        source: Size and SHA-256 of the file.
+    """
+
+    invalid: InvalidLines
+    source: FileEntry
 
 
 @dataclass(frozen=True)
@@ -98,11 +106,12 @@ class Part:
 
     Attributes:
         job: The shard.
-        block: The texts; None: the end of the shard, or an error.
+        block: The block, without its texts once they are translated; None: the end of the shard, or
+            an error.
         translations: The translation of each text.
         n_tokens: Number of target tokens.
         tally: What was kept and copied.
-        invalid: The lines that were not UTF-8, at the end of the shard.
+        end: The end of the shard.
         error: Why the shard cannot be translated; "": it can.
         is_fatal: No shard can be translated.
     """
@@ -112,7 +121,7 @@ class Part:
     translations: tuple[str | None, ...] = ()
     n_tokens: int = 0
     tally: Tally = field(default_factory=Tally)
-    invalid: InvalidLines | None = None
+    end: End | None = None
     error: str = ""
     is_fatal: bool = False
 
@@ -121,6 +130,7 @@ def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[Part]:
     """Read the blocks of a shard, then its end; an error is a part, too."""
     invalid = InvalidLines(config.errors)
     try:
+        source = source_entry(job.source)  # first, so that a change after it is noticed
         shard = open_shard(job.source, column=config.column)
         if isinstance(shard, TextShard) and holds_trees(job.source):
             raise DataError(f"{job.source} contains trees: translate it without --ray")
@@ -129,7 +139,7 @@ def read_parts(job: ShardJob, config: ShardConfig) -> Iterator[Part]:
     except (YakusuError, OSError) as error:
         yield Part(job, error=_sentence(error, job.source))
     else:
-        yield Part(job, invalid=invalid)
+        yield Part(job, end=End(invalid, source))
 
 
 def _sentence(error: YakusuError | OSError, path: Path) -> str:
@@ -143,11 +153,11 @@ class PartTranslator:
 
     Args:
         config: How to translate.
-        model_hashes: Of the models that the receipt names.
+        settings: The settings in the receipt, which must be those of this machine.
     """
 
-    def __init__(self, config: ShardConfig, model_hashes: tuple[str, ...]) -> None:
-        self._config, self._model_hashes = config, model_hashes
+    def __init__(self, config: ShardConfig, settings: Settings) -> None:
+        self._config, self._settings = config, settings
         self._translator: Translator | None = None
 
     def __call__(self, part: Part) -> Part:
@@ -166,12 +176,13 @@ class PartTranslator:
             return Part(part.job, error=f"{place}: {error}")
 
     def _open(self) -> Translator:
-        if self._config.model_hashes != self._model_hashes:
+        translator = self._config.open()
+        if self._config.settings(translator) != self._settings:
             raise ModelError(
-                f"{' or '.join(self._config.models)} was changed, or differs between machines: "
-                "translate into another folder"
+                f"{self._config.models[0]}, the glossary or the version of yakusu was changed, or "
+                "differs between machines: use the same on all machines, and another folder"
             )
-        return self._config.open()
+        return translator
 
     def _translated(self, translator: Translator, part: Part, block: Block) -> Part:
         before = astuple(translator.tally)
@@ -186,6 +197,7 @@ class PartTranslator:
         now = astuple(translator.tally)
         return replace(
             part,
+            block=replace(block, texts=(), layout=None),
             translations=tuple(None if text is None else next(texts) for text in block.texts),
             n_tokens=sum(each.n_tokens for each in best),
             tally=Tally(*(b - a for a, b in zip(before, now, strict=True))),

@@ -4,7 +4,6 @@ The first line of `.receipt.jsonl` has the settings, and each further line a fin
 is added before its shard gets its name, so that no shard without a line is ever complete.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -21,11 +20,11 @@ RECEIPT = ".receipt.jsonl"  # hidden, so that a folder of shards can be translat
 _VERSION = 1  # of the receipt
 
 
-class _Part(BaseModel):
+class _Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Settings(_Part):
+class Settings(_Line):
     """What the bytes of the translations depend on: the first line of a receipt.
 
     Attributes:
@@ -51,7 +50,7 @@ class Settings(_Part):
     column: str | None
 
 
-class Finished(_Part):
+class Finished(_Line):
     """A shard that was translated: a further line of a receipt.
 
     Attributes:
@@ -86,8 +85,8 @@ class ShardReceipt:
             self._read(folder)
 
     def _read(self, folder: Path) -> None:
-        complete = self._path.read_text(encoding="utf-8").rpartition("\n")[0].split("\n")
         try:
+            complete = self._path.read_text(encoding="utf-8").rpartition("\n")[0].split("\n")
             earlier = json.loads(complete[0])
             finished = [Finished.model_validate_json(line) for line in complete[1:]]
         except (ValidationError, ValueError) as error:
@@ -145,13 +144,8 @@ def source_entry(path: Path) -> FileEntry:
     return FileEntry(size=path.stat().st_size, sha256=sha256(path))
 
 
-def glossary_hash(path: str) -> str:
-    """SHA-256 of a glossary; "": none."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
-
-
-def _line(part: BaseModel) -> str:
-    return part.model_dump_json() + "\n"
+def _line(content: _Line) -> str:
+    return content.model_dump_json() + "\n"
 
 
 def _difference(earlier: Any, now: Any, name: str = "") -> str:

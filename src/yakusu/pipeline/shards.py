@@ -16,21 +16,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yakusu.data.shards import open_shard
-from yakusu.data.text import InvalidLines
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked, write_file
-from yakusu.pipeline.shard_parts import Part, ShardConfig
+from yakusu.pipeline.shard_parts import End, Part, ShardConfig
 from yakusu.pipeline.shard_plan import ShardJob, plan_shards
-from yakusu.pipeline.shard_receipt import Finished, ShardReceipt, source_entry
+from yakusu.pipeline.shard_receipt import Finished, Settings, ShardReceipt
 from yakusu.progress import Progress, Tracker
 from yakusu.translator import Translator
 from yakusu.translator.tally import Tally
 
 _log = logging.getLogger(__name__)
-# Translates the parts of shards and returns them in order; the hashes are those of the models.
-TranslateParts = Callable[
-    [Sequence[ShardJob], ShardConfig, tuple[str, ...]], Generator[Part, None, None]
-]
+# Translates the parts of shards and returns them in order; refuses workers with other settings.
+TranslateParts = Callable[[Sequence[ShardJob], ShardConfig, Settings], Generator[Part, None, None]]
 
 
 @dataclass
@@ -66,7 +63,7 @@ class _Parts:
     texts: int = 0
     n_tokens: int = 0
     tally: Tally = field(default_factory=Tally)
-    invalid: InvalidLines | None = None  # None: the end has not been reached
+    end: End | None = None  # None: not reached
 
     def translations(self) -> Iterator[str | None]:
         """The translation of each text in order.
@@ -79,7 +76,7 @@ class _Parts:
             if part.error:
                 raise (RunError if part.is_fatal else DataError)(part.error)
             if part.block is None:
-                self.invalid = part.invalid
+                self.end = part.end
                 return
             if part.block.start != self.texts:
                 break
@@ -130,7 +127,7 @@ def translate_shards(
         done = TranslatedShards(skipped=len(jobs) - len(todo))
         if todo:
             with (
-                closing(translate(todo, config, settings.models)) as parts,
+                closing(translate(todo, config, settings)) as parts,
                 progress.track("translating", "lines", None) as tracker,
             ):
                 shards = groupby(parts, key=attrgetter("job"))
@@ -155,13 +152,13 @@ def _written(
     except DataError as error:
         done.failed.append(str(error))
         return False
-    assert shard.invalid is not None  # the end was reached
-    if warning := shard.invalid.warning(str(shard.job.source), skipped="left empty"):
+    assert shard.end is not None  # it was reached
+    if warning := shard.end.invalid.warning(str(shard.job.source), skipped="left empty"):
         _log.warning("%s", warning)
     done.translated += 1
     done.texts += shard.texts
     done.n_tokens += shard.n_tokens
-    done.invalid += shard.invalid.count
+    done.invalid += shard.end.invalid.count
     done.tally = _sum(done.tally, shard.tally)
     return True
 
@@ -171,14 +168,14 @@ def _fill(file: BinaryIO, shard: _Parts, config: ShardConfig, receipt: ShardRece
     source = shard.job.source
     translations = shard.translations()
     open_shard(source, column=config.column).write(file, translations)
-    if next(translations, None) is not None or shard.invalid is None:
+    if next(translations, None) is not None or shard.end is None:
         raise DataError(f"{source} was changed while it was translated: rerun the command")
     file.flush()
     receipt.add(
         Finished(
             name=source.name,
-            source=source_entry(source),
+            source=shard.end.source,
             texts=shard.texts,
-            invalid=shard.invalid.count,
+            invalid=shard.end.invalid.count,
         )
     )
