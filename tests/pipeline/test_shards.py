@@ -325,13 +325,16 @@ def test_inputs_that_cannot_be_shards_are_refused(source: Path, tmp_path: Path) 
     out = tmp_path / "out"
     (tmp_path / "a.txt").touch()
     (tmp_path / "empty").mkdir()
+    (tmp_path / "folder" / "inside").mkdir(parents=True)
     for sources, to, message in (
         ([tmp_path / "none"], out, "none does not exist: check the path"),
         ([tmp_path / "empty"], out, "empty contains no files: check the path"),
-        ([tmp_path], out, "is not a file: name the files, as in"),
+        ([tmp_path / "folder"], out, "is not a file: name the files, as in"),
         ([source, tmp_path / "a.txt"], out, "in/a.txt and .*/a.txt have the same name"),
         ([source], source, "in/a.txt is an input: choose another folder"),
         ([source], tmp_path / "a.txt", "a.txt is a file: name a folder for the output"),
+        ([source], source / "x" / "out", "out is in the input .*/in: choose another folder"),
+        ([source / ".hidden"], out, "in/.hidden is a hidden file: rename it"),
         (["-"], out, "translates files, not standard input"),
         (["/dev/null"], out, "is a pipe or a device"),
     ):
