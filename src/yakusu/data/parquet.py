@@ -101,13 +101,17 @@ def _column(path: Path, schema: Any, wanted: str | None) -> str:
         raise DataError(
             f"{path} has a column '{TRANSLATION}', which would be replaced: rename it in the file"
         )
-    strings = [field.name for field in schema if _holds_strings(field.type)]
+    strings = [
+        field.name
+        for field in schema
+        if _holds_strings(field.type) and schema.names.count(field.name) == 1
+    ]
     named = ", ".join(f"'{name}'" for name in strings) or "none"
     if wanted is not None:
-        if strings.count(wanted) != 1:
+        if wanted not in strings:
             raise DataError(f"{path} has no column of strings '{wanted}' (but {named}): choose one")
         return wanted
-    if len(strings) != 1 and strings.count(_USUAL) != 1:
+    if len(strings) != 1 and _USUAL not in strings:
         raise DataError(
             f"{path} must have one column of strings, or one named '{_USUAL}', but has {named}: "
             "add --column NAME"

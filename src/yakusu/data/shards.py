@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yakusu.data.blocks import Block, Shard
-from yakusu.data.compressed import SUFFIXES, compression_of, missing_library
+from yakusu.data.compressed import compression_of, missing_library
 from yakusu.data.layout import Layout
 from yakusu.data.text import InvalidLines, raw_lines
 from yakusu.errors import DataError
@@ -44,7 +44,7 @@ def open_shard(path: Path, *, column: str | None = None) -> Shard:
             f"{path} is not a Parquet file, although its name ends in {path.suffix}: rename it, or "
             "write it again"
         )
-    return TextShard(path, compression_of(head) or SUFFIXES.get(path.suffix.lower()))
+    return TextShard(path, compression_of(head))
 
 
 def _head(path: Path) -> bytes:
@@ -60,7 +60,7 @@ class TextShard:
 
     Args:
         path: The file.
-        compression: Name of its compression in `compressed.SUFFIXES`; None: none.
+        compression: What `compression_of` returns for it.
     """
 
     def __init__(self, path: Path, compression: str | None = None) -> None:
