@@ -3,11 +3,11 @@
     from_items(jobs) -> flat_map(read) -> map(translate, actors) -> iter_rows
 
 One task reads the shards, one after the other, and each row is one block of lines, so that all
-actors work on the same shard: it may be much larger than the memory. Ray pauses the task while the
-actors have enough blocks, and the actors while the rows are not consumed. The rows keep their
-order, so that a shard is written as a stream. Ray restarts an actor that was killed and repeats
-its block, on another machine if necessary; nothing was written before, and the translation of a
-block is always the same.
+actors work on the same shard, which may be much larger than the memory. Ray pauses the task while
+enough blocks wait for actors, and the actors while enough translated blocks wait for the command.
+The rows keep their order, so that a shard is written as a stream. If an actor is killed, Ray
+restarts it and repeats its block, on another machine if necessary; nothing of this block has been
+written yet, and its translation is always the same.
 """
 
 import logging
@@ -29,6 +29,7 @@ from yakusu.pipeline.shard_receipt import Settings
 LOCAL = "local"  # the address of a cluster that is started for the command
 _TIMEOUT = 10  # seconds
 _SHOWN = 200  # characters of a message from Ray
+_QUEUED = 2**25  # bytes of waiting blocks, for each worker; by default, Ray keeps gigabytes
 _ROW = "part"  # the only column: pickled, because Arrow has no such type
 _ENVIRONMENT = {  # before Ray is loaded, unless the user has set them
     "RAY_USAGE_STATS_ENABLED": "0",  # statistics that Ray sends to its authors
@@ -160,11 +161,19 @@ def _dataset(
     jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings, workers: int
 ) -> Any:
     """The rows with translations; nothing is computed before they are read."""
-    from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy, from_items
+    from ray.data import (
+        ActorPoolStrategy,
+        DataContext,
+        ExecutionResources,
+        TaskPoolStrategy,
+        from_items,
+    )
 
     context = DataContext.get_current().copy()
     context.enable_progress_bars = context.print_on_execution_start = False
     context.execution_options.preserve_order = True
+    limits = ExecutionResources(object_store_memory=workers * _QUEUED)
+    context.execution_options.resource_limits = limits
     context.target_max_block_size = 1  # bytes: each row is scheduled separately
     uses_gpu = config.engine.device == "cuda"
     with DataContext.current(context):
