@@ -81,7 +81,8 @@ _OPTIONS: dict[str, Any] = {
         typer.Option(
             "--errors",
             help="What to do with lines that are not UTF-8: refuse the input (strict, the "
-            "default), leave them empty (skip), or read each invalid byte as U+FFFD (replace).",
+            "default without --ray), leave them empty (skip), or read each invalid byte as U+FFFD "
+            "(replace).",
             rich_help_panel="Text processing",
             hidden=True,
         ),

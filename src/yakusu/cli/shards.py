@@ -28,8 +28,8 @@ _OPTIONS: dict[str, Any] = {
         typer.Option(
             "--ray",
             metavar="[ADDRESS]",
-            help="Translate files of lines and Parquet files to the folder --out on the Ray "
-            "cluster at HOST:PORT; auto: the cluster on this machine; default: start one.",
+            help="Translate text and Parquet files to the folder --out on the Ray cluster at "
+            "HOST:PORT; auto: the one that this machine is part of; no address: start one.",
             rich_help_panel=_PANEL,
             hidden=True,
         ),
@@ -38,8 +38,8 @@ _OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Column of Parquet files with the texts (default: the only one with strings, or "
-            "text).",
+            help="Column of Parquet files that contains the texts (default: the only column of "
+            "strings, or text).",
             rich_help_panel=_PANEL,
             hidden=True,
         ),

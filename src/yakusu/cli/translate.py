@@ -29,7 +29,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SOURCE",
-        help="Text file, or - (default): standard input; with --out, a document or a folder.",
+        help="Text file, or - (default): standard input; with --out, a document or a folder; with "
+        "--ray, files and folders.",
     ),
 ]
 Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]

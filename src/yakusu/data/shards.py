@@ -82,7 +82,7 @@ class TextShard:
 
 
 def _read(layout: Layout, texts: Sequence[str]) -> None:
-    """Read lines as a translator reads them; see `PassageReader.read`."""
+    """Advance a layout past lines as a translator does; see `PassageReader.read`."""
     for text in texts:
         for line in text.splitlines() or [""]:
             layout.read(line)
