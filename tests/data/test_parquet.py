@@ -86,7 +86,7 @@ def test_of_several_columns_of_strings_that_named_text_is_used(tmp_path: Path) -
             "must have one column of strings, or one named 'text', but has 'de', 'en': add "
             "--column NAME",
         ),
-        ({"n": [1]}, None, "but has none: add --column NAME"),
+        ({"n": [1]}, None, "has no column of strings: store the texts in one"),
         ({"de": ["a"]}, "fr", r"has no column of strings 'fr' \(but 'de'\): choose one"),
         ({"n": [1], "de": ["a"]}, "n", r"has no column of strings 'n' \(but 'de'\): choose one"),
         (

@@ -106,11 +106,13 @@ def _column(path: Path, schema: Any, wanted: str | None) -> str:
         for field in schema
         if _holds_strings(field.type) and schema.names.count(field.name) == 1
     ]
-    named = ", ".join(f"'{name}'" for name in strings) or "none"
+    if not strings:
+        raise DataError(f"{path} has no column of strings: store the texts in one")
+    named = ", ".join(f"'{name}'" for name in strings)
     if wanted is not None:
-        if wanted not in strings:
-            raise DataError(f"{path} has no column of strings '{wanted}' (but {named}): choose one")
-        return wanted
+        if wanted in strings:
+            return wanted
+        raise DataError(f"{path} has no column of strings '{wanted}' (but {named}): choose one")
     if len(strings) != 1 and _USUAL not in strings:
         raise DataError(
             f"{path} must have one column of strings, or one named '{_USUAL}', but has {named}: "
