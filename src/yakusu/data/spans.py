@@ -80,7 +80,7 @@ _BREAKS = re.compile(
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
 _TABS = regex.compile(r"(?<!\s)[^\S\n\t]*+\t\s*+|\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
-_DEEPEST = 100  # pairs of tags inside one another; pairs around them count as tags without partners
+_DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
 Kind = Literal["whole", "opening", "closing", "break", "term"]
 
 
