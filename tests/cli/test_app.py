@@ -41,6 +41,15 @@ def test_the_help_of_each_verb_shows_an_example(run_yakusu: Yakusu, verb: str) -
     assert re.search(rf"Example: yakusu {verb}\b", said.out)
 
 
+@pytest.mark.parametrize(
+    ("verb", "flag"),
+    [("score", "--help"), ("evaluate", "--help"), ("view", "--help"), ("translate", "--help-all")],
+)
+def test_the_help_lists_the_options_of_the_engine(run_yakusu: Yakusu, verb: str, flag: str) -> None:
+    said = run_yakusu(verb, flag)
+    assert all(option in said.out for option in ("--engine", "--precision", "--threads"))
+
+
 def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yakusu) -> None:
     said = run_yakusu("--help")
     assert said.code == 0

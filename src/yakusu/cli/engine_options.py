@@ -9,42 +9,41 @@ from yakusu.cli.option_groups import grouped
 if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
 
-_PANEL = "Models and speed"
-_OPTIONS: dict[str, Any] = {
-    "device": Annotated[
-        str | None,
-        typer.Option(
-            help="cpu (default), cuda, or auto: a GPU if there is one.",
-        ),
-    ],
-    "engine": Annotated[
-        Literal["native", "torch"] | None,
-        typer.Option(
-            help="native: the compiled CPU engine, the default where it supports the model; torch: "
-            "every model, on any device.",
-            rich_help_panel=_PANEL,
-            hidden=True,
-        ),
-    ],
-    "threads": Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Number of threads of the native engine (default: one per core).",
-            rich_help_panel=_PANEL,
-            hidden=True,
-        ),
-    ],
-    "precision": Annotated[
-        Literal["int8", "float32"] | None,
-        typer.Option(
-            help="Precision of the native engine's matrix products (default: int8).",
-            rich_help_panel=_PANEL,
-            hidden=True,
-        ),
-    ],
-}
+
+def _options(*, hidden: bool) -> dict[str, Any]:
+    """The options; all but --device can be hidden, for verbs with --help-all."""
+    place: dict[str, Any] = {
+        "rich_help_panel": "Models and speed" if hidden else None,
+        "hidden": hidden,
+    }
+    return {
+        "device": Annotated[
+            str | None, typer.Option(help="cpu (default), cuda, or auto: a GPU if there is one.")
+        ],
+        "engine": Annotated[
+            Literal["native", "torch"] | None,
+            typer.Option(
+                help="native: the compiled CPU engine, the default where it supports the model; "
+                "torch: every model, on any device.",
+                **place,
+            ),
+        ],
+        "threads": Annotated[
+            int | None,
+            typer.Option(
+                metavar="N",
+                min=1,
+                help="Number of threads of the native engine (default: one per core).",
+                **place,
+            ),
+        ],
+        "precision": Annotated[
+            Literal["int8", "float32"] | None,
+            typer.Option(
+                help="Precision of the native engine's matrix products (default: int8).", **place
+            ),
+        ],
+    }
 
 
 def _engine_config(values: dict[str, Any]) -> "EngineConfig":
@@ -53,4 +52,5 @@ def _engine_config(values: dict[str, Any]) -> "EngineConfig":
     return EngineConfig(**{name: value for name, value in values.items() if value is not None})
 
 
-takes_engine_options = grouped("engine", _OPTIONS, _engine_config)
+takes_engine_options = grouped("engine", _options(hidden=False), _engine_config)
+takes_hidden_engine_options = grouped("engine", _options(hidden=True), _engine_config)

@@ -9,7 +9,7 @@ import typer
 
 from yakusu.cli.console import command
 from yakusu.cli.documents import DocumentOutput, refuse_document_options
-from yakusu.cli.engine_options import takes_engine_options
+from yakusu.cli.engine_options import takes_hidden_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
 from yakusu.cli.options import Model
 from yakusu.cli.search_options import takes_search_options
@@ -85,7 +85,7 @@ _MORE = (
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    verb = takes_text_options(takes_line_options(takes_engine_options(translate)))
+    verb = takes_text_options(takes_line_options(takes_hidden_engine_options(translate)))
     app.command(epilog=_MORE, cls=RayCommand)(takes_search_options(takes_ray_options(verb)))
 
 
