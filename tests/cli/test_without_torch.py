@@ -153,9 +153,16 @@ def test_the_device_is_the_cpu_if_there_is_no_torch_to_find_a_gpu() -> None:
     assert (own.code, own.out) == (0, other.out) and own.out
 
 
-@pytest.mark.parametrize("options", [["--engine", "torch"], ["--device", "cuda"]])
-def test_torch_that_was_asked_for_is_named(options: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--engine", "torch"], "engine 'torch'"),
+        (["--device", "cuda"], "device 'cuda'"),
+        (["--device", "gpu"], "device 'gpu'"),
+    ],
+)
+def test_an_option_that_needs_torch_is_named(options: list[str], cause: str) -> None:
     assert without_torch("translate", MODEL, *options).error == (
-        "this command needs torch: install yakusu with its extra 'train', as in pip install "
-        "'.[train]'"
+        f"the {cause} needs torch, which is not installed: install yakusu with its extra 'train', "
+        "as in pip install '.[train]'"
     )

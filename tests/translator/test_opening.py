@@ -42,9 +42,25 @@ def test_an_engine_that_was_not_compiled_needs_torch(
         opened("transformer")
     assert str(refused.value) == (
         "the native engine was not compiled when yakusu was installed, and torch is not installed: "
-        "install yakusu with its extra 'train', as in pip install '.[train]'"
+        "install yakusu with its extra 'train', as in pip install '.[train]', or install yakusu "
+        "again with a C compiler or the package ziglang"
     )
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("config", "cause"),
+    [({"engine": "torch"}, "engine 'torch'"), ({"device": "cuda"}, "device 'cuda'")],
+)
+def test_without_torch_a_requested_engine_or_device_is_an_error_with_the_fix(
+    config: dict[str, Any], cause: str, without_torch: None
+) -> None:
+    with pytest.raises(ModelError) as refused:
+        opened("transformer", **config)
+    assert str(refused.value) == (
+        f"the {cause} needs torch, which is not installed: install yakusu with its extra 'train', "
+        "as in pip install '.[train]'"
+    )
 
 
 # ---- libraries that cannot be loaded -------------------------------------------------------------

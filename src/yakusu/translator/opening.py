@@ -16,6 +16,7 @@ from yakusu.search.decoder import Decoder
 from yakusu.translator.folder import ModelFolder, TranslatorConfig, consistent
 
 _log = logging.getLogger(__name__)
+_INSTALL_TORCH = "install yakusu with its extra 'train', as in pip install '.[train]'"
 
 
 def open_decoder(
@@ -58,9 +59,9 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
         repair = f"{REPAIR}, or " if reason == why_unavailable() else ""
         raise ModelError(f"the native engine {reason}: {repair}use --engine torch")
     if reason and find_spec("torch") is None:
+        repair = f", or {REPAIR}" if reason == why_unavailable() else ""
         raise ModelError(
-            f"the native engine {reason}, and torch is not installed: install yakusu with its "
-            "extra 'train', as in pip install '.[train]'"
+            f"the native engine {reason}, and torch is not installed: {_INSTALL_TORCH}{repair}"
         )
     if reason:
         _log.warning("the native engine %s: torch runs this model, which is slower", reason)
@@ -96,6 +97,9 @@ def _packed(folder: ModelFolder, *, int8: bool) -> NativeModel:
 
 
 def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:
+    if find_spec("torch") is None:
+        asked = f"device '{config.device}'" if config.requested is None else "engine 'torch'"
+        raise ModelError(f"the {asked} needs torch, which is not installed: {_INSTALL_TORCH}")
     from yakusu.translator.network import torch_decoder  # loads torch
 
     return torch_decoder(folders, device=config.device)
