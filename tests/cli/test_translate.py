@@ -328,7 +328,7 @@ def test_json_has_the_trace_of_the_search_on_request(run_yakusu: Yakusu, model: 
 
 def test_a_trace_needs_json_and_lines(run_yakusu: Yakusu, model: Path, tmp_path: Path) -> None:
     said = run_yakusu("translate", model, "--trace", stdin=text(SOURCES))
-    assert said.error == "--trace has no column in text: add --format json"
+    assert said.error == "--trace needs JSON output: add --format json"
     (tmp_path / "a.md").write_text("the old ferry")
     document = ("translate", model, tmp_path / "a.md", "--out", tmp_path / "b.md")
     assert "--trace" in run_yakusu(*document, "--trace").error

@@ -111,7 +111,7 @@ class LineOptions:
         """Refuse a document, and an output that would replace an input."""
         refuse_document(source, is_text=self.input_format == "text")
         if self.trace and self.format == "text":
-            raise DataError("--trace has no column in text: add --format json")
+            raise DataError("--trace needs JSON output: add --format json")
         inputs = map(os.path.realpath, (source, self.prefix or ""))
         if self.alignments and os.path.realpath(self.alignments) in inputs:
             raise DataError(
