@@ -25,8 +25,8 @@ ENGINE = Path("src/yakusu/engine")
 ZIGLANG = "ziglang>=0.17,<0.18"
 LEGACY = {"manylinux_2_17_": "manylinux2014_"}  # names that old versions of pip know
 NO_ENGINE = (
-    "no C compiler was found: yakusu is installed without its CPU engine, so translating needs "
-    "torch (pip install '.[train]') and is slower"
+    "yakusu is installed without its CPU engine, so translating needs torch "
+    "(pip install '.[train]') and is slower"
 )
 
 
@@ -75,6 +75,14 @@ def native_tag() -> str:
     return next(tag for tag in platform_tags() if "manylinux" not in tag and "musllinux" not in tag)
 
 
+def _why_no_compiler() -> str:
+    if os.environ.get("YAKUSU_COMPILER") == "none":
+        return "YAKUSU_COMPILER is none"
+    if command := os.environ.get("CC", "").strip():
+        return f"CC={command} is not a C compiler that can compile the CPU engine"
+    return "no C compiler was found that can compile the CPU engine"
+
+
 class EngineHook(BuildHookInterface[Any]):
     """Adds the compiled library to a wheel."""
 
@@ -93,7 +101,7 @@ class EngineHook(BuildHookInterface[Any]):
                 sys.exit(f"ziglang is not installed: pip install '{ZIGLANG}'")
             chosen = None
         if not chosen:
-            self.app.display_warning(NO_ENGINE)
+            self.app.display_warning(f"{_why_no_compiler()}: {NO_ENGINE}")
             return
         folder = ROOT / ENGINE
         if version != "editable":
