@@ -1,6 +1,7 @@
 """Scores equal sacreBLEU's and manual calculations; the bootstrap is reproducible."""
 
 import os
+import sys
 
 import pytest
 import sacrebleu
@@ -92,6 +93,24 @@ def test_the_target_language_selects_the_tokenizer(language: str, tokenizer: str
     oracle = sacrebleu.corpus_bleu(JAPANESE, [JAPANESE_REFERENCES], tokenize=tokenizer)
     assert bleu.value == oracle.score
     assert f"|tok:{tokenizer}" in bleu.signature
+
+
+@pytest.mark.parametrize(
+    ("options", "library"),
+    [
+        ({"target_language": "ja"}, "MeCab"),
+        ({"target_language": "ko-KR"}, "mecab_ko"),
+        ({"tokenize": "ja-mecab"}, "MeCab"),
+    ],
+)
+def test_a_tokenizer_without_its_library_is_a_missing_module(
+    options: dict[str, str], library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModuleNotFoundError) as caught:
+        score(GOOD, REFERENCES, **options)
+    assert caught.value.name == library
+    score(GOOD, REFERENCES, tokenize="char", target_language="ja")
 
 
 def test_mecab_finds_words_that_13a_does_not() -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import cast
 
 from sacrebleu.metrics.base import Metric, Signature
@@ -74,6 +75,7 @@ class MetricOptions:
     target_language: str | None = None
 
 
+_LIBRARIES = {"ja-mecab": "MeCab", "ko-mecab": "mecab_ko"}  # of sacreBLEU's tokenizers
 METRICS: Registry[Callable[[MetricOptions], Metric]] = Registry("metric")
 
 
@@ -84,6 +86,8 @@ def _bleu(options: MetricOptions) -> Metric:
         raise RecipeError(f"there is no BLEU tokenizer '{options.tokenize}': {fix}")
     # sacreBLEU knows codes without region; for "zh-CN" it would silently use 13a.
     language = re.split("[-_]", options.target_language or "")[0].lower()
+    if library := _LIBRARIES.get(options.tokenize or f"{language}-mecab"):
+        import_module(library)  # sacreBLEU would name its own extra
     return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, trg_lang=language)
 
 
@@ -124,6 +128,7 @@ def score(
     Raises:
         DataError: The texts have different numbers of lines, or are empty.
         RecipeError: A metric or the tokenizer is unknown.
+        ModuleNotFoundError: The tokenizer needs a library of the extra `mecab`.
     """
     _check_aligned("hypotheses", hypotheses, references)
     options = MetricOptions(tokenize, lowercase, target_language)

@@ -14,6 +14,7 @@ app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the 
         ("torch.nn.functional", "train"),
         ("tensorboard", "train"),
         ("numba", "compress"),
+        ("MeCab", "mecab"),
         ("lxml.etree", "corpora"),
     ],
 )

@@ -33,6 +33,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(compress.LIBRARIES, "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
+    **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
 }
 _EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress"}  # with "train"
