@@ -95,7 +95,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             found[cell] = _shown(name, cell, speeds, "tokens/s") | {"sentences": len(ids)}
         stated = conditions(services)
     stated |= {"length": args.length, "unit": "tokens", "cells": found}
-    return {"name": f"{name}, random weights", **stated}
+    return {"name": f"{name}, random weights{_limits(stated)}", **stated}
 
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
@@ -125,7 +125,12 @@ def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str,
             print("\n".join(f"{s:28}{bleu}" for s, bleu in found[cell]["bleu"].items()))
         stated = conditions(services)
     stated |= {"unit": "sentences", "sentences": len(test.sources), "cells": found}
-    return {"name": f"{name}, {args.sources[name].name}", **stated}
+    return {"name": f"{name}, {args.sources[name].name}{_limits(stated)}", **stated}
+
+
+def _limits(stated: dict[str, Any]) -> str:
+    """What the name of a record says about limited instruction sets."""
+    return "".join(f", {name}={value}" for name, value in stated.get("environment", {}).items())
 
 
 def _shown(name: str, cell: str, speeds: dict[str, Any], unit: str) -> dict[str, Any]:
