@@ -100,33 +100,35 @@ static void attend(const float *q, size_t stride, int n, const Sources *of, floa
 }
 
 /* Attention of one hypothesis to n target positions, whose keys and values are at `rows[t]` plus
-   `key` and `value`. The weights of each head are stored `ld` apart, unless `weights` is NULL. */
+   `key` and `value`. The weights of each head are stored `ld` apart, unless `weights` is NULL. A step
+   is done for all heads before the next one, so that scores are not read right after they are written. */
 static void attend_targets(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
                            int d_k, int d_v, float scale, float *scores, float *out, float *weights, int ld) {
-    for (int h = 0; h < n_heads; h++, q += d_k, key += d_k, value += d_v, out += d_v) {
+    const int padded = (n + LANES - 1) / LANES * LANES;
+    for (int h = 0; h < n_heads; h++)
         for (int t = 0; t < n; t += 4) {
             vec dots[4] = {v_set(0.0f), v_set(0.0f), v_set(0.0f), v_set(0.0f)};
-            for (int d = 0; d < d_k; d += LANES)
+            for (int d = h * d_k; d < (h + 1) * d_k; d += LANES)
                 for (int i = 0; i < 4; i++) {
                     const float *k = rows[t + i < n ? t + i : t] + key + d;
                     dots[i] = v_fma(v_load(q + d), v_load(k), dots[i]);
                 }
-            v_sums(scores + t, dots[0], dots[1], dots[2], dots[3]);
+            v_sums(scores + h * padded + t, dots[0], dots[1], dots[2], dots[3]);
         }
-        for (int t = 0; t < n; t += LANES) v_store(scores + t, v_mul(v_load(scores + t), v_set(scale)));
-        vec total = v_set(exponentials(scores, n));
-        for (int t = 0; weights && t < n; t += LANES) {
-            float some[LANES];
-            v_store(some, v_div(v_load(scores + t), total));
-            memcpy(weights + h * ld + t, some, (n - t < LANES ? n - t : LANES) * sizeof *some);
-        }
-        for (int d = 0; d < d_v; d += LANES) {
+    for (int h = 0; h < n_heads; h++) {
+        float *own = scores + h * padded;
+        for (int t = 0; t < n; t += LANES) v_store(own + t, v_mul(v_load(own + t), v_set(scale)));
+        vec total = v_set(exponentials(own, n));
+        for (int t = 0; t < n; t += LANES) v_store(own + t, v_div(v_load(own + t), total));
+        if (weights) memcpy(weights + h * ld, own, n * sizeof *own);
+    }
+    for (int h = 0; h < n_heads; h++)
+        for (int d = h * d_v; d < (h + 1) * d_v; d += LANES) {
             vec sum = v_set(0.0f);
             for (int t = 0; t < n; t++)
-                sum = v_fma(v_set(scores[t]), v_load(rows[t] + value + d), sum);
-            v_store(out + d, v_div(sum, total));
+                sum = v_fma(v_set(scores[h * padded + t]), v_load(rows[t] + value + d), sum);
+            v_store(out + d, sum);
         }
-    }
 }
 
 #endif

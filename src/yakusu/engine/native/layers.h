@@ -66,14 +66,13 @@ static void activate(float *x, size_t n, int activation) {
 
 /* exp(x - max x) in place for n scores; the rest of the last 16 becomes 0. Returns their sum. */
 INLINE float exponentials(float *x, int n) {
-    vec most = v_set(-INFINITY), sum = v_set(0.0f);
-    int last = (n - 1) / LANES * LANES;
-    for (int k = n; k < last + LANES; k++) x[k] = -INFINITY;
-    for (int k = 0; k <= last; k += LANES) most = v_max(v_load(x + k), most);
+    const int last = (n - 1) / LANES * LANES;
+    vec most = v_first(v_load(x + last), n - last, v_set(-INFINITY)), sum = v_set(0.0f);
+    for (int k = 0; k < last; k += LANES) most = v_max(v_load(x + k), most);
     vec shift = v_set(v_largest(most));
     for (int k = 0; k <= last; k += LANES) {
         vec e = v_exp(v_sub(v_load(x + k), shift));
-        if (k == last) e = v_mul(e, real_lanes(n));
+        if (k == last) e = v_first(e, n - last, v_set(0.0f));
         v_store(x + k, e);
         sum = v_add(sum, e);
     }

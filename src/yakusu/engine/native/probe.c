@@ -27,7 +27,7 @@ API int yk_probe_attention(const Kernels *kernels, const float *q, int n, const 
                            int n_keys, int n_heads, int d_k, int d_v, float scale, int target, float *out) {
     size_t width = (size_t)n_heads * (d_k + d_v), padded = (n_keys + 15) / 16 * 16;
     Sources of = {n_keys, n_heads, d_k, d_v, allocate(padded * n_heads * d_k * 4), values};
-    float *scores = allocate(padded * QUERIES * 4), *rows = allocate(n_keys * width * 4);
+    float *scores = allocate(padded * (QUERIES > n_heads ? QUERIES : n_heads) * 4), *rows = allocate(n_keys * width * 4);
     float **at = allocate(n_keys * sizeof *at);
     int ok = of.keys && scores && rows && at;
     for (int t = 0; ok && t < n_keys; t++) {

@@ -35,7 +35,7 @@ static int reserve(Session *session, int n, int length) {
         wide = qkv > wide ? qkv : wide, wide = inner > wide ? inner : wide;
         heads = (size_t)m->value_width > heads ? (size_t)m->value_width : heads;
         keys = qkv > keys ? qkv : keys;
-        size_t targets = (m->config.n_positions + 15) / 16 * 16;
+        size_t targets = (size_t)m->config.n_heads * ((m->config.n_positions + 15) / 16 * 16);
         scores = targets > scores ? targets : scores;
     }
     size_t most = width > wide ? width : wide;

@@ -13,6 +13,10 @@
 #define LANES 16
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
+#define ONES4 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff
+
+/* From FIRST + 16 - n on: the mask of n lanes. */
+static const uint32_t FIRST[2 * LANES] __attribute__((unused)) = {ONES4, ONES4, ONES4, ONES4};
 
 #if defined(__AVX512F__)
 
@@ -29,6 +33,8 @@ INLINE vec v_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 INLINE vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
 INLINE vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
 INLINE uint32_t v_greater(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+/* the first n lanes of a, 1 to 16, and the others of b */
+INLINE vec v_first(vec a, int n, vec b) { return _mm512_mask_blend_ps((__mmask16)((1u << n) - 1), b, a); }
 INLINE vec v_from_int(const int32_t *p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
 /* a * 2^n for the integers n, given as n + 1.5 * 2^23 in b */
 INLINE vec v_scale2(vec a, vec b) {
@@ -64,6 +70,10 @@ INLINE vec v_min(vec a, vec b) { return EACH(_mm256_min_ps); }
 INLINE uint32_t v_greater(vec a, vec b) {
     uint32_t low = _mm256_movemask_ps(_mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ));
     return low | (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ)) << 8;
+}
+INLINE vec v_first(vec a, int n, vec b) {
+    vec first = v_load((const float *)(FIRST + LANES - n));
+    return (vec){_mm256_blendv_ps(b.low, a.low, first.low), _mm256_blendv_ps(b.high, a.high, first.high)};
 }
 INLINE vec v_from_int(const int32_t *p) {
     return (vec){_mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p)),
@@ -109,6 +119,9 @@ INLINE uint32_t v_greater(vec a, vec b) {
         mask |= vaddvq_u32(vandq_u32(vcgtq_f32(a.q[i], b.q[i]), vld1q_u32(bits))) << 4 * i;
     return mask;
 }
+INLINE vec v_first(vec a, int n, vec b) {
+    EACH(vbslq_f32(vld1q_u32(FIRST + LANES - n + 4 * i), a.q[i], b.q[i]));
+}
 INLINE vec v_from_int(const int32_t *p) { EACH(vcvtq_f32_s32(vld1q_s32(p + 4 * i))); }
 INLINE vec v_scale2(vec a, vec b) {
     EACH(vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(a.q[i]),
@@ -139,6 +152,7 @@ INLINE uint32_t v_greater(vec a, vec b) {
     for (int i = 0; i < LANES; i++) mask |= (uint32_t)(a.q[i] > b.q[i]) << i;
     return mask;
 }
+INLINE vec v_first(vec a, int n, vec b) { EACH(i < n ? a.q[i] : b.q[i]); }
 INLINE vec v_from_int(const int32_t *p) { EACH((float)p[i]); }
 INLINE uint32_t bits_of(float x) { uint32_t n; memcpy(&n, &x, 4); return n; }
 INLINE float float_of(uint32_t n) { float x; memcpy(&x, &n, 4); return x; }
