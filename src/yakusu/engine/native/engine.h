@@ -12,6 +12,7 @@
 #define API __attribute__((visibility("default")))
 #endif
 
+#define LANES 16 /* numbers in a vector; widths are multiples of it */
 #define MAX_MEMBERS 16 /* of an ensemble */
 #define GROUP 2 /* pairs of products that may be added in 16 bits, see product.h */
 

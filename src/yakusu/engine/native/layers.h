@@ -7,12 +7,6 @@
 #include "engine.h"
 #include "vector.h"
 
-/* 1 for the first n lanes of a row's last 16, 0 for the padding. */
-INLINE vec real_lanes(int n) {
-    static const float ones[2 * LANES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    return v_load(ones + (LANES - n % LANES) % LANES);
-}
-
 /* y = (x - mean) / sqrt(variance + epsilon) * gain + bias, for a row of n numbers */
 static void normalise(const float *x, int n, const Norm *norm, float epsilon, float *y) {
     int width = (n + LANES - 1) / LANES * LANES;
@@ -21,7 +15,7 @@ static void normalise(const float *x, int n, const Norm *norm, float epsilon, fl
     vec mean = v_set(v_sum(sum) / n);
     for (int k = 0; k < width; k += LANES) {
         vec d = v_sub(v_load(x + k), mean);
-        if (k + LANES > n) d = v_mul(d, real_lanes(n));
+        if (k + LANES > n) d = v_first(d, n - k, v_set(0.0f));
         squares = v_fma(d, d, squares);
     }
     vec factor = v_set(1.0f / sqrtf(v_sum(squares) / n + epsilon));

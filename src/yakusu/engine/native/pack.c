@@ -7,7 +7,6 @@
 
 #include "memory.h"
 
-#define LANES 16
 #define MOST (32767 / 127) /* largest sum of weights whose products are added in 16 bits */
 
 /* ---- a row of int8 weights ----------------------------------------------------------------- */

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LANES 16
+#include "engine.h"
+
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 8")
 #define ONES4 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff
