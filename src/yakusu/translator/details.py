@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yakusu.alignment import Link, pharaoh
-from yakusu.data.placeholders import IS_SLOT, SLOTS
+from yakusu.data.placeholders import SLOTS, shown
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.search.decoder import Decoder
@@ -94,17 +94,15 @@ def with_spans(
     for slot, text in slots:
         waiting.setdefault(slot, []).append(text)
 
-    def shown(piece: str) -> str:
-        if not IS_SLOT.fullmatch(piece):
-            return piece
-        return next(iter(waiting.get(piece, ())), f"<placeholder {SLOTS.index(piece) + 1}>")
+    def text_of(piece: str) -> str:
+        return next(iter(waiting.get(piece, ())), shown(piece))
 
     made, others = [], []
     for token, best in zip(tokens, alternatives, strict=True):
         texts: dict[str, float] = {}
         for piece, log_prob in best:
-            texts.setdefault(shown(piece), log_prob)
+            texts.setdefault(text_of(piece), log_prob)
         others.append(tuple(texts.items()))
-        made.append(shown(token))
+        made.append(text_of(token))
         del waiting.get(token, [])[:1]
     return tuple(made), tuple(others)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from yakusu.data.placeholders import IS_SLOT, SLOTS
+from yakusu.data.placeholders import shown
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.search.trace import Trace
 from yakusu.translator.output import places
@@ -27,11 +27,10 @@ def _trace(job: Job, spans: Mapping[str, str], tokenizer: Tokenizer) -> Trace:
         texts.setdefault(token, []).append(spans[place])
 
     @cache
-    def shown(token: int) -> str:
+    def text_of(token: int) -> str:
         if len(own := texts.get(token, [])) == 1:
             return own[0]
         (piece,) = tokenizer.target_pieces([token])
-        is_slot = IS_SLOT.fullmatch(piece)
-        return f"<placeholder {SLOTS.index(piece) + 1}>" if is_slot else piece
+        return shown(piece)
 
-    return tuple(step.as_text(shown) for step in job.trace or ())
+    return tuple(step.as_text(text_of) for step in job.trace or ())
