@@ -26,7 +26,8 @@ class ParquetShard:
         column: Name of the column.
 
     Raises:
-        DataError: The file is not valid, has no such column, or has a column "translation".
+        DataError: The file is not valid, the column does not exist, or a column "translation"
+            exists already.
         OSError: The file cannot be read.
         RunError: pyarrow is not installed.
     """

@@ -60,7 +60,7 @@ _ABBREVIATION = regex.compile(
     r"e\.\s?g|i\.\s?e|z\.\s?B|d\.\s?h|u\.\s?a|cf|vgl|vs?|bzw|ca|inkl|Tsd|Mio|Mrd|"
     r"bijv|np|p\.\s?ex|т\.\s?е)\.\s+$"
 )
-# In a line without capital letters: a word that is no abbreviation, and the end of its sentence.
+# In a line without capital letters: a word that is not abbreviated, with the end of its sentence.
 _ENDS_IN_WORD = regex.compile(
     r"(?<!\p{L})(?!(?:abb|allg|approx|bspw|bzw|capt|col|dept|est|etc|evtl|excl|figs?|gen|gov|hon|incl|"
     r"inkl|mrs|prof|rep|resp|rev|sen|sog|usw|vgl|vols?)\.)\p{L}{3,}[.!?]+\s+$"

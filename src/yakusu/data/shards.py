@@ -32,7 +32,7 @@ def open_shard(path: Path, *, column: str | None = None) -> Shard:
         column: The column of a Parquet file that contains the texts; see `ParquetShard`.
 
     Raises:
-        DataError: The file is not valid, or has no such column.
+        DataError: The file is not valid, or the column does not exist.
     """
     head = _head(path)
     if head.startswith(PARQUET_MAGIC):

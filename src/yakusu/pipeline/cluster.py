@@ -30,10 +30,10 @@ LOCAL = "local"  # the address of a cluster that is started for the command
 _TIMEOUT = 10  # seconds
 _SHOWN = 200  # characters of a message from Ray
 _QUEUED = 2**25  # bytes of waiting blocks, for each worker; by default, Ray keeps gigabytes
-_ROW = "part"  # the only column: pickled, because Arrow has no such type
+_ROW = "part"  # the only column; its values are pickled, because Arrow cannot store parts
 _ENVIRONMENT = {  # before Ray is loaded, unless the user has set them
     "RAY_USAGE_STATS_ENABLED": "0",  # statistics that Ray sends to its authors
-    "RAY_BACKEND_LOG_LEVEL": "fatal",  # Ray's log files have the other messages
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # other messages are in Ray's log files
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # messages that Ray prints to standard output
 }
 

@@ -107,7 +107,7 @@ class Search:
         config: Settings of the search.
         restrictions: As in `beam_search`.
         prefixes: The ids that each translation must begin with; [] for none.
-        tracer: Records the traces; None: none is requested.
+        tracer: Records the traces; None if no trace was requested.
     """
 
     def __init__(
