@@ -1,18 +1,23 @@
 """Which engine runs a model folder."""
 
+import os
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from yakusu.engine import library
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.errors import ModelError
+from yakusu.errors import ModelError, RecipeError
+from yakusu.pipeline.translate import translate
+from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
-from yakusu.translator import opening
+from yakusu.translator import Translator, opening
 from yakusu.translator.opening import open_decoder
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
@@ -61,6 +66,79 @@ def test_without_torch_a_requested_engine_or_device_is_an_error_with_the_fix(
         f"the {cause} needs torch, which is not installed: install yakusu with its extra 'train', "
         "as in pip install '.[train]'"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("native", NativeDecoder), ("torch", TorchDecoder), (None, NativeDecoder)]
+)
+def test_the_name_of_an_engine_stands_for_its_configuration(
+    name: Engine | None, kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAKUSU_ENGINE", raising=False)
+    model = FILES / "transformer"
+    assert isinstance(Translator.load(model, engine=name).decoder, kind)
+    texts, options = ["ein Haus"], SearchConfig(beam=2)
+    expected = list(translate(model, texts, options, engine=EngineConfig(engine=name)))
+    assert list(translate(model, texts, options, engine=name)) == expected
+
+
+@pytest.mark.parametrize("name", ["torhc", "", 3, {"engine": "torch"}])
+def test_another_engine_is_refused_with_the_choices(name: Any) -> None:
+    with pytest.raises(RecipeError) as refused:
+        Translator.load(FILES / "transformer", engine=name)
+    assert str(refused.value) == (
+        f"there is no engine {name!r}: pass 'native', 'torch' or an EngineConfig"
+    )
+
+
+# ---- threads and precision ------------------------------------------------------------------------
+
+IN_FLOAT32 = "torch computes in float32: precision int8 applies to the native engine only"
+RUN_BY_TORCH: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "on request": (["transformer"], {"engine": "torch"}),
+    "LSTM": (["recurrent"], {}),
+    "convolutions": (["convolutional"], {}),
+    "ensemble": (["recurrent", "recurrent"], {}),
+}
+
+
+@pytest.fixture
+def torch_threads() -> Iterator[None]:
+    """Restores the number of threads that torch uses."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("case", RUN_BY_TORCH)
+@pytest.mark.usefixtures("torch_threads")
+def test_torch_uses_the_requested_number_of_threads_but_not_more_than_cores(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, config = RUN_BY_TORCH[case]
+    paths = [FILES / name for name in names]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
+    for threads, used in ((2, 2), (1, 1), (99_999, 3)):
+        open_decoder(paths, EngineConfig(threads=threads, **config))
+        assert torch.get_num_threads() == used
+    torch.set_num_threads(2)
+    open_decoder(paths, EngineConfig(**config))
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("case", RUN_BY_TORCH)
+def test_a_precision_that_torch_does_not_have_is_a_warning(
+    case: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    names, config = RUN_BY_TORCH[case]
+    paths = [FILES / name for name in names]
+    for given in ({"precision": "float32"}, {}):
+        open_decoder(paths, EngineConfig(**given, **config))
+        assert IN_FLOAT32 not in caplog.messages
+    assert isinstance(
+        open_decoder(paths, EngineConfig(precision="int8", **config))[2], TorchDecoder
+    )
+    assert caplog.messages.count(IN_FLOAT32) == 1
 
 
 # ---- libraries that cannot be loaded -------------------------------------------------------------

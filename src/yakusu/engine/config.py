@@ -24,14 +24,34 @@ class EngineConfig(Config):
             value of $YAKUSU_ENGINE; if it is not set, the native engine on a CPU for the models
             that it supports, and torch otherwise.
         precision: Of the native engine's matrix products. torch computes in float32.
-        threads: Number of threads of the native engine, each with its own sentences; None: one per
-            processor core that this process may use. Translations do not depend on it.
+        threads: Number of threads. In the native engine, each has its own sentences, and
+            translations do not depend on their number. torch uses them for each operation, in the
+            whole process, and never more than there are cores. None: one per processor core that
+            this process may use.
     """
 
     device: str = "cpu"
     engine: Engine | None = None
     precision: Literal["int8", "float32"] = "int8"
     threads: int | None = Field(None, ge=1)
+
+    @classmethod
+    def of(cls, given: "EngineConfig | Engine | None") -> "EngineConfig":
+        """The configuration that the argument `engine` of a function stands for.
+
+        Args:
+            given: A configuration, the name of an engine, or None: the defaults.
+
+        Raises:
+            RecipeError: It is something else.
+        """
+        if isinstance(given, cls):
+            return given
+        if given is None or given in _ENGINES:
+            return cls(engine=given)
+        raise RecipeError(
+            f"there is no engine {given!r}: pass 'native', 'torch' or an EngineConfig"
+        )
 
     @property
     def requested(self) -> Engine | None:

@@ -14,7 +14,7 @@ from yakusu.documents.document import (
     plain_text,
 )
 from yakusu.documents.registry import read_document
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import Job, Plan, plan
@@ -88,7 +88,7 @@ def translate_document(
     text: TextConfig | None = None,
     retranslate: bool = False,
     overwrite: bool = False,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> TranslatedDocuments:
     """Translate a document, or all documents of a folder, and keep everything that is not text.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from yakusu.data.corpus import tree_files
 from yakusu.data.text import Text, language_of, read_lines
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
 from yakusu.metrics import (
     BootstrapResult,
@@ -74,7 +74,7 @@ def evaluate_model(
     tokenize: str | None = None,
     target_language: str | None = None,
     paper: bool = False,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Translate `src` with a model folder and score the translations as `evaluate` does.
@@ -105,7 +105,7 @@ def translate_to_score(
     model: str | Path,
     src: Text,
     *,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Return the translations by a model folder that `evaluate_model` scores.
@@ -138,7 +138,7 @@ def evaluate_parser(
     model: str | Path,
     references: str | Path,
     *,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> list[Score]:
     """Parse the words of reference trees and score the result as `evaluate_trees` does.
@@ -182,7 +182,7 @@ class _Lines:
 
 
 def _translated(
-    model: str | Path, sources: _Lines, engine: EngineConfig | None, progress: Progress
+    model: str | Path, sources: _Lines, engine: EngineConfig | Engine | None, progress: Progress
 ) -> _Lines:
     one_sentence = TextConfig(one_sentence_per_line=True)
     translator = Translator.load(model, engine=engine, text=one_sentence)

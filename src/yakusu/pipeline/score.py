@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yakusu.data.corpus import Corpus, aligned, holds_trees, read_pairs
 from yakusu.data.text import Text, count_lines, raw_lines, read_lines
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
 from yakusu.translator import Translator
@@ -28,7 +28,7 @@ def score(
     text: TextConfig | None = None,
     alternatives: int = 0,
     batch: int = 64,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
 ) -> Iterator[Scored]:
     """Compute the log-probability that a model assigns to given translations, in order.
 
@@ -122,7 +122,7 @@ def rescore(
     ensemble: Sequence[str | Path] = (),
     text: TextConfig | None = None,
     batch: int = 64,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
 ) -> Iterator[tuple[NBestEntry, Scored]]:
     """Score the translations of an n-best list, in its order.
 

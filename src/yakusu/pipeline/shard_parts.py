@@ -63,12 +63,15 @@ class ShardConfig:
     def for_workers(self, translator: Translator) -> "ShardConfig":
         """The same with absolute paths and with the engine of `translator`, on every machine."""
         native = isinstance(translator.decoder, NativeDecoder)
+        runs: dict[str, str] = {"engine": "native"}
+        if not native:  # the workers do not repeat the warning about another precision
+            runs = {"engine": "torch", "precision": "float32"}
         glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
         return replace(
             self,
             models=tuple(str(Path(model).absolute()) for model in self.models),
             text=self.text.model_copy(update={"glossary": glossary}),
-            engine=self.engine.model_copy(update={"engine": "native" if native else "torch"}),
+            engine=self.engine.model_copy(update=runs),
         )
 
     def settings(self, translator: Translator) -> Settings:

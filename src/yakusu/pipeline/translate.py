@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from yakusu.config import Config
 from yakusu.data.corpus import holds_trees, read_sources
 from yakusu.data.layout import Layout
 from yakusu.data.text import Text, raw_lines
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translation, Translator
@@ -27,7 +28,7 @@ def translate(
     ensemble: Sequence[str | Path] = (),
     batch: int = 64,
     window: int | None = None,
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
 ) -> Iterator[list[Translation]]:
     """Translate sentences in order, as they arrive.
 
@@ -40,8 +41,8 @@ def translate(
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
         window: Number of sentences read ahead and sorted by length (default: 32 batches).
-        engine: What runs the model; None: the native engine on the CPU, if it supports the
-            model.
+        engine: What runs the model: "native", "torch" or an `EngineConfig`; None: the native engine
+            on the CPU, if it supports the model, and torch otherwise.
 
     Yields:
         The `n_best` best translations of each line or text, best first.
@@ -51,7 +52,7 @@ def translate(
             the file contains trees, but the model is not a parser.
         DataError: The file or the glossary does not exist or cannot be read, a regular expression
             is not valid, or a prefix or phrase cannot be spelled with the vocabulary.
-        RecipeError: `n_best` is larger than the beam.
+        RecipeError: `n_best` is larger than the beam, or there is no such engine or device.
 
     Example:
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`
@@ -69,7 +70,7 @@ def open_translator(
     *,
     text: TextConfig | None = None,
     ensemble: Sequence[str | Path] = (),
-    engine: EngineConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
 ) -> Translator:
     """Load a model folder and override its search settings; arguments as in `translate`."""
     translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)
@@ -81,8 +82,15 @@ def open_translator(
         try:
             translator.search = SearchConfig.model_validate(dict(translator.search) | given)
         except ValidationError as error:
-            raise RecipeError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+            raise RecipeError(_fault(error.errors()[0])) from error
     return translator
+
+
+def _fault(error: ErrorDetails) -> str:
+    """What is wrong with a setting of the search."""
+    if error["type"] == "value_error":  # of a validator, whose message names the settings
+        return str(error["ctx"]["error"])
+    return f"{error['loc'][0]} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _given(config: Config) -> dict[str, Any]:

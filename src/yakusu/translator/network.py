@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+import torch
+
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
 from yakusu.folder import save_folder, write_json
@@ -26,18 +28,23 @@ def open_model(folder: Path) -> tuple[TranslatorConfig, Seq2Seq, Tokenizer]:
     return opened.config, _network(opened), opened.tokenizer
 
 
-def torch_decoder(folders: Sequence[ModelFolder], *, device: str) -> TorchDecoder:
+def torch_decoder(
+    folders: Sequence[ModelFolder], *, device: str, threads: int | None = None
+) -> TorchDecoder:
     """The decoder of a model, or of an ensemble, that torch runs.
 
     Args:
         folders: The models.
         device: "cpu", "cuda", or "auto".
+        threads: Number of threads that torch uses in this process; None: it is not changed.
 
     Raises:
         ModelError: A folder is inconsistent, or the sizes of the vocabularies differ.
         RecipeError: The device is not available.
     """
     keep_freed_memory()
+    if threads is not None:
+        torch.set_num_threads(threads)
     place = pick_device(device)
     networks = [_network(folder) for folder in folders]
     return TorchDecoder(networks[0] if len(networks) == 1 else Ensemble(networks), device=place)

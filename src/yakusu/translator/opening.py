@@ -102,4 +102,11 @@ def _torch(folders: Sequence[ModelFolder], config: EngineConfig) -> Decoder:
         raise ModelError(f"the {asked} needs torch, which is not installed: {_INSTALL_TORCH}")
     from yakusu.translator.network import torch_decoder  # loads torch
 
-    return torch_decoder(folders, device=config.device)
+    if config.precision != "float32" and "precision" in config.model_fields_set:
+        _log.warning(
+            "torch computes in float32: precision %s applies to the native engine only",
+            config.precision,
+        )
+    n_cores = EngineConfig().n_threads
+    threads = min(config.threads, n_cores) if config.threads else None
+    return torch_decoder(folders, device=config.device, threads=threads)

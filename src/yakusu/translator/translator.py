@@ -13,7 +13,7 @@ from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
 from yakusu.data.text import windows
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.engine.config import EngineConfig
+from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import MAX_ALTERNATIVES, Decoder
@@ -102,7 +102,7 @@ class Translator(JobTranslator):
         folder: str | Path,
         *,
         ensemble: Sequence[str | Path] = (),
-        engine: EngineConfig | None = None,
+        engine: EngineConfig | Engine | None = None,
         text: TextConfig | None = None,
     ) -> "Translator":
         """Open a model folder and verify its files.
@@ -110,18 +110,18 @@ class Translator(JobTranslator):
         Args:
             folder: A model folder; its languages and search settings are used.
             ensemble: Further model folders with the same vocabulary, for an ensemble (Table 2).
-            engine: What runs the model; None: the native engine on the CPU, if it supports the
-                model.
+            engine: What runs the model: "native", "torch" or an `EngineConfig`; None: the native
+                engine on the CPU, if it supports the model, and torch otherwise.
             text: How text is read; None: the defaults.
 
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
                 engine cannot run the model.
-            RecipeError: The device is not available, or $YAKUSU_ENGINE is invalid.
+            RecipeError: The device is not available, or the engine or $YAKUSU_ENGINE is invalid.
             DataError: A regular expression in `text` is not valid.
         """
         folders = [Path(folder), *map(Path, ensemble)]
-        config, tokenizer, decoder = open_decoder(folders, engine or EngineConfig())
+        config, tokenizer, decoder = open_decoder(folders, EngineConfig.of(engine))
         return cls(
             decoder,
             tokenizer,
