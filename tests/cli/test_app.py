@@ -59,6 +59,29 @@ def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yaku
     assert run_yakusu("translate").code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("translate m --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),
+        ("translate m --precision x", "'--precision': 'x' is not one of 'int8', 'float32'."),
+        ("translate m --format x", "'--format': 'x' is not one of 'text', 'json'."),
+        ("evaluate m r --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),
+        ("score m s t --format x", "'--format': 'x' is not one of 'text', 'json'."),
+        ("view m --role x", "'--role': 'x' is not one of 'encoder', 'decoder', 'cross'."),
+        ("check s t --errors x", "'--errors': 'x' is not one of 'strict', 'skip', 'replace'."),
+        ("translate m --margin -1", "'--margin': Input should be greater than or equal to 0"),
+        ("translate m --beam 0", "'--beam': Input should be greater than or equal to 1"),
+    ],
+)
+def test_an_invalid_value_of_an_option_is_a_plain_sentence(
+    run_yakusu: Yakusu, words: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    said = run_yakusu(*words.split())
+    assert (said.code, said.out) == (2, "")
+    assert f"Invalid value for {told}" in " ".join(said.err.replace("│", "").split())
+
+
 def test_the_version_is_that_of_the_package(run_yakusu: Yakusu) -> None:
     assert run_yakusu("--version").out == f"yakusu {yakusu.__version__}\n"
 

@@ -519,6 +519,11 @@ def test_an_invalid_search_option_is_refused(run_yakusu: Yakusu, model: Path, op
     assert (said.code, said.out) == (2, "") and option.split("=")[0] in said.err
 
 
+def test_an_infinite_margin_is_refused_with_its_name(run_yakusu: Yakusu, model: Path) -> None:
+    said = run_yakusu("translate", model, "--margin", "inf", stdin=b"the\n")
+    assert said.error == "margin = inf: input should be a finite number"
+
+
 def test_fast_is_a_margin_of_two(run_yakusu: Yakusu, model: Path) -> None:
     fast = run_yakusu("translate", model, "--fast", stdin=text(SOURCES))
     margin = run_yakusu("translate", model, "--margin", 2, stdin=text(SOURCES))

@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 from signal import SIGPIPE
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import yakusu
 from yakusu.cli import check, compress, evaluate, score, train, translate, vectors, view
@@ -17,9 +18,23 @@ from yakusu.errors import RunError, SignalError, YakusuError
 
 _HELP = "Train, run, score and compress translators and parsers."
 
+
+class _Verbs(TyperGroup):
+    """The verbs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # of pydantic
+            raise
+
+
 app = typer.Typer(
     name="yakusu",
     help=_HELP,
+    cls=_Verbs,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

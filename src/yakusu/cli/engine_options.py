@@ -33,14 +33,16 @@ def _options(*, hidden: bool) -> dict[str, Any]:
             typer.Option(
                 metavar="N",
                 min=1,
-                help="Number of threads of the native engine (default: one per core).",
+                help="Number of threads (default: one per core).",
                 **place,
             ),
         ],
         "precision": Annotated[
             Literal["int8", "float32"] | None,
             typer.Option(
-                help="Precision of the native engine's matrix products (default: int8).", **place
+                help="Precision of the native engine: int8 (default) is faster, float32 more exact. "
+                "torch computes in float32.",
+                **place,
             ),
         ],
     }

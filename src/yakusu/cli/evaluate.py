@@ -17,17 +17,25 @@ if TYPE_CHECKING:
 
 System = Annotated[
     str,
-    typer.Argument(metavar="SYSTEM", help="File of translations, file of trees, or model folder."),
+    typer.Argument(
+        metavar="SYSTEM",
+        help="What to score: translations, trees, or a model folder, which translates --src or "
+        "parses the words of REFERENCE.",
+    ),
 ]
 Reference = Annotated[
     str, typer.Argument(metavar="REFERENCE", help="Reference translations, or reference trees.")
 ]
 Src = Annotated[
-    str | None, typer.Option(help="File of source sentences, if SYSTEM is a model folder.")
+    str | None,
+    typer.Option(help="Source sentences, line by line, if SYSTEM or --baseline is a model folder."),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(help="Translations or model folder for a comparison by paired bootstrap."),
+    typer.Option(
+        help="Translations or model folder to compare SYSTEM with: paired bootstrap shows whether "
+        "the difference is significant."
+    ),
 ]
 Trees = Annotated[
     bool | None,

@@ -44,12 +44,17 @@ NBest = Annotated[
     bool,
     typer.Option(
         "--n-best",
-        help="TGT is an n-best list, as translate --n-best prints it; print it with new scores.",
+        help="TGT is an n-best list, as translate --n-best prints it; print it with the scores of "
+        "this model.",
     ),
 ]
 OutputFormat = Annotated[
     Format,
-    typer.Option("--format", help="text: columns; json: an object per line, with all tokens."),
+    typer.Option(
+        "--format",
+        help="text: the three columns; json: an object per line, with the log-probability of each "
+        "token.",
+    ),
 ]
 Alternatives = Annotated[
     int,
@@ -86,7 +91,7 @@ def score(
 ) -> None:
     """Print the log-probability that a model assigns to given translations.
 
-    Each pair has one line with three columns, separated by tabs: the log-probability
+    Prints a line per pair with three columns, separated by tabs: the log-probability
     log P(TGT | SRC), a natural logarithm; the score, which is the log-probability divided by the
     length penalty, as in translate --n-best; and the number of tokens, including the
     end-of-sentence token. The perplexity per token and the time go to standard error.

@@ -22,7 +22,12 @@ def _option(help: str, *names: str, panel: str, **checks: Any) -> Any:
 _OPTIONS: dict[str, Any] = {
     "beam": Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, max=256, help="Beam width; 1: greedy search."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=256,
+            help="Hypotheses kept at each step; 1: greedy search.",
+        ),
     ],
     "n_best": Annotated[
         int | None,
@@ -35,7 +40,13 @@ _OPTIONS: dict[str, Any] = {
         ),
     ],
     "alpha": Annotated[
-        float | None, _option("Exponent of the length penalty.", min=0, max=10, panel=_SEARCH)
+        float | None,
+        _option(
+            "Exponent of the length penalty; larger values favour longer translations.",
+            min=0,
+            max=10,
+            panel=_SEARCH,
+        ),
     ],
     "max_length": Annotated[
         int | None, _option("Maximum number of tokens of a translation.", min=1, panel=_SEARCH)
@@ -43,7 +54,7 @@ _OPTIONS: dict[str, Any] = {
     "max_extra": Annotated[
         int | None,
         _option(
-            "Maximum number of tokens by which a translation may exceed its source.",
+            "Maximum number of tokens by which a translation may exceed its source or its prefix.",
             min=0,
             panel=_SEARCH,
         ),
@@ -51,7 +62,8 @@ _OPTIONS: dict[str, Any] = {
     "margin": Annotated[
         float | None,
         _option(
-            "Drop hypotheses whose log-probability is more than this many nats below the best.",
+            "Drop hypotheses whose log-probability is more than this many nats below that of the "
+            "best one. The smaller, the faster, but the more translations change; --fast is 2.",
             min=0,
             panel=_SEARCH,
         ),

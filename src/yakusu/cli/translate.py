@@ -62,7 +62,7 @@ Batch = Annotated[
     int,
     typer.Option(
         min=1,
-        help="Maximum number of sentences translated together.",
+        help="Maximum number of sentences translated together, by each thread.",
         rich_help_panel=_SPEED,
         hidden=True,
     ),
@@ -78,8 +78,8 @@ Window = Annotated[
     ),
 ]
 _MORE = (
-    "More options (length, repetition, sampling, ensembles, Ray): `yakusu translate --help-all`. "
-    "Search options default to the model's settings; see docs/search.md."
+    "More options (engine, length, repetition, sampling, Ray): `yakusu translate "
+    "--help-all`. Search options default to the model's settings; see docs/search.md."
 )
 
 
