@@ -91,7 +91,7 @@ def test_another_engine_is_refused_with_the_choices(name: Any) -> None:
     )
 
 
-# ---- threads and precision ------------------------------------------------------------------------
+# ---- threads and precision -----------------------------------------------------------------------
 
 IN_FLOAT32 = "torch computes in float32: precision int8 applies to the native engine only"
 RUN_BY_TORCH: dict[str, tuple[list[str], dict[str, Any]]] = {

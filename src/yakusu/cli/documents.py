@@ -1,12 +1,15 @@
-"""Documents of the verb `translate`."""
+"""Documents of the verb `translate`, and the options that only they have."""
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.option_groups import grouped
 from yakusu.cli.show import counted, report
 from yakusu.errors import DataError
 
@@ -16,6 +19,24 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _LISTED = 10  # texts of a document that were left as they were; paths that were left out
+_PANEL = "Documents"
+_OPTIONS: dict[str, Any] = {
+    "retranslate": Annotated[
+        bool,
+        typer.Option(
+            "--retranslate",
+            help="Also translate messages that already have a translation (PO, XLIFF).",
+            rich_help_panel=_PANEL,
+            hidden=True,
+        ),
+    ],
+    "overwrite": Annotated[
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace existing files.", rich_help_panel=_PANEL, hidden=True
+        ),
+    ],
+}
 
 
 def refuse_document(source: str, *, is_text: bool) -> None:
@@ -28,11 +49,34 @@ def refuse_document(source: str, *, is_text: bool) -> None:
         raise DataError(f"{source} is a document: add --out FILE to translate it")
 
 
-def refuse_document_options(*, retranslate: bool, overwrite: bool) -> None:
-    """Refuse the options of documents where lines are translated."""
-    if retranslate or overwrite:
-        name = "--retranslate" if retranslate else "--overwrite"
-        raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
+@dataclass(frozen=True)
+class DocumentOptions:
+    """How documents are written.
+
+    Attributes:
+        retranslate: Also translate messages that already have a translation.
+        overwrite: Replace existing files.
+    """
+
+    retranslate: bool
+    overwrite: bool
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        return [f"--{each.name}" for each in fields(self) if getattr(self, each.name)]
+
+    def refuse(self) -> None:
+        """Refuse the options where lines are translated."""
+        for name in self.given:
+            raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
+
+
+def _document_options(values: dict[str, Any]) -> DocumentOptions:
+    return DocumentOptions(**values)
+
+
+takes_document_options = grouped("documents", _OPTIONS, _document_options)
 
 
 @dataclass(frozen=True)
@@ -41,13 +85,11 @@ class DocumentOutput:
 
     Attributes:
         out: A file or a folder.
-        retranslate: Also translate messages that already have a translation.
-        overwrite: Replace existing files.
+        options: How they are written.
     """
 
     out: str
-    retranslate: bool
-    overwrite: bool
+    options: DocumentOptions
 
     def check(self, source: str, of_lines: Iterable[str]) -> None:
         """Refuse standard input, and the options in `of_lines`, which apply to lines only."""
@@ -67,8 +109,8 @@ class DocumentOutput:
 
         done = translate_with(
             translator,
-            plan(Path(source), Path(self.out), overwrite=self.overwrite),
-            retranslate=self.retranslate,
+            plan(Path(source), Path(self.out), overwrite=self.options.overwrite),
+            retranslate=self.options.retranslate,
             batch=batch,
             window=window,
             progress=ConsoleProgress(),

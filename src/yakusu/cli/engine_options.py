@@ -40,8 +40,8 @@ def _options(*, hidden: bool) -> dict[str, Any]:
         "precision": Annotated[
             Literal["int8", "float32"] | None,
             typer.Option(
-                help="Precision of the native engine: int8 (default) is faster, float32 more exact. "
-                "torch computes in float32.",
+                help="Precision of the native engine: int8 (default) is faster, float32 more "
+                "exact. torch computes in float32.",
                 **place,
             ),
         ],

@@ -3,12 +3,13 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from yakusu.cli.console import command
-from yakusu.cli.documents import DocumentOutput, refuse_document_options
+from yakusu.cli.documents import DocumentOptions, DocumentOutput, takes_document_options
 from yakusu.cli.engine_options import takes_hidden_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
 from yakusu.cli.options import Model
@@ -18,12 +19,14 @@ from yakusu.cli.text_options import takes_text_options
 from yakusu.errors import DataError, ModelError, RecipeError
 
 if TYPE_CHECKING:
+    from yakusu.data.text import ErrorPolicy
     from yakusu.engine.config import EngineConfig
+    from yakusu.pipeline.shard_parts import ShardConfig
     from yakusu.search.config import SearchConfig
     from yakusu.translator import Translator
     from yakusu.translator.passage import TextConfig
 
-_DOCUMENTS, _SPEED = "Documents", "Models and speed"
+_SPEED = "Models and speed"
 
 Sources = Annotated[
     list[str] | None,
@@ -34,21 +37,6 @@ Sources = Annotated[
     ),
 ]
 Out = Annotated[str | None, typer.Option(metavar="PATH", help="Document or folder to write.")]
-Retranslate = Annotated[
-    bool,
-    typer.Option(
-        "--retranslate",
-        help="Also translate messages that already have a translation (PO, XLIFF).",
-        rich_help_panel=_DOCUMENTS,
-        hidden=True,
-    ),
-]
-Overwrite = Annotated[
-    bool,
-    typer.Option(
-        "--overwrite", help="Replace existing files.", rich_help_panel=_DOCUMENTS, hidden=True
-    ),
-]
 Ensemble = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,7 +73,8 @@ _MORE = (
 
 def add_to(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    verb = takes_text_options(takes_line_options(takes_hidden_engine_options(translate)))
+    verb = takes_document_options(takes_hidden_engine_options(translate))
+    verb = takes_text_options(takes_line_options(verb))
     app.command(epilog=_MORE, cls=RayCommand)(takes_search_options(takes_ray_options(verb)))
 
 
@@ -93,13 +82,12 @@ def translate(
     model: Model,
     sources: Sources = None,
     out: Out = None,
-    retranslate: Retranslate = False,
-    overwrite: Overwrite = False,
     ensemble: Ensemble = None,
     batch: Batch = 64,
     window: Window = None,
     *,
     engine: "EngineConfig",
+    documents: DocumentOptions,
     lines: LineOptions,
     options: "SearchConfig",
     text: "TextConfig",
@@ -111,39 +99,70 @@ def translate(
 
     Example: `yakusu translate runs/en-de/model guide.html --out guide.de.html`
     """
-    models = [model, *(ensemble or ())]
+    models = _Models((model, *(ensemble or ())), options, text, engine)
     if ray.address is not None:
-        from yakusu.pipeline.shard_parts import ShardConfig  # loads numpy
-
-        refused = _not_for_shards(lines, options, retranslate=retranslate, overwrite=overwrite)
         shards = ShardOutput(ray.address, out, sources or ())
-        engine = shards.checked(refused, engine)
-        config = ShardConfig(
-            tuple(models),
-            options,
-            text,
-            engine,
-            batch=batch,
-            window=window,
-            errors=lines.errors or "replace",
-            column=ray.column,
-        )
-        shards.translate(_open(models, options, text, engine), config)
+        engine = shards.checked(_not_for_shards(lines, documents, options), engine)
+        models = replace(models, engine=engine)
+        config = models.shard_config(batch, window, errors=lines.errors, column=ray.column)
+        shards.translate(models.open(), config)
         return
     ray.check()
     source = _single(sources or ["-"])
     _refuse_sentence(source, model)
-    documents = DocumentOutput(out, retranslate, overwrite) if out is not None else None
-    if documents:
-        documents.check(source, _not_for_documents(lines, options, text))
+    if out is not None:
+        output = DocumentOutput(out, documents)
+        output.check(source, _not_for_documents(lines, options, text))
+        output.translate(models.open(), source, batch=batch, window=window)
     else:
         lines.check(source)
-        refuse_document_options(retranslate=retranslate, overwrite=overwrite)
-    translator = _open(models, options, text, engine)
-    if documents:
-        documents.translate(translator, source, batch=batch, window=window)
-    else:
-        Lines(source, lines, model).translate(translator, batch=batch, window=window)
+        documents.refuse()
+        Lines(source, lines, model).translate(models.open(), batch=batch, window=window)
+
+
+@dataclass(frozen=True)
+class _Models:
+    """Model folders, more than one for an ensemble, and how they translate."""
+
+    folders: tuple[str, ...]
+    options: "SearchConfig"
+    text: "TextConfig"
+    engine: "EngineConfig"
+
+    def open(self) -> "Translator":
+        """Open the models."""
+        from yakusu.pipeline.translate import open_translator
+
+        first, *others = self.folders
+        try:
+            translator = open_translator(
+                first, self.options, text=self.text, ensemble=others, engine=self.engine
+            )
+        except RecipeError as error:
+            options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""
+            raise RecipeError(f"{error}{options_named}") from error
+        if translator.task.constrains and "max_repeats" in self.options.model_fields_set:
+            raise ModelError(
+                "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
+            )
+        return translator
+
+    def shard_config(
+        self, batch: int, window: int | None, *, errors: "ErrorPolicy | None", column: str | None
+    ) -> "ShardConfig":
+        """How the models translate shards."""
+        from yakusu.pipeline.shard_parts import ShardConfig  # loads numpy
+
+        return ShardConfig(
+            self.folders,
+            self.options,
+            self.text,
+            self.engine,
+            batch=batch,
+            window=window,
+            errors=errors or "replace",
+            column=column,
+        )
 
 
 def _not_for_documents(
@@ -158,36 +177,13 @@ def _not_for_documents(
 
 
 def _not_for_shards(
-    lines: LineOptions, options: "SearchConfig", *, retranslate: bool, overwrite: bool
+    lines: LineOptions, documents: DocumentOptions, options: "SearchConfig"
 ) -> Iterator[str]:
     """The options that were given and that do not apply to shards."""
     yield from (name for name in lines.given if name != "--errors")
     if options.n_best > 1:
         yield "--n-best"
-    if retranslate:
-        yield "--retranslate"
-    if overwrite:
-        yield "--overwrite"
-
-
-def _open(
-    models: Sequence[str], options: "SearchConfig", text: "TextConfig", engine: "EngineConfig"
-) -> "Translator":
-    """Open a model folder, or several as an ensemble."""
-    from yakusu.pipeline.translate import open_translator
-
-    try:
-        translator = open_translator(
-            models[0], options, text=text, ensemble=models[1:], engine=engine
-        )
-    except RecipeError as error:
-        options_named = " (--beam or --n-best)" if str(error).startswith("n_best") else ""
-        raise RecipeError(f"{error}{options_named}") from error
-    if translator.task.constrains and "max_repeats" in options.model_fields_set:
-        raise ModelError(
-            "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
-        )
-    return translator
+    yield from documents.given
 
 
 def _single(sources: Sequence[str]) -> str:
