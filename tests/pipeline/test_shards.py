@@ -340,3 +340,15 @@ def test_inputs_that_cannot_be_shards_are_refused(source: Path, tmp_path: Path) 
     ):
         with pytest.raises(DataError, match=message):
             plan_shards(sources, to)
+
+
+def test_workers_do_not_repeat_the_warning_about_a_precision_that_torch_does_not_have(
+    model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = config_of(model, engine=EngineConfig(engine="torch", precision="int8"))
+    translator = config.open()
+    assert len(caplog.messages) == 1
+    of_workers = config.for_workers(translator)
+    again = of_workers.open()
+    assert len(caplog.messages) == 1
+    assert of_workers.settings(again) == config.settings(translator)
