@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import byref, c_float, c_int, c_int64, c_size_t, c_void_p
+from ctypes import Structure, byref, c_float, c_int, c_int64, c_size_t, c_void_p
 from typing import Any
 
 import numpy as np
 
 from yakusu.engine.library import PACKED, Record, Settings, library
 from yakusu.engine.model import NativeModel
+from yakusu.engine.packing import beside
 
 Pair = tuple[Sequence[int], Sequence[int]]  # source and target ids, both ending with eos
 
@@ -41,21 +42,31 @@ def linear(isa: str, x: Any, rows: Any, bias: Any = None, *, int8: bool) -> tupl
     return y, scale, integers
 
 
-def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float, target: bool) -> Any:
+class Heads(Structure):
+    """`Heads` in native/engine.h."""
+
+    _fields_ = [(name, c_int) for name in ("n", "lanes", "key_width", "value_width")] + [
+        ("scale", c_float)
+    ]
+
+
+def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float) -> Any:
     """Attention of queries (n, h, d_k) to keys (S, h, d_k) and values (S, h, d_v)."""
-    q, k, v = map(floats, (q, k, v))
-    n_heads, d_k, d_v = q.shape[1], q.shape[2], v.shape[2]
-    out = np.empty((len(q), n_heads, d_v), np.float32)
+    (n, h, d_k), d_v = q.shape, v.shape[2]
+    q, k, v = (floats(beside(floats(x).reshape(len(x), -1), 1, h)) for x in (q, k, v))
+    lanes, n_groups = min(16, 1 << (h - 1).bit_length()), -(-h // 16)
+    heads = Heads(h, lanes, q.shape[1] // n_groups, v.shape[1] // n_groups, scale)
+    out = np.empty((n, v.shape[1]), np.float32)
     function = library().yk_probe_attention
     pointer, number = c_void_p, c_int
     function.argtypes = (
-        *(pointer, pointer, number, pointer, pointer, number, number, number, number),
-        *(c_float, number, pointer),
+        *(pointer, pointer, number, pointer, number),
+        *(pointer, pointer, number, pointer),
     )
-    addresses = q.ctypes.data, len(q), k.ctypes.data, v.ctypes.data
-    sizes = len(k), n_heads, d_k, d_v
-    assert function(kernels(isa), *addresses, *sizes, scale, target, out.ctypes.data)
-    return out
+    addresses = k.ctypes.data, v.ctypes.data, len(k), out.ctypes.data
+    assert function(kernels(isa), byref(heads), n_groups, q.ctypes.data, n, *addresses)
+    groups = out.reshape(n, n_groups, -1)[:, :, : d_v * lanes].reshape(n, n_groups, d_v, lanes)
+    return groups.swapaxes(2, 3).reshape(n, -1, d_v)[:, :h]
 
 
 def activation(isa: str, x: Any, number: int) -> Any:

@@ -84,19 +84,18 @@ def test_products_of_floats(isa: str, seed: int, n: int, n_out: int, n_in: int) 
     np.testing.assert_allclose(y, x.astype(float) @ rows.T + bias, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("target", [False, True])
 @pytest.mark.parametrize("isa", ALL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     SEEDS,
     st.integers(1, 9),
-    st.sampled_from([1, 2, 3, 15, 16, 17, 31, 32, 33, 100]),
-    st.integers(1, 3),
-    st.sampled_from([16, 32, 48, 64, 80]),
-    st.sampled_from([16, 32, 48, 64, 80]),
+    st.sampled_from([1, 2, 3, 4, 15, 16, 17, 31, 32, 33, 100]),
+    st.sampled_from([1, 2, 3, 4, 5, 8, 12, 16, 17, 33]),
+    st.integers(1, 40),
+    st.integers(1, 40),
 )
 def test_attention_is_equation_1(
-    isa: str, target: bool, seed: int, n: int, n_keys: int, h: int, d_k: int, d_v: int
+    isa: str, seed: int, n: int, n_keys: int, h: int, d_k: int, d_v: int
 ) -> None:
     q, k, v = (
         numbers(seed, n, h, d_k) * 2,
@@ -107,7 +106,7 @@ def test_attention_is_equation_1(
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     weights /= weights.sum(axis=2, keepdims=True)
     expected = np.einsum("nhs,shd->nhd", weights, v)
-    out = attention(isa, q, k, v, scale=1 / math.sqrt(d_k), target=target)
+    out = attention(isa, q, k, v, scale=1 / math.sqrt(d_k))
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -137,21 +136,22 @@ def test_layer_norm(isa: str, n: int) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(1, 20), WIDTHS, WIDTHS)
-def test_all_instruction_sets_give_the_same_bits(seed: int, n: int, n_out: int, n_in: int) -> None:
+@given(SEEDS, st.integers(1, 20), WIDTHS, WIDTHS, st.sampled_from([1, 2, 4, 8, 16]))
+def test_all_instruction_sets_give_the_same_bits(
+    seed: int, n: int, n_out: int, n_in: int, h: int
+) -> None:
     x, rows = numbers(seed, n, n_in), numbers(seed + 1, n_out, n_in)
     q, k, v = (
-        numbers(seed, n, 2, 32),
-        numbers(seed + 1, n_in, 2, 32),
-        numbers(seed + 2, n_in, 2, 16),
+        numbers(seed, n, h, 32),
+        numbers(seed + 1, n_in, h, 32),
+        numbers(seed + 2, n_in, h, 16),
     )
     for results in zip(
         *(
             [
                 linear(isa, x, rows, int8=True)[0],
                 linear(isa, x, rows, int8=False)[0],
-                attention(isa, q, k, v, scale=0.2, target=False),
-                attention(isa, q, k, v, scale=0.2, target=True),
+                attention(isa, q, k, v, scale=0.2),
                 activation(isa, x.flatten() * 5, 1),
                 activation(isa, x.flatten() * 5, 2),
             ]

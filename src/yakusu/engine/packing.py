@@ -1,8 +1,8 @@
 """The weights of a Transformer -> the matrices and vectors that the library holds.
 
 Each weight is read, packed and released before the next one; tables a block of rows at a time.
-Widths are padded with zeros to multiples of 16: each head, `d_model`, `d_ff` and the vocabulary.
-Padding changes no result, except that quantisation sees the zeros, too.
+Widths are padded with zeros to multiples of 16: `d_model`, `d_ff`, the vocabulary, and what the heads
+of attention have together. Padding changes no result, except that quantisation sees the zeros, too.
 """
 
 import math
@@ -39,6 +39,20 @@ def spread(x: Array, axis: int, size: int) -> Array:
     missing = [(0, 0)] * groups.ndim
     missing[1] = (0, padded(size) - size)
     return np.moveaxis(np.pad(groups, missing).reshape(-1, *x.shape[1:]), 0, axis)
+
+
+def beside(x: Array, axis: int, n_heads: int) -> Array:
+    """Put the heads along an axis side by side: number d of head h at d H + h, see attention.h.
+
+    H is `n_heads`, padded to a power of 2; above 16, there are groups of 16 heads.
+    """
+    lanes = min(LANES, 1 << (n_heads - 1).bit_length())
+    x = np.moveaxis(x, axis, 0)
+    heads = x.reshape(n_heads, -1, *x.shape[1:])
+    missing = [(0, -n_heads % lanes)] + [(0, 0)] * (heads.ndim - 1)
+    groups = np.pad(heads, missing).reshape(-1, lanes, *heads.shape[1:]).swapaxes(1, 2)
+    rows = groups.reshape(-1, *x.shape[1:])
+    return np.moveaxis(spread(rows, 0, heads.shape[1] * lanes), 0, axis)
 
 
 def sinusoids(n_positions: int, d_model: int) -> Array:
@@ -181,22 +195,20 @@ class Packing:
 
     def _attention(self, prefix: str, groups: tuple[str, ...]) -> None:
         self._projections(prefix, groups)
-        config, n_heads = self.config, self.config.n_heads
-        bias = spread(self._bias(f"{prefix}.b_o", config.d_model), 0, config.d_model)
-        name, n_in = f"{prefix}.w_o", n_heads * padded(config.d_v)
-        self._add(name, [spread(self.weights[name], 1, config.d_v)], bias, n_in)
+        bias = spread(self._bias(f"{prefix}.b_o", self.config.d_model), 0, self.config.d_model)
+        rows = beside(self.weights[f"{prefix}.w_o"], 1, self.config.n_heads)
+        self._add(f"{prefix}.w_o", [rows], bias, rows.shape[1])
 
     def _projections(self, prefix: str, groups: tuple[str, ...]) -> None:
-        """W^Q, W^K and W^V with padded heads, those of a group in one matrix."""
+        """W^Q, W^K and W^V with heads side by side, those of a group in one matrix."""
         config, n_heads = self.config, self.config.n_heads
-        sizes = {"q": config.d_k, "k": config.d_k, "v": config.d_v}
-        ends = np.cumsum([n_heads * size for size in sizes.values()])
+        ends = n_heads * np.cumsum([config.d_k, config.d_k, config.d_v])
         name, bias = f"{prefix}.w_qkv", self._bias(f"{prefix}.b_qkv", int(ends[-1]))
-        rows = dict(zip(sizes, np.split(self.weights[name], ends[:-1]), strict=True))
-        biases = dict(zip(sizes, np.split(bias, ends[:-1]), strict=True))
+        rows = dict(zip("qkv", np.split(self.weights[name], ends[:-1]), strict=True))
+        biases = dict(zip("qkv", np.split(bias, ends[:-1]), strict=True))
         for group in groups:
-            blocks = (spread(spread(rows[x], 0, sizes[x]), 1, config.d_model) for x in group)
-            own = np.concatenate([spread(biases[x], 0, sizes[x]) for x in group])
+            blocks = (spread(beside(rows[x], 0, n_heads), 1, config.d_model) for x in group)
+            own = np.concatenate([beside(biases[x], 0, n_heads) for x in group])
             self._add(name, blocks, own, padded(config.d_model))
 
     def _bias(self, name: str, size: int) -> Array:

@@ -1,134 +1,134 @@
-/* Section 3.2, Eq. 1: softmax(Q K^T / sqrt(d_k)) V for one sentence.
+/* Section 3.2, Eq. 1: softmax(Q K^T / sqrt(d_k)) V, for all heads together.
 
-   Heads are padded to multiples of 16 numbers. Keys that are all known at once, those of a source
-   sentence, are stored in blocks of 16 positions (h, S / 16, d_k, 16), so that 16 scores are
-   computed together; values are rows (S, h d_v). Those of the target so far are rows at the
-   addresses that a hypothesis inherits from its ancestors. */
+   The heads of a row lie side by side: number d of head h is at d H + h, where H is the number of
+   heads, padded to a power of 2; above 16, there are groups of 16 heads. One operation on a vector
+   thus multiplies numbers of all heads, and the lanes of a head are only added at the end: lane i +
+   lane i + 8, then + 4, + 2 and + 1, down to H lanes. */
 
 #ifndef YK_ATTENTION_H
 #define YK_ATTENTION_H
 
 #include "layers.h"
 
-#define QUERIES 4 /* processed together */
+#define POSITIONS 4 /* processed together */
+#if defined(__AVX512F__)
+#define QUERIES 4 /* processed together: as many as there are registers for */
+#else
+#define QUERIES 1
+#endif
+#define MAX_QUERIES 4
 
-/* Keys and values of a source sentence. */
+/* The heads of a group, at least 4: of fewer heads, the scores are repeated. */
+INLINE int n_scores(const Heads *h) { return h->lanes < 4 ? 4 : h->lanes; }
+
+/* Keys and values of n positions, at `rows[s] + key` and `rows[s] + value`. */
 typedef struct {
-    int n, n_heads, d_k, d_v; /* positions; padded widths */
-    float *keys, *values;
-} Sources;
+    float *const *rows;
+    int n;
+    size_t key, value;
+} Positions;
 
-INLINE size_t sources_size(int n, int n_heads, int d_k, int d_v) {
-    size_t padded = (n + LANES - 1) / LANES * LANES;
-    return padded * n_heads * (d_k + d_v);
+/* Store the scores of 4 positions: `w` of each. */
+INLINE void store_scores(const vec *dots, int lanes, int w, float scale, float *scores) {
+    vec sums[POSITIONS] = {dots[0], dots[1], dots[2], dots[3]};
+    int n = POSITIONS * w / LANES;
+    if (w == 8) sums[0] = v_fold(dots[0], dots[1], 8), sums[1] = v_fold(dots[2], dots[3], 8);
+    if (w == 4) sums[0] = v_fold(v_fold(dots[0], dots[2], 8), v_fold(dots[1], dots[3], 8), 4);
+    if (w == 4 && lanes < 4) sums[0] = v_add(sums[0], v_swap(sums[0], 2));
+    if (w == 4 && lanes < 2) sums[0] = v_add(sums[0], v_swap(sums[0], 1));
+    for (int i = 0; i < n; i++) v_store(scores + i * LANES, v_mul(sums[i], v_set(scale)));
 }
 
-/* Store the keys of rows x (n, stride) in blocks. */
-static void store_keys(const float *x, size_t stride, const Sources *to) {
-    int n_blocks = (to->n + LANES - 1) / LANES;
-    for (int h = 0; h < to->n_heads; h++)
-        for (int b = 0; b < n_blocks; b++) {
-            float *block = to->keys + (size_t)(h * n_blocks + b) * to->d_k * LANES;
-            for (int i = 0; i < LANES; i++)
-                for (int d = 0; d < to->d_k; d++) {
-                    int s = b * LANES + i;
-                    block[d * LANES + i] = s < to->n ? x[s * stride + h * to->d_k + d] : 0.0f;
-                }
-        }
-}
-
-static void store_values(const float *x, size_t stride, const Sources *to) {
-    int width = to->n_heads * to->d_v;
-    for (int s = 0; s < to->n; s++) memcpy(to->values + s * width, x + s * stride, width * sizeof *x);
-}
-
-/* The scores of `rows` queries of a head for all positions. */
-INLINE void score_sources(const float *q, size_t stride, int rows, const Sources *of, int h,
-                          float scale, float *scores, size_t ld) {
-    int n_blocks = (of->n + LANES - 1) / LANES;
-    for (int b = 0; b < n_blocks; b++) {
-        const float *block = of->keys + (size_t)(h * n_blocks + b) * of->d_k * LANES;
-        vec dots[QUERIES];
-        for (int r = 0; r < rows; r++) dots[r] = v_set(0.0f);
-        for (int d = 0; d < of->d_k; d++) {
-            vec keys = v_load(block + d * LANES);
-            for (int r = 0; r < rows; r++) dots[r] = v_fma(v_set(q[r * stride + d]), keys, dots[r]);
-        }
-        for (int r = 0; r < rows; r++)
-            v_store(scores + r * ld + b * LANES, v_mul(dots[r], v_set(scale)));
+/* Q K^T / sqrt(d_k): the scores (n_q, S, w) of a group of heads. */
+INLINE void score(const Heads *h, const float *q, size_t stride, int n_q, const Positions *of, int w, float *scores,
+                  size_t ld) {
+    for (int s = 0; s < of->n; s += POSITIONS) {
+        vec dots[QUERIES][POSITIONS];
+        const float *keys[POSITIONS];
+        for (int i = 0; i < POSITIONS; i++) keys[i] = of->rows[s + i < of->n ? s + i : s] + of->key;
+        for (int r = 0; r < n_q; r++)
+            for (int i = 0; i < POSITIONS; i++) dots[r][i] = v_set(0.0f);
+        for (int d = 0; d < h->key_width; d += LANES)
+            for (int i = 0; i < POSITIONS; i++) {
+                vec key = v_load(keys[i] + d);
+                for (int r = 0; r < n_q; r++) dots[r][i] = v_fma(v_load(q + r * stride + d), key, dots[r][i]);
+            }
+        for (int r = 0; r < n_q; r++)
+            store_scores(dots[r], h->lanes, w, h->scale, scores + r * ld + (size_t)s * w);
     }
 }
 
-/* sum_s weights[s] values[s] / total for `rows` queries of a head */
-INLINE void mix_sources(const float *weights, size_t ld, const float *total, int rows,
-                        const Sources *of, int h, float *out, size_t stride) {
-    int width = of->n_heads * of->d_v;
-    for (int d = 0; d < of->d_v; d += LANES) {
-        const float *values = of->values + h * of->d_v + d;
-        vec sums[QUERIES];
-        for (int r = 0; r < rows; r++) sums[r] = v_set(0.0f);
-        for (int s = 0; s < of->n; s++) {
-            vec value = v_load(values + (size_t)s * width);
-            for (int r = 0; r < rows; r++) sums[r] = v_fma(v_set(weights[r * ld + s]), value, sums[r]);
+/* softmax over the positions, in place; n scores, `w` of each position */
+INLINE void softmax(float *x, int n, int w) {
+    const int last = (n - 1) / LANES * LANES;
+    vec most = v_first(v_load(x + last), n - last, v_set(-INFINITY)), sum = v_set(0.0f);
+    for (int k = 0; k < last; k += LANES) most = v_max(v_load(x + k), most);
+    if (w <= 8) most = v_max(most, v_swap(most, 8));
+    if (w <= 4) most = v_max(most, v_swap(most, 4));
+    for (int k = 0; k <= last; k += LANES) {
+        vec e = v_exp(v_sub(v_load(x + k), most));
+        if (k == last) e = v_first(e, n - last, v_set(0.0f));
+        v_store(x + k, e);
+        sum = v_add(sum, e);
+    }
+    if (w <= 8) sum = v_add(sum, v_swap(sum, 8));
+    if (w <= 4) sum = v_add(sum, v_swap(sum, 4));
+    for (int k = 0; k <= last; k += LANES) v_store(x + k, v_div(v_load(x + k), sum));
+}
+
+/* sum_s weights[s] values[s]: n vectors of the outputs of n_q queries */
+INLINE void mix(const float *weights, size_t ld, int n_q, const Positions *of, size_t value, int w, int n, float *out,
+                size_t stride) {
+    vec sums[QUERIES][4];
+    for (int r = 0; r < n_q; r++)
+        for (int i = 0; i < n; i++) sums[r][i] = v_set(0.0f);
+    for (int s = 0; s < of->n; s++)
+        for (int r = 0; r < n_q; r++) {
+            vec weight = v_repeat(weights + r * ld + (size_t)s * w, w);
+            for (int i = 0; i < n; i++)
+                sums[r][i] = v_fma(weight, v_load(of->rows[s] + value + i * LANES), sums[r][i]);
         }
-        for (int r = 0; r < rows; r++)
-            v_store(out + r * stride + d, v_div(sums[r], v_set(total[r])));
-    }
+    for (int r = 0; r < n_q; r++)
+        for (int i = 0; i < n; i++) v_store(out + r * stride + i * LANES, sums[r][i]);
 }
 
-INLINE void attend_some(const float *q, size_t stride, int rows, const Sources *of, float scale,
-                        float *scores, float *out, size_t out_stride, float *weights) {
-    size_t ld = (of->n + LANES - 1) / LANES * LANES;
-    for (int h = 0; h < of->n_heads; h++) {
-        float total[QUERIES];
-        score_sources(q + h * of->d_k, stride, rows, of, h, scale, scores, ld);
-        for (int r = 0; r < rows; r++) total[r] = exponentials(scores + r * ld, of->n);
-        mix_sources(scores, ld, total, rows, of, h, out + h * of->d_v, out_stride);
-        for (int s = 0; weights && s < of->n; s++) weights[h * of->n + s] = scores[s] / total[0];
-    }
+/* One group of heads for n_q queries. */
+INLINE void attend_some(const Heads *h, const float *q, size_t stride, int n_q, const Positions *of, int w,
+                        float *scores, float *out, size_t out_stride) {
+    size_t ld = (size_t)(of->n + POSITIONS - 1) / POSITIONS * POSITIONS * w;
+    int d = 0;
+    score(h, q, stride, n_q, of, w, scores, ld);
+    for (int r = 0; r < n_q; r++) softmax(scores + r * ld, of->n * w, w);
+    for (; d + 4 * LANES <= h->value_width; d += 4 * LANES)
+        mix(scores, ld, n_q, of, of->value + d, w, 4, out + d, out_stride);
+    for (; d < h->value_width; d += LANES) mix(scores, ld, n_q, of, of->value + d, w, 1, out + d, out_stride);
 }
 
-/* Attention of n queries (n, stride) to a source sentence; of a single query, the weights (h, S)
-   are stored in `weights`, unless that is NULL. */
-static void attend(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
-                   float *out, size_t out_stride, float *weights) {
+INLINE void attend_group(const Heads *h, const float *q, size_t stride, int n, const Positions *of, int w,
+                         float *scores, float *out, size_t out_stride) {
     int i = 0;
     for (; i + QUERIES <= n; i += QUERIES)
-        attend_some(q + i * stride, stride, QUERIES, of, scale, scores, out + i * out_stride, out_stride, NULL);
-    for (; i < n; i++)
-        attend_some(q + i * stride, stride, 1, of, scale, scores, out + i * out_stride, out_stride, weights);
+        attend_some(h, q + i * stride, stride, QUERIES, of, w, scores, out + i * out_stride, out_stride);
+    for (; QUERIES > 1 && i < n; i++)
+        attend_some(h, q + i * stride, stride, 1, of, w, scores, out + i * out_stride, out_stride);
 }
 
-/* Attention of one hypothesis to n target positions, whose keys and values are at `rows[t]` plus
-   `key` and `value`. The weights of each head are stored `ld` apart, unless `weights` is NULL. A step
-   is done for all heads before the next one, so that scores are not read right after they are written. */
-static void attend_targets(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
-                           int d_k, int d_v, float scale, float *scores, float *out, float *weights, int ld) {
-    const int padded = (n + LANES - 1) / LANES * LANES;
-    for (int h = 0; h < n_heads; h++)
-        for (int t = 0; t < n; t += 4) {
-            vec dots[4] = {v_set(0.0f), v_set(0.0f), v_set(0.0f), v_set(0.0f)};
-            for (int d = h * d_k; d < (h + 1) * d_k; d += LANES)
-                for (int i = 0; i < 4; i++) {
-                    const float *k = rows[t + i < n ? t + i : t] + key + d;
-                    dots[i] = v_fma(v_load(q + d), v_load(k), dots[i]);
-                }
-            v_sums(scores + h * padded + t, dots[0], dots[1], dots[2], dots[3]);
-        }
-    for (int h = 0; h < n_heads; h++) {
-        float *own = scores + h * padded;
-        for (int t = 0; t < n; t += LANES) v_store(own + t, v_mul(v_load(own + t), v_set(scale)));
-        vec total = v_set(exponentials(own, n));
-        for (int t = 0; t < n; t += LANES) v_store(own + t, v_div(v_load(own + t), total));
-        if (weights) memcpy(weights + h * ld, own, n * sizeof *own);
+/* Attention of n queries (n, stride). The weights of a single query are stored in `weights` (h, ld),
+   unless that is NULL. */
+static void attend(const Heads *h, const float *q, size_t stride, int n, const Positions *of, float *scores,
+                   float *out, size_t out_stride, float *weights, int ld) {
+    const int w = n_scores(h);
+    for (int first = 0; first < h->n; first += LANES) {
+        size_t group = first / LANES;
+        Positions own = {of->rows, of->n, of->key + group * h->key_width, of->value + group * h->value_width};
+        const float *of_group = q + group * h->key_width;
+        float *to = out + group * h->value_width;
+        if (w == 4) attend_group(h, of_group, stride, n, &own, 4, scores, to, out_stride);
+        else if (w == 8) attend_group(h, of_group, stride, n, &own, 8, scores, to, out_stride);
+        else attend_group(h, of_group, stride, n, &own, 16, scores, to, out_stride);
+        for (int i = first; weights && i < h->n && i < first + LANES; i++)
+            for (int s = 0; s < of->n; s++) weights[(size_t)i * ld + s] = scores[(size_t)s * w + i - first];
     }
-    for (int h = 0; h < n_heads; h++)
-        for (int d = h * d_v; d < (h + 1) * d_v; d += LANES) {
-            vec sum = v_set(0.0f);
-            for (int t = 0; t < n; t++)
-                sum = v_fma(v_set(scores[h * padded + t]), v_load(rows[t] + value + d), sum);
-            v_store(out + d, sum);
-        }
 }
 
 #endif

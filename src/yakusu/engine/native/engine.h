@@ -54,9 +54,17 @@ typedef struct {
     float score_scale, embedding_scale, epsilon;
 } Config;
 
+/* How the heads of a row lie; see attention.h. */
+typedef struct {
+    int n, lanes;               /* number of heads; of a group, padded */
+    int key_width, value_width; /* of a group */
+    float scale;                /* of the scores */
+} Heads;
+
 typedef struct {
     Config config;
-    int width, key_width, value_width, inner_width; /* (d_model), h (d_k), h (d_v), (d_ff) */
+    Heads heads;
+    int width, key_width, value_width, inner_width; /* (d_model), all heads' keys and values, (d_ff) */
     Linear source, target, output;     /* tables; tied ones share their memory */
     float *source_positions, *target_positions; /* (n_positions, width) */
     Layer *encoder, *decoder;

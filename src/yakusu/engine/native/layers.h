@@ -1,4 +1,4 @@
-/* Sections 3.1 and 3.3 to 3.5: residual connections, activations, softmax. Rows are padded to
+/* Sections 3.1 and 3.3 to 3.5: layer normalisation, residual connections, activations. Rows are padded to
    multiples of 16 with zeros. */
 
 #ifndef YK_LAYERS_H
@@ -56,21 +56,6 @@ static void activate(float *x, size_t n, int activation) {
         else a = gelu(a);
         v_store(x + k, a);
     }
-}
-
-/* exp(x - max x) in place for n scores; the rest of the last 16 becomes 0. Returns their sum. */
-INLINE float exponentials(float *x, int n) {
-    const int last = (n - 1) / LANES * LANES;
-    vec most = v_first(v_load(x + last), n - last, v_set(-INFINITY)), sum = v_set(0.0f);
-    for (int k = 0; k < last; k += LANES) most = v_max(v_load(x + k), most);
-    vec shift = v_set(v_largest(most));
-    for (int k = 0; k <= last; k += LANES) {
-        vec e = v_exp(v_sub(v_load(x + k), shift));
-        if (k == last) e = v_first(e, n - last, v_set(0.0f));
-        v_store(x + k, e);
-        sum = v_add(sum, e);
-    }
-    return v_sum(sum);
 }
 
 #endif

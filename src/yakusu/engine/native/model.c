@@ -53,27 +53,28 @@ static void feed_forward(const Model *m, const FeedForward *f, const Norm *norm,
     }
 }
 
+/* The n rows from `first` on, as positions whose keys and values are `key` numbers further on. */
+static Positions positions_at(const Model *m, float *first, size_t stride, int n, size_t key, Scratch *s) {
+    for (int t = 0; t < n; t++) s->rows[t] = first + t * stride;
+    return (Positions){s->rows, n, key, key + m->key_width};
+}
+
 /* Self-attention of the sentences of n rows. */
 static void encoder_attention(const Model *m, int l, const int *lengths, int n_sentences,
                               float *const *weights, float *x, int n, Scratch *s) {
     const Layer *layer = &m->encoder[l];
     size_t stride = layer->self.qkv.n_out;
     linear(&layer->self.qkv, input(m, x, n, layer->norms, s->y), n, s->wide, s);
-    const float *q = s->wide;
-    float *out = s->heads;
+    float *q = s->wide, *out = s->heads;
     for (int i = 0; i < n_sentences; i++) {
-        Sources own = {lengths[i], m->config.n_heads, m->key_width / m->config.n_heads,
-                       m->value_width / m->config.n_heads, NULL, NULL};
-        own.keys = s->keys, own.values = own.keys + sources_size(own.n, own.n_heads, own.d_k, 0);
-        store_keys(q + m->key_width, stride, &own);
-        store_values(q + 2 * m->key_width, stride, &own);
-        size_t per_query = (size_t)own.n_heads * own.n;
-        int step = weights[i] ? 1 : own.n; /* the weights of one query at a time */
-        for (int t = 0; t < own.n; t += step)
-            attend(q + t * stride, stride, step, &own, m->config.score_scale, s->scores,
-                   out + (size_t)t * m->value_width, m->value_width,
-                   weights[i] ? weights[i] + ((size_t)l * own.n + t) * per_query : NULL);
-        q += own.n * stride, out += (size_t)own.n * m->value_width;
+        int length = lengths[i];
+        size_t per_query = (size_t)m->config.n_heads * length;
+        float *to = weights[i] ? weights[i] + (size_t)l * length * per_query : NULL;
+        Positions own = positions_at(m, q, stride, length, m->key_width, s);
+        int step = to ? 1 : length; /* the weights of one query at a time */
+        for (int t = 0; t < length; t += step, q += step * stride, out += (size_t)step * m->value_width)
+            attend(&m->heads, q, stride, step, &own, s->scores, out, m->value_width,
+                   to ? to + t * per_query : NULL, length);
     }
     linear(&layer->self.out, s->heads, n, s->y, s);
     residual(m, x, s->y, n, layer->norms);
@@ -94,13 +95,12 @@ static void encode(const Member *member, const int32_t *ids, const int *lengths,
     }
     const float *x = input(m, s->x, n, &m->encoder_norm, s->y);
     for (int l = 0; l < m->config.n_decoder_layers; l++) {
-        const Linear *key_value = &m->decoder[l].cross.key_value;
         const float *kv = s->wide;
-        linear(key_value, x, n, s->wide, s);
-        for (int i = 0; i < n_sentences; kv += (size_t)lengths[i++] * key_value->n_out) {
-            const Sources *to = &memories[i][member->memory_at + l];
-            store_keys(kv, key_value->n_out, to);
-            store_values(kv + m->key_width, key_value->n_out, to);
+        linear(&m->decoder[l].cross.key_value, x, n, s->wide, s);
+        for (int i = 0; i < n_sentences; i++) {
+            size_t size = (size_t)lengths[i] * m->decoder[l].cross.key_value.n_out;
+            memcpy(memories[i][member->memory_at + l].rows, kv, size * sizeof *kv);
+            kv += size;
         }
     }
 }
@@ -116,9 +116,9 @@ static void decoder_attention(const Member *member, int l, const Row *rows, int 
         const float *q = s->wide + i * stride;
         memcpy(rows[i].cache[rows[i].position] + at, q + m->key_width, width * sizeof *q);
         const Weights *w = &rows[i].weights;
-        attend_targets(q, rows[i].cache, rows[i].position + 1, at, at + m->key_width, h, m->key_width / h,
-                       m->value_width / h, m->config.score_scale, s->scores, s->heads + (size_t)i * m->value_width,
-                       w->to_target ? w->to_target + (size_t)l * h * w->n_target : NULL, w->n_target);
+        Positions own = {rows[i].cache, rows[i].position + 1, at, at + m->key_width};
+        attend(&m->heads, q, stride, 1, &own, s->scores, s->heads + (size_t)i * m->value_width, m->value_width,
+               w->to_target ? w->to_target + (size_t)l * h * w->n_target : NULL, w->n_target);
     }
     linear(&layer->self.out, s->heads, n, s->y, s);
     residual(m, x, s->y, n, layer->norms);
@@ -133,9 +133,10 @@ static void cross_attention(const Member *member, int l, const Row *rows, int n,
         float *weights = rows[i].weights.to_source;
         for (end = i + 1; end < n && rows[end].memory == rows[i].memory && !weights;) end++;
         const Sources *of = &rows[i].memory[member->memory_at + l];
-        if (weights) weights += (size_t)l * of->n_heads * of->n;
-        attend(s->wide + (size_t)i * m->key_width, m->key_width, end - i, of, m->config.score_scale, s->scores,
-               s->heads + (size_t)i * m->value_width, m->value_width, weights);
+        Positions own = positions_at(m, of->rows, layer->cross.key_value.n_out, of->n, 0, s);
+        attend(&m->heads, s->wide + (size_t)i * m->key_width, m->key_width, end - i, &own, s->scores,
+               s->heads + (size_t)i * m->value_width, m->value_width,
+               weights ? weights + (size_t)l * m->config.n_heads * of->n : NULL, of->n);
     }
     linear(&layer->cross.out, s->heads, n, s->y, s);
     residual(m, x, s->y, n, &layer->norms[1]);
@@ -216,5 +217,5 @@ static void average(float *logits, int n_members, int n, int n_tokens) {
 #define STRING(isa) TEXT(isa)
 const Kernels NAME(ISA) = {
     STRING(ISA), encode, decode,     predict, all_logits,     average,  predict_stored,
-    linear,              store_keys, attend,  attend_targets, activate, normalise,
+    linear,      attend, activate, normalise,
 };

@@ -8,7 +8,7 @@
 
 /* Working memory for as many rows as it was allocated for. */
 typedef struct {
-    float *x, *y, *wide, *heads, *scores, *keys, *logits;
+    float *x, *y, *wide, *heads, *scores, *logits, **rows;
     Quantised q;
 } Scratch;
 
@@ -18,6 +18,12 @@ typedef struct {
     float *to_source; /* (layers, h, S) */
     int n_target;
 } Weights;
+
+/* Keys and values of a source sentence (n, key_width + value_width). */
+typedef struct {
+    int n;
+    float *rows;
+} Sources;
 
 /* A hypothesis at one position. */
 typedef struct {
@@ -52,11 +58,8 @@ typedef struct {
     void (*predict_stored)(float *logits, int n, int n_tokens, Best *best);
     /* Parts of the above, for tests. */
     void (*linear)(const Linear *, const float *x, int n, float *y, Scratch *);
-    void (*store_keys)(const float *x, size_t stride, const Sources *to);
-    void (*attend)(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
-                   float *out, size_t out_stride, float *weights);
-    void (*attend_targets)(const float *q, float *const *rows, int n, size_t key, size_t value, int n_heads,
-                           int d_k, int d_v, float scale, float *scores, float *out, float *weights, int ld);
+    void (*attend)(const Heads *, const float *q, size_t stride, int n, const Positions *of, float *scores,
+                   float *out, size_t out_stride, float *weights, int ld);
     void (*activate)(float *x, size_t n, int activation);
     void (*normalise)(const float *x, int n, const Norm *norm, float epsilon, float *y);
 } Kernels;

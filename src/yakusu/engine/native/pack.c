@@ -172,12 +172,20 @@ static int copy_vectors(Model *m, const float *const *from) {
 
 static int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
+static Heads heads_of(const Config *config) {
+    int lanes = 1;
+    while (lanes < config->n_heads && lanes < LANES) lanes *= 2;
+    return (Heads){config->n_heads, lanes, padded(config->d_k * lanes), padded(config->d_v * lanes),
+                   config->score_scale};
+}
+
 API Model *yk_model(const Config *config, Linear *const *matrices, const float *const *vectors) {
     Model *m = allocate(sizeof *m);
     if (!m) return NULL;
     m->config = *config, m->width = padded(config->d_model), m->inner_width = padded(config->d_ff);
-    m->key_width = config->n_heads * padded(config->d_k);
-    m->value_width = config->n_heads * padded(config->d_v);
+    m->heads = heads_of(config);
+    int n_groups = (config->n_heads + LANES - 1) / LANES;
+    m->key_width = n_groups * m->heads.key_width, m->value_width = n_groups * m->heads.value_width;
     m->encoder = allocate(config->n_encoder_layers * sizeof(Layer));
     m->decoder = allocate(config->n_decoder_layers * sizeof(Layer));
     if (m->encoder && m->decoder && copy_vectors(m, vectors)) return take_matrices(m, matrices), m;

@@ -21,29 +21,21 @@ API int yk_probe_linear(const Kernels *kernels, const float *rows, const float *
     return done;
 }
 
-/* Attention of n queries (n, h d_k) to keys (S, h d_k) and values (S, h d_v), as for a source
-   sentence or, one query at a time, as for the target so far. 0: out of memory. */
-API int yk_probe_attention(const Kernels *kernels, const float *q, int n, const float *keys, float *values,
-                           int n_keys, int n_heads, int d_k, int d_v, float scale, int target, float *out) {
-    size_t width = (size_t)n_heads * (d_k + d_v), padded = (n_keys + 15) / 16 * 16;
-    Sources of = {n_keys, n_heads, d_k, d_v, allocate(padded * n_heads * d_k * 4), values};
-    float *scores = allocate(padded * (QUERIES > n_heads ? QUERIES : n_heads) * 4), *rows = allocate(n_keys * width * 4);
-    float **at = allocate(n_keys * sizeof *at);
-    int ok = of.keys && scores && rows && at;
-    for (int t = 0; ok && t < n_keys; t++) {
-        at[t] = rows + t * width;
-        memcpy(at[t], keys + (size_t)t * n_heads * d_k, (size_t)n_heads * d_k * 4);
-        memcpy(at[t] + (size_t)n_heads * d_k, values + (size_t)t * n_heads * d_v, (size_t)n_heads * d_v * 4);
+/* Attention of n queries (n, key_width) to keys (S, key_width) and values (S, value_width) in the order
+   of attention.h. 0: out of memory. */
+API int yk_probe_attention(const Kernels *kernels, const Heads *heads, int n_groups, const float *q, int n,
+                           const float *keys, const float *values, int n_keys, float *out) {
+    size_t of_keys = (size_t)n_groups * heads->key_width, of_values = (size_t)n_groups * heads->value_width;
+    float *rows = allocate(n_keys * (of_keys + of_values) * 4), **at = allocate(n_keys * sizeof *at);
+    float *scores = allocate((size_t)MAX_QUERIES * (n_keys + POSITIONS) * LANES * 4);
+    int ok = rows && at && scores;
+    for (int s = 0; ok && s < n_keys; s++) {
+        at[s] = rows + s * (of_keys + of_values);
+        memcpy(at[s], keys + s * of_keys, of_keys * 4), memcpy(at[s] + of_keys, values + s * of_values, of_values * 4);
     }
-    size_t q_width = (size_t)n_heads * d_k, out_width = (size_t)n_heads * d_v;
-    if (ok && !target) {
-        kernels->store_keys(keys, q_width, &of);
-        kernels->attend(q, q_width, n, &of, scale, scores, out, out_width, NULL);
-    }
-    for (int i = 0; ok && target && i < n; i++)
-        kernels->attend_targets(q + i * q_width, at, n_keys, 0, q_width, n_heads, d_k, d_v, scale, scores,
-                                out + i * out_width, NULL, 0);
-    release(of.keys), release(scores), release(rows), release(at);
+    Positions of = {at, n_keys, 0, of_keys};
+    if (ok) kernels->attend(heads, q, of_keys, n, &of, scores, out, of_values, NULL, 0);
+    release(rows), release(at), release(scores);
     return ok;
 }
 

@@ -77,24 +77,16 @@ static int allocate_search(Sentence *s) {
 
 /* Memory for the keys and values of the source. */
 static int allocate_memory(const Session *session, Sentence *s) {
-    size_t size = 0;
-    for (int i = 0; i < session->n_members; i++) {
-        const Model *m = session->members[i].model;
-        int h = m->config.n_heads;
-        size += m->config.n_decoder_layers * sources_size(s->n_source, h, m->key_width / h, m->value_width / h);
-    }
-    size_t of_sources = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
-    char *memory = s->arrays[3] = allocate(of_sources + size * sizeof(float));
+    size_t size = session->block_size * s->n_source, of_layers = (session->n_layers * sizeof(Sources) + 63) / 64 * 64;
+    char *memory = s->arrays[3] = allocate(of_layers + size * sizeof(float));
     if (!memory) return 0;
     s->memory = (Sources *)memory;
-    float *at = (float *)(memory + of_sources);
+    float *at = (float *)(memory + of_layers);
     for (int i = 0, l = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
-        int h = m->config.n_heads, d_k = m->key_width / h, d_v = m->value_width / h;
         for (int own = 0; own < m->config.n_decoder_layers; own++, l++) {
-            float *values = at + sources_size(s->n_source, h, d_k, 0);
-            s->memory[l] = (Sources){s->n_source, h, d_k, d_v, at, values};
-            at += sources_size(s->n_source, h, d_k, d_v);
+            s->memory[l] = (Sources){s->n_source, at};
+            at += (size_t)s->n_source * (m->key_width + m->value_width);
         }
     }
     return 1;

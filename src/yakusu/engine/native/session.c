@@ -14,9 +14,9 @@ enum {
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static void free_scratch(Scratch *s) {
-    float *all[] = {s->x, s->y, s->wide, s->heads, s->scores, s->keys, s->logits, s->q.low, s->q.step};
+    float *all[] = {s->x, s->y, s->wide, s->heads, s->scores, s->logits, s->q.low, s->q.step};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) release(all[i]);
-    release(s->q.bytes);
+    release(s->q.bytes), release(s->rows);
     *s = (Scratch){0};
 }
 
@@ -26,27 +26,25 @@ static int reserve(Session *session, int n, int length) {
     if (n <= session->scratch_rows && length <= session->scratch_length) return 1;
     n = n > session->scratch_rows ? n : session->scratch_rows;
     length = length > session->scratch_length ? length : session->scratch_length;
-    size_t width = 0, wide = 0, heads = 0, keys = 0, rows = n, positions = (length + 15) / 16 * 16;
-    size_t scores = QUERIES * positions; /* of source positions, or of all target positions if these are more */
+    size_t width = 0, wide = 0, heads = 0, rows = n, positions = length + POSITIONS;
     for (int i = 0; i < session->n_members; i++) {
         const Model *m = session->members[i].model;
         size_t qkv = 2 * m->key_width + m->value_width, inner = m->inner_width;
         width = (size_t)m->width > width ? (size_t)m->width : width;
         wide = qkv > wide ? qkv : wide, wide = inner > wide ? inner : wide;
         heads = (size_t)m->value_width > heads ? (size_t)m->value_width : heads;
-        keys = qkv > keys ? qkv : keys;
-        size_t targets = (size_t)m->config.n_heads * ((m->config.n_positions + 15) / 16 * 16);
-        scores = targets > scores ? targets : scores;
+        size_t targets = m->config.n_positions + POSITIONS;
+        positions = targets > positions ? targets : positions;
     }
     size_t most = width > wide ? width : wide;
     most = heads > most ? heads : most;
     free_scratch(s);
     s->x = allocate(rows * width * 4), s->y = allocate(rows * width * 4);
     s->wide = allocate(rows * wide * 4), s->heads = allocate(rows * heads * 4);
-    s->scores = allocate(scores * 4), s->keys = allocate(positions * keys * 4);
+    s->scores = allocate(MAX_QUERIES * positions * LANES * 4), s->rows = allocate(positions * sizeof *s->rows);
     s->logits = allocate(rows * BLOCK * 4);
     s->q = (Quantised){allocate(rows * most), allocate(rows * 4), allocate(rows * 4)};
-    int ok = s->x && s->y && s->wide && s->heads && s->scores && s->keys && s->logits && s->q.bytes && s->q.low &&
+    int ok = s->x && s->y && s->wide && s->heads && s->scores && s->rows && s->logits && s->q.bytes && s->q.low &&
              s->q.step;
     session->scratch_rows = ok ? n : 0, session->scratch_length = ok ? length : 0;
     return ok;

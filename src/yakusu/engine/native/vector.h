@@ -46,10 +46,24 @@ INLINE vec v_scale2(vec a, vec b) {
 INLINE void v_store_bytes(uint8_t *p, vec a) {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_castps_si512(a)));
 }
-INLINE __m256 v_low(vec a) { return _mm512_castps512_ps256(a); }
-INLINE __m256 v_high(vec a) {
-    return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
+/* lanes i and i ^ n exchanged, for n of 8, 4, 2 or 1 */
+INLINE vec v_swap(vec a, int n) {
+    return n == 8   ? _mm512_shuffle_f32x4(a, a, 0x4e)
+           : n == 4 ? _mm512_shuffle_f32x4(a, a, 0xb1)
+           : n == 2 ? _mm512_permute_ps(a, 0x4e)
+                    : _mm512_permute_ps(a, 0xb1);
 }
+/* the lanes i of a without bit n of i, and those of b with it */
+INLINE vec v_pick(vec a, vec b, int n) {
+    return _mm512_mask_blend_ps(n == 8 ? 0xff00 : n == 4 ? 0xf0f0 : n == 2 ? 0xcccc : 0xaaaa, a, b);
+}
+/* n numbers again and again, for n of 4, 8 or 16 */
+INLINE vec v_repeat(const float *p, int n) {
+    return n == 4   ? _mm512_broadcast_f32x4(_mm_loadu_ps(p))
+           : n == 8 ? _mm512_castpd_ps(_mm512_broadcast_f64x4(_mm256_castps_pd(_mm256_loadu_ps(p))))
+                    : v_load(p);
+}
+INLINE float v_lane0(vec a) { return _mm512_cvtss_f32(a); }
 
 #elif defined(__AVX2__) && defined(__FMA__)
 
@@ -93,8 +107,24 @@ INLINE void v_store_bytes(uint8_t *p, vec a) {
     __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128((__m128i *)p, bytes);
 }
-INLINE __m256 v_low(vec a) { return a.low; }
-INLINE __m256 v_high(vec a) { return a.high; }
+INLINE __m256 v_swap_half(__m256 a, int n) {
+    return n == 4 ? _mm256_permute2f128_ps(a, a, 1) : n == 2 ? _mm256_permute_ps(a, 0x4e) : _mm256_permute_ps(a, 0xb1);
+}
+INLINE vec v_swap(vec a, int n) {
+    return n == 8 ? (vec){a.high, a.low} : (vec){v_swap_half(a.low, n), v_swap_half(a.high, n)};
+}
+INLINE __m256 v_pick_half(__m256 a, __m256 b, int n) {
+    return n == 4 ? _mm256_blend_ps(a, b, 0xf0) : n == 2 ? _mm256_blend_ps(a, b, 0xcc) : _mm256_blend_ps(a, b, 0xaa);
+}
+INLINE vec v_pick(vec a, vec b, int n) {
+    return n == 8 ? (vec){a.low, b.high} : (vec){v_pick_half(a.low, b.low, n), v_pick_half(a.high, b.high, n)};
+}
+INLINE vec v_repeat(const float *p, int n) {
+    if (n == 16) return v_load(p);
+    __m256 half = n == 8 ? _mm256_loadu_ps(p) : _mm256_broadcast_ps((const __m128 *)p);
+    return (vec){half, half};
+}
+INLINE float v_lane0(vec a) { return _mm256_cvtss_f32(a.low); }
 #undef EACH
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
@@ -132,6 +162,20 @@ INLINE void v_store_bytes(uint8_t *p, vec a) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) p[4 * i + j] = (uint8_t)vreinterpretq_u32_f32(a.q[i])[j];
 }
+INLINE vec v_swap(vec a, int n) {
+    EACH(n == 8   ? a.q[i ^ 2]
+         : n == 4 ? a.q[i ^ 1]
+         : n == 2 ? vextq_f32(a.q[i], a.q[i], 2)
+                  : vrev64q_f32(a.q[i]));
+}
+INLINE vec v_pick(vec a, vec b, int n) {
+    static const uint32_t pairs[4] = {0, 0, ~0u, ~0u}, odd[4] = {0, ~0u, 0, ~0u};
+    EACH(n == 8   ? (i & 2 ? b.q[i] : a.q[i])
+         : n == 4 ? (i & 1 ? b.q[i] : a.q[i])
+                  : vbslq_f32(vld1q_u32(n == 2 ? pairs : odd), b.q[i], a.q[i]));
+}
+INLINE vec v_repeat(const float *p, int n) { EACH(vld1q_f32(p + 4 * i % n)); }
+INLINE float v_lane0(vec a) { return a.q[0][0]; }
 #undef EACH
 
 #else /* any other processor */
@@ -161,55 +205,30 @@ INLINE vec v_scale2(vec a, vec b) { EACH(float_of(bits_of(a.q[i]) + (bits_of(b.q
 INLINE void v_store_bytes(uint8_t *p, vec a) {
     for (int i = 0; i < LANES; i++) p[i] = (uint8_t)bits_of(a.q[i]);
 }
+INLINE vec v_swap(vec a, int n) { EACH(a.q[i ^ n]); }
+INLINE vec v_pick(vec a, vec b, int n) { EACH(i & n ? b.q[i] : a.q[i]); }
+INLINE vec v_repeat(const float *p, int n) { EACH(p[i % n]); }
+INLINE float v_lane0(vec a) { return a.q[0]; }
 #undef EACH
 
 #endif
 
-/* ---- sums and maxima over the lanes ------------------------------------------------------- */
+/* ---- over the lanes ----------------------------------------------------------------------- */
 
-#if defined(__AVX2__)
-INLINE float fold_sum(__m128 x) {
-    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
-}
-INLINE __m128 v_sum4(vec a) {
-    __m256 x = _mm256_add_ps(v_low(a), v_high(a));
-    return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-}
-INLINE float v_sum(vec a) { return fold_sum(v_sum4(a)); }
-/* the sums of four vectors */
-INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
-    __m128 w = v_sum4(a), x = v_sum4(b), y = v_sum4(c), z = v_sum4(d);
-    __m128 wx = _mm_add_ps(_mm_unpacklo_ps(w, x), _mm_unpackhi_ps(w, x)); /* w02 x02 w13 x13 */
-    __m128 yz = _mm_add_ps(_mm_unpacklo_ps(y, z), _mm_unpackhi_ps(y, z));
-    _mm_storeu_ps(p, _mm_add_ps(_mm_movelh_ps(wx, yz), _mm_movehl_ps(yz, wx)));
-}
-/* the largest number, in the same folds as the sum */
-INLINE float v_largest(vec a) {
-    __m256 x = _mm256_max_ps(v_low(a), v_high(a));
-    __m128 y = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    y = _mm_max_ps(y, _mm_movehl_ps(y, y));
-    return _mm_cvtss_f32(_mm_max_ss(y, _mm_shuffle_ps(y, y, 1)));
-}
-#else
+/* The sums of two vectors over lanes i and i + n, next to each other: in lanes without bit n those of
+   a, in the others those of b. */
+INLINE vec v_fold(vec a, vec b, int n) { return v_add(v_pick(a, b, n), v_swap(v_pick(b, a, n), n)); }
+
 INLINE float v_sum(vec a) {
-    float x[LANES];
-    v_store(x, a);
-    for (int n = LANES / 2; n; n /= 2)
-        for (int i = 0; i < n; i++) x[i] += x[i + n];
-    return x[0];
-}
-INLINE void v_sums(float *p, vec a, vec b, vec c, vec d) {
-    p[0] = v_sum(a), p[1] = v_sum(b), p[2] = v_sum(c), p[3] = v_sum(d);
+    a = v_add(a, v_swap(a, 8)), a = v_add(a, v_swap(a, 4));
+    a = v_add(a, v_swap(a, 2)), a = v_add(a, v_swap(a, 1));
+    return v_lane0(a);
 }
 INLINE float v_largest(vec a) {
-    float x[LANES];
-    v_store(x, a);
-    for (int n = LANES / 2; n; n /= 2)
-        for (int i = 0; i < n; i++) x[i] = x[i] > x[i + n] ? x[i] : x[i + n];
-    return x[0];
+    a = v_max(a, v_swap(a, 8)), a = v_max(a, v_swap(a, 4));
+    a = v_max(a, v_swap(a, 2)), a = v_max(a, v_swap(a, 1));
+    return v_lane0(a);
 }
-#endif
 
 /* ---- exp ---------------------------------------------------------------------------------- */
 
