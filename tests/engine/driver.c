@@ -13,12 +13,12 @@
 
 int yk_probe_linear(const Kernels *, const float *, const float *, int, int, int, const float *, int, float *,
                     float *, int8_t *);
-int yk_probe_attention(const Kernels *, const float *, int, const float *, float *, int, int, int, int, float,
-                       int, float *);
+int yk_probe_attention(const Kernels *, const Heads *, int, const float *, int, const float *, const float *, int,
+                       float *);
 void yk_probe_activation(const Kernels *, float *, size_t, int);
 void yk_probe_norm(const Kernels *, const float *, int, float *, float *, float, float *);
 
-enum { D_MODEL = 48, HEADS = 3, D_HEAD = 16, D_FF = 80, LAYERS = 2, TOKENS = 61, PADDED = 64, POSITIONS = 64 };
+enum { D_MODEL = 48, HEADS = 4, D_HEAD = 12, D_FF = 80, LAYERS = 2, TOKENS = 61, PADDED = 64, LENGTH = 64 };
 enum { MAX_MATRICES = 64, MAX_VECTORS = 64 };
 
 static uint64_t state;
@@ -67,12 +67,14 @@ static void probe_products(const Kernels *kernels) {
 static void probe_attention(const Kernels *kernels) {
     static const int counts[] = {1, 2, 15, 16, 17, 33, 100};
     for (int i = 0; i < 7; i++)
-        for (int target = 0; target < 2; target++) {
-            int n = 5, n_keys = counts[i], h = 2, d_k = 32, d_v = 48;
-            float *q = numbers(n * h * d_k, 2, 0), *k = numbers(n_keys * h * d_k, 1, 0);
-            float *v = numbers(n_keys * h * d_v, 1, 0), *y = numbers(n * h * d_v, 0, 0);
-            if (!yk_probe_attention(kernels, q, n, k, v, n_keys, h, d_k, d_v, 0.2f, target, y)) exit(1);
-            print("attention", y, n * h * d_v * sizeof *y);
+        for (int lanes = 1; lanes <= 16; lanes *= 2) {
+            int n = 5, n_keys = counts[i], n_groups = lanes == 16 ? 2 : 1;
+            Heads heads = {n_groups * lanes, lanes, 32 * lanes, 48 * lanes, 0.2f};
+            size_t of_keys = n_groups * heads.key_width, of_values = n_groups * heads.value_width;
+            float *q = numbers(n * of_keys, 2, 0), *k = numbers(n_keys * of_keys, 1, 0);
+            float *v = numbers(n_keys * of_values, 1, 0), *y = numbers(n * of_values, 0, 0);
+            if (!yk_probe_attention(kernels, &heads, n_groups, q, n, k, v, n_keys, y)) exit(1);
+            print("attention", y, n * of_values * sizeof *y);
             free(q), free(k), free(v), free(y);
         }
 }
@@ -147,14 +149,14 @@ static Model *new_model(int seed, int tied, int pre_norm, int activation, int in
     Config config = {
         .d_model = D_MODEL, .n_heads = HEADS, .d_k = D_HEAD, .d_v = D_HEAD, .d_ff = D_FF,
         .n_encoder_layers = LAYERS, .n_decoder_layers = LAYERS, .src_vocab_size = TOKENS,
-        .tgt_vocab_size = TOKENS, .n_positions = POSITIONS, .pre_norm = pre_norm, .activation = activation,
+        .tgt_vocab_size = TOKENS, .n_positions = LENGTH, .pre_norm = pre_norm, .activation = activation,
         .int8 = int8, .tied_source = tied, .tied_output = tied, .start = -1, .eos = 0, .unk = 1,
         .score_scale = 0.25f, .embedding_scale = 7, .epsilon = 1e-5f,
     };
     Arrays w = {.int8 = int8};
     state = seed;
     for (int i = 0; i < (tied ? 1 : 3); i++) add_table(&w);
-    for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(POSITIONS * D_MODEL, 1, 0);
+    for (int i = 0; i < 2; i++) w.vectors[w.n_vectors++] = numbers(LENGTH * D_MODEL, 1, 0);
     for (int l = 0; l < 2 * LAYERS; l++) add_layer(&w, l >= LAYERS);
     if (pre_norm) add_norms(&w, 2);
     Model *model = yk_model(&config, w.matrices, (const float *const *)w.vectors);

@@ -52,7 +52,7 @@ class Heads(Structure):
 
 def attention(isa: str, q: Any, k: Any, v: Any, *, scale: float) -> Any:
     """Attention of queries (n, h, d_k) to keys (S, h, d_k) and values (S, h, d_v)."""
-    (n, h, d_k), d_v = q.shape, v.shape[2]
+    n, h, d_v = *q.shape[:2], v.shape[2]
     q, k, v = (floats(beside(floats(x).reshape(len(x), -1), 1, h)) for x in (q, k, v))
     lanes, n_groups = min(16, 1 << (h - 1).bit_length()), -(-h // 16)
     heads = Heads(h, lanes, q.shape[1] // n_groups, v.shape[1] // n_groups, scale)

@@ -169,3 +169,12 @@ def test_a_row_does_not_depend_on_the_others(isa: str) -> None:
         together, *_ = linear(isa, x, rows, int8=int8)
         alone = np.concatenate([linear(isa, x[i : i + 1], rows, int8=int8)[0] for i in range(50)])
         assert together.tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("isa", ALL)
+@pytest.mark.parametrize("h", [1, 4, 8, 20])
+def test_attention_of_a_query_does_not_depend_on_the_others(isa: str, h: int) -> None:
+    q, k, v = (numbers(seed, n, h, 24) for seed, n in ((0, 9), (1, 21), (2, 21)))
+    together = attention(isa, q, k, v, scale=0.2)
+    alone = np.concatenate([attention(isa, q[i : i + 1], k, v, scale=0.2) for i in range(9)])
+    assert together.tobytes() == alone.tobytes()

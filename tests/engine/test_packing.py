@@ -13,7 +13,7 @@ from tests.engine.probes import linear, log_probs
 from yakusu.arrays import Array
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.engine.model import NativeModel
-from yakusu.engine.packing import padded, sinusoids, spread
+from yakusu.engine.packing import beside, padded, sinusoids, spread
 from yakusu.engine.tables import DenseWeights
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
@@ -109,3 +109,18 @@ def test_only_sizes_that_are_not_multiples_of_16_are_copied() -> None:
     x = np.ones((32, 6), np.float32)
     assert spread(x, 0, 16) is x
     assert spread(x, 1, 3).shape == (32, 32) and padded(3) == 16
+
+
+def test_heads_lie_side_by_side() -> None:
+    three = np.array([11, 12, 21, 22, 31, 32], np.float32)  # number d of head h: 10 h + d
+    expected = [11, 21, 31, 0, 12, 22, 32, 0]
+    assert beside(three, 0, 3).tolist() == expected + [0] * 8
+    assert beside(np.stack([three] * 2), 1, 3).tolist() == [expected + [0] * 8] * 2
+
+
+def test_more_than_16_heads_are_in_groups_of_16() -> None:
+    heads = np.arange(1, 2 * 17 + 1, dtype=np.float32)
+    found = beside(heads, 0, 17)
+    assert found[:32].tolist() == [*range(1, 33, 2), *range(2, 34, 2)]
+    assert found[32:].reshape(2, 16)[:, 0].tolist() == [33, 34]
+    assert not found[32:].reshape(2, 16)[:, 1:].any()

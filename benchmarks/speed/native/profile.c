@@ -53,20 +53,9 @@ static void timed_product(const Linear *m, const float *x, int n, Quantised *q, 
 static void timed_quantise_row(const float *x, int n, Quantised *q, int row) {
     TIMED(ROUNDING, quantise_row(x, n, q, row));
 }
-static void timed_store_keys(const float *x, size_t stride, const Sources *to) {
-    TIMED(ATTENTION, store_keys(x, stride, to));
-}
-static void timed_store_values(const float *x, size_t stride, const Sources *to) {
-    TIMED(ATTENTION, store_values(x, stride, to));
-}
-static void timed_attend(const float *q, size_t stride, int n, const Sources *of, float scale, float *scores,
-                         float *out, size_t out_stride, float *weights) {
-    TIMED(ATTENTION, attend(q, stride, n, of, scale, scores, out, out_stride, weights));
-}
-static void timed_attend_targets(const float *q, float *const *rows, int n, size_t key, size_t value,
-                                 int n_heads, int d_k, int d_v, float scale, float *scores, float *out,
-                                 float *weights, int ld) {
-    TIMED(ATTENTION, attend_targets(q, rows, n, key, value, n_heads, d_k, d_v, scale, scores, out, weights, ld));
+static void timed_attend(const Heads *h, const float *q, size_t stride, int n, const Positions *of, float *scores,
+                         float *out, size_t out_stride, float *weights, int ld) {
+    TIMED(ATTENTION, attend(h, q, stride, n, of, scores, out, out_stride, weights, ld));
 }
 static void timed_normalise(const float *x, int n, const Norm *norm, float epsilon, float *y) {
     TIMED(OTHER, normalise(x, n, norm, epsilon, y));
@@ -78,10 +67,7 @@ static void timed_scan(Best *best, float *logits, int first, int n) {
 
 #define product timed_product
 #define quantise_row timed_quantise_row
-#define store_keys timed_store_keys
-#define store_values timed_store_values
 #define attend timed_attend
-#define attend_targets timed_attend_targets
 #define normalise timed_normalise
 #define activate timed_activate
 #define scan timed_scan

@@ -164,7 +164,7 @@ class Tokenizer:
     def _encode(
         self, model: spm.SentencePieceProcessor, sentences: Sequence[str]
     ) -> list[list[int]]:
-        # One call per sentence: SentencePiece starts threads for each list, 0.1 ms even for one sentence.
+        # One call per sentence: SentencePiece starts threads for a list, even of one sentence.
         encoded: list[list[int]] = [model.encode(text, add_eos=True) for text in sentences]
         if self.target_slots or not any(map(IS_SLOT.search, sentences)):
             return encoded

@@ -40,8 +40,8 @@ INLINE void store_scores(const vec *dots, int lanes, int w, float scale, float *
 }
 
 /* Q K^T / sqrt(d_k): the scores (n_q, S, w) of a group of heads. */
-INLINE void score(const Heads *h, const float *q, size_t stride, int n_q, const Positions *of, int w, float *scores,
-                  size_t ld) {
+INLINE void score_positions(const Heads *h, const float *q, size_t stride, int n_q, const Positions *of, int w,
+                            float *scores, size_t ld) {
     for (int s = 0; s < of->n; s += POSITIONS) {
         vec dots[QUERIES][POSITIONS];
         const float *keys[POSITIONS];
@@ -97,7 +97,7 @@ INLINE void attend_some(const Heads *h, const float *q, size_t stride, int n_q, 
                         float *scores, float *out, size_t out_stride) {
     size_t ld = (size_t)(of->n + POSITIONS - 1) / POSITIONS * POSITIONS * w;
     int d = 0;
-    score(h, q, stride, n_q, of, w, scores, ld);
+    score_positions(h, q, stride, n_q, of, w, scores, ld);
     for (int r = 0; r < n_q; r++) softmax(scores + r * ld, of->n * w, w);
     for (; d + 4 * LANES <= h->value_width; d += 4 * LANES)
         mix(scores, ld, n_q, of, of->value + d, w, 4, out + d, out_stride);
