@@ -78,7 +78,7 @@ _BREAKS = re.compile(
     "nav|ol|optgroup|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"
 )
 _ESCAPES = frozenset((r"\n", r"\r", r"\t"))
-_TABS = regex.compile(r"(?<!\s)[^\S\n\t]*+\t\s*+|\t\s*+")
+_TABS = regex.compile(r"(?:(?<!\s)[^\S\n\t]++)?\t\s*+")
 _JOINT = regex.compile(r"\s*[,/|&+:-]?\s*")  # between neighbours that are one span
 _DEEPEST = 100  # levels of nested pairs of tags; the tags of pairs around them have no partners
 Kind = Literal["whole", "opening", "closing", "break", "term"]
@@ -130,6 +130,8 @@ class SpanFinder:
     def find_in_lines(self, lines: Sequence[str]) -> list[list[Span]]:
         """The spans of each line of a text; the ends of a pair may be on different lines."""
         found = [self._find(line) for line in lines]
+        if not any(found):
+            return found
         paired = _pair(list(chain.from_iterable(found)))
         ends = list(accumulate(map(len, found), initial=0))
         return [_of_line(paired[start:end], start) for start, end in pairwise(ends)]
