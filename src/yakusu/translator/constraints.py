@@ -66,11 +66,13 @@ class Constraints:
             except DataError as error:
                 raise DataError(f"{path}: {error}: remove the term '{term.source}'") from error
 
-    def of(self, job: Job) -> Restrictions:
-        """The restrictions of a job, for one search."""
+    def of(self, job: Job) -> Restrictions | None:
+        """The restrictions of a job, for one search; None: the rules only."""
         if self._task.constrains:
             tree = self._task.constraint(self._tokenizer, job.text)
-            return Restrictions(self.rules, [tree] if tree else [])
+            return Restrictions(self.rules, [tree]) if tree else None
+        if not (job.include or job.exclude or job.slots or job.prefix):
+            return None
         phrases = []
         if job.include or job.exclude:
             phrases.append(phrase_constraint(self._phrases, job.include, job.exclude))
