@@ -3,6 +3,7 @@
 V target vocabulary without padding, S source, T target, N layers, H heads, n alternatives.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int64, c_void_p
 from dataclasses import dataclass, field
@@ -138,11 +139,11 @@ class Session:
             settings: Settings of its search.
             guided: What Python does in its search.
         """
-        src, given = np.array(query.source, np.int32), np.array(query.prefix, np.int32)
+        src, given = array("i", query.source), array("i", query.prefix)
         kind = UNGUIDED
         if guided:
             kind, self._guides.sentences[key] = guided.kind, guided
-        ids = src.ctypes.data, len(src), given.ctypes.data, len(given)
+        ids = *src.buffer_info(), *given.buffer_info()
         self._added(self._library.yk_search(self._handle, key, *ids, byref(settings), kind))
         self._queries[key] = query
 
@@ -150,8 +151,8 @@ class Session:
         self, key: int, source: Sequence[int], target: Sequence[int], recorded: Recorded
     ) -> None:
         """Add a sentence whose target is given, including eos."""
-        src, tgt = np.array(source, np.int32), np.array(target, np.int32)
-        ids = src.ctypes.data, len(src), tgt.ctypes.data, len(tgt)
+        src, tgt = array("i", source), array("i", target)
+        ids = *src.buffer_info(), *tgt.buffer_info()
         self._added(self._library.yk_score(self._handle, key, *ids, byref(recorded.structure())))
 
     def _added(self, success: int) -> None:
