@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from threading import Event, Lock
 from typing import TypeVar
@@ -60,7 +61,7 @@ class NativeDecoder:
                 "or --engine torch"
             )
 
-    @property
+    @cached_property
     def max_length(self) -> int:
         """The longest sentence, in tokens including eos."""
         return min(model.max_length for model in self.models)
