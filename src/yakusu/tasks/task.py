@@ -114,7 +114,7 @@ class TranslationTask(Task):
         return target.strip()
 
     def postprocess(self, output: str, source: str) -> str:
-        return re.sub(" +", " ", output).strip(" ")  # a token may be a space only
+        return re.sub("  +", " ", output).strip(" ")  # a token may be a space only
 
     def constraint(self, tokenizer: Tokenizer, source: str) -> Constraint | None:
         return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from heapq import nlargest
-from itertools import count, islice
+from itertools import count, cycle, islice
 from operator import itemgetter
 
 import regex
@@ -60,7 +60,7 @@ def slots_of(text: str) -> list[str]:
 
 def to_slots(text: str) -> str:
     """Replace the places of a segment by slots, as the model reads it."""
-    slots = iter(slots_of(text))
+    slots = cycle(SLOTS)
     return str(PLACE.sub(lambda match: next(slots), text))
 
 
