@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from itertools import islice, starmap
 
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
@@ -160,15 +160,11 @@ class JobTranslator:
         self, every: Sequence[tuple[Job, Hypothesis]], *, details: bool, batch: int
     ) -> list[Output]:
         """The output for each hypothesis."""
-        pieces = [self._pieces(h.tokens) for _, h in every]
-        texts = [self._text(job, "".join(own)) for (job, _), own in zip(every, pieces, strict=True)]
-        pairs = [
-            self._translated(job, h.tokens, own, text)
-            for (job, h), own, text in zip(every, pieces, texts, strict=True)
-        ]
-        links = self._links([job.aligns for job, _ in every], pairs, batch=batch)
+        texts = [self._text(job, h.tokens) for job, h in every]
+        links = self._links(every, texts, batch=batch)
         more: Sequence[Details | None] = [None] * len(every)
         if details:
+            pairs = list(starmap(self._translated, zip(every, texts, strict=True)))
             more = details_of(self.decoder, self.tokenizer, pairs, batch=batch)
         rows = zip(every, texts, links, more, strict=True)
         return [
@@ -190,26 +186,32 @@ class JobTranslator:
         unknown = iter(SLOTS * len(tokens))
         return [next(unknown) if i == UNK else s for i, s in zip(tokens, pieces, strict=True)]
 
-    def _text(self, job: Job, output: str) -> str:
+    def _text(self, job: Job, tokens: Sequence[int]) -> str:
         """The translation of a segment; "" if the model generates no text."""
+        if UNK in tokens:
+            output = "".join(self._pieces(tokens))
+        else:
+            (output,) = self.tokenizer.decode_target([tokens])
         text = self.task.postprocess(output, job.text)
         if not text:
             return ""
         return adjust_spaces(to_places(text, job.text), job.text)
 
-    def _translated(
-        self, job: Job, tokens: tuple[int, ...], pieces: Sequence[str], text: str
-    ) -> Translated:
+    def _translated(self, made: tuple[Job, Hypothesis], text: str) -> Translated:
+        """A segment and its translation, with the tokens of both."""
+        job, tokens = made[0], made[1].tokens
+        pieces = self._pieces(tokens)
         source = to_slots(self.task.preprocess_source(job.text))
         # The words of a tree are not those that a parser writes.
         text = "".join(pieces) if self.task.constrains else text
         return Translated(source, job.ids, tokens, pieces, text)
 
     def _links(
-        self, chosen: Sequence[bool], texts: Sequence[Translated], *, batch: int
+        self, every: Sequence[tuple[Job, Hypothesis]], texts: Sequence[str], *, batch: int
     ) -> Iterator[tuple[Link, ...]]:
-        """The links between units for the chosen translations; () for the others."""
-        aligned = [text for text, needed in zip(texts, chosen, strict=True) if needed]
+        """The links between units for the jobs that need them; () for the others."""
+        rows = [row for row in zip(every, texts, strict=True) if row[0][0].aligns]
+        aligned = list(starmap(self._translated, rows))
         links = unit_links_of(self.decoder, self.tokenizer, aligned, batch=batch)
         found = (own or () for own in links)
-        return (next(found) if needed else () for needed in chosen)
+        return (next(found) if job.aligns else () for job, _ in every)
