@@ -43,8 +43,6 @@ class Constraints:
             job: The job.
             room: Maximum number of tokens after the prefix, without eos.
         """
-        if not (job.include or job.exclude):
-            return
         needed = self._phrases.tokens_needed(job.include, job.exclude, prefix=job.prefix)
         if job.include and needed > room:
             raise DataError(

@@ -59,6 +59,7 @@ class JobTranslator:
         *,
         terms: Sequence[Term] = (),
         kept: Collection[str] = (),
+        aligns: bool = False,
     ) -> Job:
         """The input of the search for a request.
 
@@ -68,6 +69,7 @@ class JobTranslator:
             terms: Terms of a glossary that it contains.
             kept: Phrases to include that are part of what is kept, so that the model need not
                 write them.
+            aligns: Whether the units of the translation are linked to those of the source.
 
         Raises:
             DataError: The prefix or a phrase cannot be spelled with the vocabulary.
@@ -83,14 +85,24 @@ class JobTranslator:
             )
         slots = [self.tokenizer.target_slots.get(slot, UNK) for slot in slots_of(request.text)]
         prefix = self._prefix(request.prefix)
-        job = Job(request.text, ids, prefix, tuple(include), exclude, tuple(slots))
-        room = limit(
-            self.search,
-            n_source=len(ids) - 1,
-            n_prefix=len(prefix),
-            max_length=self.decoder.max_length,
-        ) - len(prefix)
-        self._constraints.check_phrases(job, room)
+        job = Job(
+            request.text,
+            ids,
+            prefix,
+            include=tuple(include),
+            exclude=exclude,
+            slots=tuple(slots),
+            n_terms=len(terms),
+            aligns=aligns,
+        )
+        if include or exclude:
+            longest = limit(
+                self.search,
+                n_source=len(ids) - 1,
+                n_prefix=len(prefix),
+                max_length=self.decoder.max_length,
+            )
+            self._constraints.check_phrases(job, longest - len(prefix))
         return job
 
     def _prefix(self, text: str) -> list[int]:
@@ -144,17 +156,14 @@ class JobTranslator:
 
     def outputs(self, jobs: Sequence[Job], *, details: bool, batch: int) -> list[list[Output]]:
         """The best translations of segments; [] if one of them is cancelled."""
-        outputs = [[self.without_model(job)] for job in jobs]
-        rows = [row for row, job in enumerate(jobs) if len(job.ids) > 1]
-        some = [jobs[row] for row in rows]
+        some = [job for job in jobs if len(job.ids) > 1]
         found = self.hypotheses(some, batch=batch)
         if any(job.cancelled and job.cancelled.is_set() for job in jobs):
             return []
         every = [(job, h) for job, best in zip(some, found, strict=True) for h in best]
         of_every = iter(self._outputs(every, details=details, batch=batch))
-        for row, best in zip(rows, found, strict=True):
-            outputs[row] = list(islice(of_every, len(best)))
-        return outputs
+        of_some = (list(islice(of_every, len(best))) for best in found)
+        return [next(of_some) if len(job.ids) > 1 else [self.without_model(job)] for job in jobs]
 
     def _outputs(
         self, every: Sequence[tuple[Job, Hypothesis]], *, details: bool, batch: int

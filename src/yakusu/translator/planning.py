@@ -59,6 +59,8 @@ class Planner:
         self._translator, self._glossary = translator, glossary
         self._tokenizer, self._task = translator.tokenizer, translator.task
         self._finder = SpanFinder(text.protect, builtin=text.builtin_spans)
+        coverage = self._tokenizer.coverage
+        self._longest = coverage.longest_source if coverage else _LONGEST_SOURCE
         self._encoded = lru_cache(maxsize=64)(self._new_ids)
         self._passages = PassageReader(
             text,
@@ -146,16 +148,16 @@ class Planner:
         ids = [*self._encoded(to_slots(self._task.preprocess_source(text)))]
         kept = KeptText(passage, self._finder, self._tokenizer.covers)
         phrases = (*self._translator.search.include, *request.include)
-        terms = self._glossary.find(text)
         cut = self._translator.cut(number, text, ids)
         self.tally.truncated += len(cut) < len(ids)
-        job = self._translator.job(
-            replace(request, text=text, prefix=kept.prefix(request.prefix)),
+        own = Request(text, kept.prefix(request.prefix), request.include, request.exclude)
+        return self._translator.job(
+            own,
             cut,
-            terms=terms,
+            terms=self._glossary.find(text),
             kept=[phrase for phrase in phrases if kept.contains(phrase)],
+            aligns=bool(passage.tags),
         )
-        return replace(job, aligns=bool(passage.tags), n_terms=len(terms))
 
     def _new_ids(self, text: str) -> tuple[int, ...]:
         (ids,) = self._tokenizer.encode_source([text])
@@ -163,11 +165,8 @@ class Planner:
 
     def _fits(self, text: str) -> bool:
         """Whether a segment is at most as long as the longest source of the training text."""
-        coverage = self._tokenizer.coverage
-        longest = coverage.longest_source if coverage else _LONGEST_SOURCE
-        return len(self._encoded(to_slots(text))) <= min(
-            longest + 1, self._translator.max_source_tokens
-        )
+        longest = min(self._longest + 1, self._translator.max_source_tokens)
+        return len(self._encoded(to_slots(text))) <= longest
 
 
 def _refuse_surrogates(text: str, *, of: str = "") -> None:
