@@ -148,6 +148,9 @@ class PassageReader:
         self._divides = not config.one_sentence_per_line
         self._language, self._covers, self._fits = language, covers, fits
         self._glossary = glossary
+        # Quotation marks and dashes that training has not seen are read as ASCII.
+        unseen = {c: ascii_ for c, ascii_ in _ASCII.items() if not covers(c) and covers(ascii_)}
+        self._punctuation = str.maketrans(unseen)
 
     def read(
         self, text: str, *, layout: Layout | None = None, whole: bool = False
@@ -174,7 +177,7 @@ class PassageReader:
         (content,) = line.splitlines() or [""]
         end = line[len(content) :]
         own = layout.read(content) if self._divides else Line("", content.strip(), "")
-        return own._replace(after=own.after + end)
+        return Line(own.before, own.body, own.after + end)
 
     def read_pair(self, pair: Pair) -> tuple[Pair, Mapping[str, str]]:
         """A source as a model reads it, and its translation as the model writes it.
@@ -204,7 +207,7 @@ class PassageReader:
     def _passage(self, line: Line, of_line: Sequence[Span], *, whole: bool) -> Passage:
         (before, body, after), protected = _without_outer(line, of_line)
         plain, spans, terms, tags, end = "", dict[str, str](), dict[str, str](), [], 0
-        known = self._with_seen_punctuation(body)
+        known = body.translate(self._punctuation)
         found = with_unseen(known, protected, self._covers, glossary=self._glossary)
         n_terms = sum(span.kind == "term" for span in found)
         counts = len(of_line), len(found) - len(protected) - n_terms, n_terms
@@ -225,13 +228,6 @@ class PassageReader:
         plain += known[end:]
         segments = tuple(starmap(_segment, self._parts(plain, spans, whole=whole)))
         return Passage(before, segments, after, spans, tuple(tags), *counts, terms)
-
-    def _with_seen_punctuation(self, text: str) -> str:
-        """Replace typographic quotation marks and dashes that training has not seen by ASCII."""
-        return "".join(
-            _ASCII[c] if c in _ASCII and not self._covers(c) and self._covers(_ASCII[c]) else c
-            for c in text
-        )
 
     def _parts(
         self, plain: str, spans: Mapping[str, str], *, whole: bool
