@@ -26,6 +26,7 @@ from yakusu.data.words import words_and_characters
 from yakusu.errors import DataError
 
 _log = logging.getLogger(__name__)
+_MARK = re.compile(MARKS)
 _CLUSTER = regex.compile(r"\s+|\X")
 _RESERVED = regex.compile(f"[{SLOTS[0]}-{SLOTS[-1]}\U000f0000-\U0010ffff]")
 _HEADERS = {"source", "src", "source term", "term", "target", "tgt", "target term", "translation"}
@@ -245,8 +246,8 @@ def _is_header(term: Term, languages: tuple[str, str]) -> bool:
 
 def _unmarked(text: str) -> str:
     """A text without inline markup; what encloses nothing may be a line break."""
-    return re.sub(
-        MARKS, lambda found: "" if is_opening(found[0]) or is_closing(found[0]) else " ", text
+    return _MARK.sub(
+        lambda found: "" if is_opening(found[0]) or is_closing(found[0]) else " ", text
     )
 
 

@@ -20,6 +20,8 @@ from yakusu.tasks.constraint import BracketRules, TreeConstraint
 if TYPE_CHECKING:
     from yakusu.metrics import Score
 
+_SPACES = re.compile("  +")
+
 
 class Task(ABC):
     """A kind of source and target.
@@ -114,7 +116,7 @@ class TranslationTask(Task):
         return target.strip()
 
     def postprocess(self, output: str, source: str) -> str:
-        return re.sub("  +", " ", output).strip(" ")  # a token may be a space only
+        return _SPACES.sub(" ", output).strip(" ")  # a token may be a space only
 
     def constraint(self, tokenizer: Tokenizer, source: str) -> Constraint | None:
         return None
