@@ -177,9 +177,10 @@ class Session:
         at = c_int64()
         while search := self._library.yk_next(self._handle, byref(at)):
             query = self._forget(at.value)
+            result = search.contents
             if query and query.trace is not None:
-                query.trace.extend(steps_of(search[0]))
-            best = (search[0].found[i] for i in range(search[0].n_found))
+                query.trace.extend(steps_of(result))
+            best = result.found[: result.n_found]
             yield at.value, [Hypothesis(tuple(h.tokens[: h.n]), h.log_prob, h.score) for h in best]
 
     def _cancel(self, key: int) -> None:
