@@ -67,7 +67,7 @@ def to_slots(text: str) -> str:
 def to_places(output: str, text: str) -> str:
     """Replace the slots of an output by the places of the segment, in order for each slot."""
     waiting: dict[str, list[str]] = {}
-    for place, slot in zip(places(text), slots_of(text), strict=True):
+    for place, slot in zip(places(text), cycle(SLOTS), strict=False):
         waiting.setdefault(slot, []).append(place)
     return str(IS_SLOT.sub(lambda match: waiting[match[0]].pop(0), output))
 
