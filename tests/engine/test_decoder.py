@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from collections.abc import Iterator
 from random import Random
 from threading import Event, Timer
 from typing import Any
@@ -14,6 +15,7 @@ from tests.engine.test_search import RULES, V, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import instruction_sets
 from yakusu.engine.session import Session
+from yakusu.engine.workers import _Waiting
 from yakusu.errors import ModelError
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Flags, Ints
@@ -120,6 +122,58 @@ def test_a_target_longer_than_the_sources_decoded_together_is_scored(
     (score,) = decoder.score([(IDS[0], long)], alternatives=1, batch=1)
     assert len(score.token_log_probs) == len(long)
     assert np.isfinite(score.token_log_probs).all()
+
+
+# ---- sentences that are being prepared -----------------------------------------------------------
+
+
+class Begun:
+    """Allows every token; remembers that the search has begun."""
+
+    def __init__(self) -> None:
+        self.begun = Event()
+
+    def allowed(self, left: Ints) -> Flags:
+        self.begun.set()
+        return np.ones((1, RULES.n_tokens), dtype=np.bool_)
+
+    def follow(self, beams: Ints, ids: Ints) -> None:
+        pass
+
+
+def test_sentences_are_decoded_while_the_others_are_prepared(decoder: NativeDecoder) -> None:
+    decoder.threads, constraint = 2, Begun()
+    expected = decoder.search(list(map(Query, IDS)), SearchConfig(), RULES, batch=4)
+
+    def prepared() -> Iterator[Query]:
+        yield Query(IDS[0], (), Restrictions(RULES, [constraint]))
+        yield Query(IDS[1])
+        assert constraint.begun.wait(60)
+        yield from map(Query, IDS[2:])
+
+    found = decoder.search(prepared(), SearchConfig(), RULES, batch=4)
+    assert found[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_while_sentences_are_prepared_is_raised(
+    decoder: NativeDecoder, threads: int
+) -> None:
+    decoder.threads = threads
+
+    def prepared() -> Iterator[Query]:
+        yield from map(Query, IDS)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        decoder.search(prepared(), SearchConfig(), RULES, batch=4)
+    assert decoder.search(iter(()), SearchConfig(), RULES, batch=4) == []
+
+
+def test_threads_share_few_sentences_equally() -> None:
+    waiting: _Waiting[int] = _Waiting(n_threads=3, batch=64)
+    waiting.add_all(range(8))
+    assert [waiting.take(0) for _ in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7], []]
 
 
 # ---- cancelled searches --------------------------------------------------------------------------

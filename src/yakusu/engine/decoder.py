@@ -1,13 +1,10 @@
-"""The native engine as a `Decoder`: one worker per thread, each with its own sentences."""
+"""The native engine as a `Decoder`."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
-from threading import Event, Lock
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +12,7 @@ from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings, instruction_set
 from yakusu.engine.model import NativeModel
 from yakusu.engine.session import Recorded, Session
+from yakusu.engine.workers import decode
 from yakusu.errors import ModelError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
@@ -25,8 +23,6 @@ from yakusu.search.sampling import Sampler
 from yakusu.search.tokens import TokenRules
 
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
-T = TypeVar("T")
-Add = Callable[[Session, int], None]  # adds the sentence with this number to a session
 
 
 @dataclass
@@ -77,23 +73,29 @@ class NativeDecoder:
         return len(self.models)
 
     def search(
-        self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
     ) -> list[list[Hypothesis]]:
         """See `Decoder.search`."""
 
-        def add(session: Session, row: int) -> None:
-            query = queries[row]
+        def add(session: Session, numbered: tuple[int, Query]) -> None:
+            row, query = numbered
             settings = self._settings(query, config)
             guided = _guided(query, config, rules, settings.limit)
             session.search(row, query, settings, guided)
 
-        def new_session() -> Session:
+        def take() -> Session:
             return self._session(rules, batch * config.n_slots, samples=config.sampling is not None)
 
-        rows = sorted(range(len(queries)), key=lambda row: -len(queries[row].source))
-        found = self._run(rows, new_session, add, batch)
+        found = decode(
+            enumerate(queries),
+            add,
+            threads=self.threads,
+            batch=batch,
+            take=take,
+            give_back=self._idle.append,
+        )
         nothing = Hypothesis((), -math.inf, -math.inf)
-        return [found[row] or [nothing] for row in range(len(queries))]
+        return [found[row] or [nothing] for row in range(len(found))]
 
     def _settings(self, query: Query, config: SearchConfig) -> Settings:
         longest = limit(
@@ -145,14 +147,17 @@ class NativeDecoder:
         def add(session: Session, row: int) -> None:
             session.score(row, *pairs[row], recorded[row])
 
-        rows = sorted(range(len(pairs)), key=lambda row: -len(pairs[row][1]))
-
-        def new_session() -> Session:
+        def take() -> Session:
             return Session(models, max_rows=max(1, batch), kernels=self.kernels)
 
-        self._run(rows, new_session, add, batch)
-
-    # ---- workers -----------------------------------------------------------------------------
+        decode(
+            range(len(pairs)),
+            add,
+            threads=self.threads,
+            batch=batch,
+            take=take,
+            give_back=lambda session: None,
+        )
 
     def _session(self, rules: TokenRules, max_rows: int, *, samples: bool) -> Session:
         """A session with these settings: an idle one, whose memory is in place, or a new one."""
@@ -163,65 +168,6 @@ class NativeDecoder:
                     return session
         self._idle.clear()
         return Session(self.models, rules, max_rows, samples=samples, kernels=self.kernels)
-
-    def _run(
-        self, rows: Sequence[int], new_session: Callable[[], Session], add: Add, batch: int
-    ) -> dict[int, list[Hypothesis]]:
-        """Decode all sentences; the results by their numbers."""
-        n_workers = min(self.threads, len(rows))
-        share = min(batch, -(-len(rows) // max(1, n_workers)))
-        waiting, stop = _Shared(rows), Event()
-
-        def work() -> dict[int, list[Hypothesis]]:
-            try:
-                session = new_session()
-                found = dict(_decoded(session, waiting, add, share, stop))
-            except BaseException:
-                stop.set()
-                raise
-            if session.rules is not None and not session.n_unfinished:
-                self._idle.append(session)
-            return found
-
-        if n_workers <= 1:
-            return work() if rows else {}
-        from concurrent.futures import ThreadPoolExecutor  # takes time to import
-
-        with ThreadPoolExecutor(n_workers) as pool:
-            try:
-                workers = [pool.submit(work) for _ in range(n_workers)]
-                parts = [worker.result() for worker in workers]
-            finally:
-                stop.set()  # after an interrupt, or an error in a worker
-        return {row: best for part in parts for row, best in part.items()}
-
-
-class _Shared(Iterable[T]):
-    """An iterator that several threads take items from."""
-
-    def __init__(self, items: Iterable[T]) -> None:
-        self._items, self._lock = iter(items), Lock()
-
-    def __iter__(self) -> Iterator[T]:
-        while True:
-            with self._lock:
-                found = list(islice(self._items, 1))
-            if not found:
-                return
-            yield found[0]
-
-
-def _decoded(
-    session: Session, waiting: Iterable[int], add: Add, share: int, stop: Event
-) -> Iterator[tuple[int, list[Hypothesis]]]:
-    """Decode the sentences that one worker takes: as many at a time as its share."""
-    more = iter(waiting)
-    while not stop.is_set():
-        for row in islice(more, share - session.n_unfinished):
-            add(session, row)
-        if not session.n_unfinished:
-            return
-        yield from session.advance()
 
 
 # ---- settings ------------------------------------------------------------------------------------

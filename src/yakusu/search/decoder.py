@@ -4,7 +4,7 @@ S source, T target, N layers, H heads.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
@@ -83,7 +83,7 @@ class Decoder(Protocol):
         """The number of models."""
 
     def search(
-        self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each query, best first: at most `n_best`.
 
@@ -91,7 +91,8 @@ class Decoder(Protocol):
         -inf.
 
         Args:
-            queries: Sentences of at most `max_length` tokens.
+            queries: Sentences of at most `max_length` tokens. The native engine decodes the first
+                ones while it iterates over the others.
             config: Settings of the search.
             rules: The tokens that may be generated.
             batch: Maximum number of sentences decoded together.

@@ -1,7 +1,7 @@
 """The torch engine as a `Decoder`: every architecture, on any device."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import torch
@@ -59,9 +59,10 @@ class TorchDecoder:
         return [role for role in first if all(role in other for other in others)]
 
     def search(
-        self, queries: Sequence[Query], config: SearchConfig, rules: TokenRules, *, batch: int
+        self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
     ) -> list[list[Hypothesis]]:
         """See `Decoder.search`."""
+        queries = list(queries)
         found = [[Hypothesis((), -math.inf, -math.inf)] for _ in queries]
         for every in _batches(queries, batch):
             rows = [row for row in every if not queries[row].is_cancelled]

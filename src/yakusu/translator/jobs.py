@@ -2,8 +2,8 @@
 
 import logging
 import math
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice, starmap
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice, starmap, tee
 
 from yakusu.alignment import Link
 from yakusu.data.placeholders import IS_SLOT, SLOTS
@@ -143,23 +143,25 @@ class JobTranslator:
         _log.warning(message, number, line[:40], len(ids), most, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
-    def hypotheses(self, jobs: Sequence[Job], *, batch: int) -> list[list[Hypothesis]]:
+    def hypotheses(self, jobs: Iterable[Job], *, batch: int) -> list[list[Hypothesis]]:
         """The best translations of segments, as ids; at most `batch` are decoded together."""
         search = self.search
         if self.task.constrains:  # trees repeat brackets
             search = search.model_copy(update={"max_repeats": 0})
-        queries = [
+        queries = (
             Query(job.ids, job.prefix, self._constraints.of(job), job.trace, job.cancelled)
             for job in jobs
-        ]
+        )
         return self.decoder.search(queries, search, self._constraints.rules, batch=batch)
 
-    def outputs(self, jobs: Sequence[Job], *, details: bool, batch: int) -> list[list[Output]]:
+    def outputs(self, jobs: Iterable[Job], *, details: bool, batch: int) -> list[list[Output]]:
         """The best translations of segments; [] if one of them is cancelled."""
-        some = [job for job in jobs if len(job.ids) > 1]
-        found = self.hypotheses(some, batch=batch)
+        jobs, searched = tee(jobs)
+        found = self.hypotheses((job for job in searched if len(job.ids) > 1), batch=batch)
+        jobs = list(jobs)
         if any(job.cancelled and job.cancelled.is_set() for job in jobs):
             return []
+        some = (job for job in jobs if len(job.ids) > 1)
         every = [(job, h) for job, best in zip(some, found, strict=True) for h in best]
         of_every = iter(self._outputs(every, details=details, batch=batch))
         of_some = (list(islice(of_every, len(best))) for best in found)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, starmap
+from itertools import islice, starmap, tee
 from pathlib import Path
 from threading import Event
 
@@ -155,7 +155,7 @@ class Translator(JobTranslator):
         Args:
             texts: The translation of an empty text is empty, with score 0.
             batch: Maximum number of sentences translated together.
-            window: Number of texts read ahead and grouped by length; None: 32 batches.
+            window: Number of texts read ahead, which torch groups by length; None: 32 batches.
             details: Return the tokens, their log-probabilities and alternatives, and the word
                 alignment as well.
             trace: Return the traces of the searches as well, which all translations of a text
@@ -176,15 +176,16 @@ class Translator(JobTranslator):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
         n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
         for items in windows(iter(texts), window):
-            plans = [
+            every = (
                 self._planner.plan(item, number, layout)
                 for number, item in enumerate(items, n_read + 1)
-            ]
+            )
             if trace or cancelled:
-                plans = [plan.searched_with(trace=trace, cancelled=cancelled) for plan in plans]
-            n_read += len(items)
-            jobs = [job for plan in plans for job in plan.jobs]
+                every = (plan.searched_with(trace=trace, cancelled=cancelled) for plan in every)
+            plans, searched = tee(every)
+            jobs = (job for plan in searched for job in plan.jobs)
             of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
+            n_read += len(items)
             if cancelled and cancelled.is_set():
                 return
             for plan in plans:
@@ -240,7 +241,7 @@ class Translator(JobTranslator):
             targets: The target of each sentence.
             alternatives: Number of most probable tokens to return for each position.
             batch: Maximum number of pairs scored together.
-            window: Number of pairs read ahead and grouped by length; None: 32 batches.
+            window: Number of pairs read ahead, which torch groups by length; None: 32 batches.
 
         Raises:
             DataError: The numbers of sources and targets differ, a source or a target is not valid
