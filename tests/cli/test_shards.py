@@ -109,9 +109,9 @@ def test_a_worker_has_one_thread_unless_more_are_requested(
 ) -> None:
     run_yakusu("translate", model, *files, "--out", tmp_path / "0", "--ray")
     assert Here.config.engine.threads == 1
-    more = ("--threads", 3, "--batch", 8, "--precision", "float32", "--errors", "skip")
+    more = ("--threads", 3, "--batch", 32, "--precision", "float32", "--errors", "skip")
     run_yakusu("translate", model, *files, "--out", tmp_path / "1", "--ray", *more)
-    assert (Here.config.engine.threads, Here.config.block_size) == (3, 256)
+    assert (Here.config.engine.threads, Here.config.block_size) == (3, 1024)
     assert (Here.config.engine.precision, Here.config.errors) == ("float32", "skip")
     assert Here.config.engine.engine == "native"  # on every machine
 

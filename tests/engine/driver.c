@@ -213,13 +213,13 @@ static void search(const Kernels *kernels, const Model *const *models, int n_mod
         int n = sentence(key, ids), n_prefix = key % 4 == 3 ? 2 : 0;
         if (!yk_search(session, key, ids, n, ids, n_prefix, &all[key % 3], 0)) exit(1);
     }
-    int more = yk_advance(session, 3);
+    int more = yk_advance(session, 0);
     printf("cancelled %d %d\n", yk_cancel(session, 20), yk_cancel(session, 99));
-    for (; more > 0; more = yk_advance(session, 3)) print_found(session);
+    for (; more > 0; more = yk_advance(session, 0)) print_found(session);
     if (more < 0) exit(1);
     print_found(session);
     if (!yk_search(session, 50, ids, sentence(5, ids), NULL, 0, &all[1], 0)) exit(1);
-    yk_advance(session, 2);
+    yk_advance(session, 0);
     yk_free_session(session); /* with a sentence that is not finished */
 }
 
@@ -232,7 +232,7 @@ static void score(const Kernels *kernels, const Model *model) {
     int n = sentence(9, src), n_tgt = sentence(4, tgt);
     Record record = {.n_alternatives = 3, .log_probs = log_probs, .alternatives = best, .of_alternatives = of_best};
     if (!session || !yk_score(session, 1, src, n, tgt, n_tgt, &record)) exit(1);
-    while (yk_advance(session, 5) > 0) {}
+    while (yk_advance(session, 0) > 0) {}
     print("log_probs", log_probs, n_tgt * sizeof *log_probs);
     print("alternatives", best, n_tgt * 3 * sizeof *best);
     print("of_alternatives", of_best, n_tgt * 3 * sizeof *of_best);

@@ -114,7 +114,7 @@ def log_probs(
             record = Record(n_alternatives=0, log_probs=found[key].ctypes.data)
             sizes = src.ctypes.data, len(src), tgt.ctypes.data, len(tgt)
             assert library().yk_score(handle, key, *sizes, byref(record))
-        assert library().yk_advance(handle, -1) == 0
+        assert library().yk_advance(handle, math.inf) == 0
     return [each.tolist() for each in found]
 
 
@@ -134,7 +134,7 @@ def translations(
             settings = Settings(beam=beam, n_best=1, limit=limit, margin=math.inf, alpha=0.6)
             sizes = src.ctypes.data, len(src), None, 0
             assert library().yk_search(handle, key, *sizes, byref(settings), 0)
-        assert library().yk_advance(handle, -1) == 0
+        assert library().yk_advance(handle, math.inf) == 0
         at = c_int64()
         while search := library().yk_next(handle, byref(at)):
             best = search[0].found[0]

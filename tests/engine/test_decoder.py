@@ -6,7 +6,6 @@ import signal
 from collections.abc import Iterator
 from random import Random
 from threading import Event, Timer
-from typing import Any
 
 import numpy as np
 import pytest
@@ -215,7 +214,7 @@ def test_a_cancelled_search_finds_nothing_and_the_others_are_not_affected(
     queries[1] = Query(IDS[1], cancelled=Event())  # never set
     expected[0] = expected[longest] = NOTHING
     assert decoder.search(queries, config, RULES, batch=batch) == expected
-    assert 3 <= constraint.n_steps <= 3 + 4
+    assert constraint.n_steps >= 3
     assert queries[longest].trace == []
     assert all(not session.n_unfinished for session in decoder._idle)
     assert decoder.search(plain[:1], config, RULES, batch=batch) != [NOTHING]
@@ -248,26 +247,12 @@ def test_an_interrupt_ends_a_search_of_long_sentences(threads: int) -> None:
     assert not decoder._idle
 
 
-def test_a_session_checks_for_interrupts_after_each_step_that_takes_long(
-    decoder: NativeDecoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = Session(decoder.models, RULES)
-    steps, clock = [], iter((0.0, 0.2, 1.0, 1.01, 2.0, 2.01))
-    monkeypatch.setattr("yakusu.engine.session.monotonic", lambda: next(clock))
-    library = session._library
-
-    class Counting:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(library, name)
-
-        def yk_advance(self, handle: Any, n: int) -> int:
-            steps.append(n)
-            return 1
-
-    monkeypatch.setattr(session, "_library", Counting())
-    for _ in range(3):
-        list(session.advance())
-    assert steps == [1, 1, 4]
+def test_the_library_decodes_one_position_if_it_has_no_time(decoder: NativeDecoder) -> None:
+    session, query = Session(decoder.models, RULES), Query(IDS[0])
+    session.search(0, query, decoder._settings(query, SearchConfig()), None)
+    advance = session._library.yk_advance
+    assert advance(session._handle, 0.0) == 1
+    assert advance(session._handle, math.inf) == 0
 
 
 def test_an_environment_variable_selects_the_instruction_set(

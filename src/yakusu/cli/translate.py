@@ -59,8 +59,8 @@ Window = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of lines, or texts of a document, read ahead and sorted by length (default: "
-        "32 batches).",
+        help="Number of lines, or texts of a document, read ahead (default: 32 batches, and at "
+        "least 512).",
         rich_help_panel=_SPEED,
         hidden=True,
     ),

@@ -244,6 +244,11 @@ def language_of(path: str | Path) -> str:
     return code if re.fullmatch("[a-z]{2}", code) else ""
 
 
+def window_size(batch: int) -> int:
+    """How many items are read ahead by default, if `batch` of them are decoded together."""
+    return max(32 * batch, 512)
+
+
 def windows(items: Iterator[T], size: int) -> Iterator[list[T]]:
     """Group a stream into lists of `size` items.
 

@@ -181,7 +181,7 @@ _FUNCTIONS = {  # name: result, arguments
     "yk_free_session": (None, c_void_p),
     "yk_search": (c_int, *_SENTENCE, POINTER(Settings), c_int),
     "yk_score": (c_int, *_SENTENCE, POINTER(Record)),
-    "yk_advance": (c_int, c_void_p, c_int),
+    "yk_advance": (c_int, c_void_p, c_double),
     "yk_cancel": (c_int, c_void_p, c_int64),
     "yk_interface": (c_int, c_int),
     "yk_next": (POINTER(Search), c_void_p, POINTER(c_int64)),

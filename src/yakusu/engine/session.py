@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int64, c_void_p
 from dataclasses import dataclass, field
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
 
 Ids = NDArray[np.int32]
-_STEPS = 4  # between two checks for an interrupt, if they are brief
-_BRIEF = 0.05  # seconds
+_SECONDS = 0.02  # between two checks for an interrupt
 
 
 @dataclass
@@ -86,7 +84,6 @@ class Session:
     def __post_init__(self) -> None:
         self._library = library()
         self._queries: dict[int, Query] = {}  # of unfinished searches
-        self._n_steps = 1
         found = self._library.yk_kernels(self.kernels.encode())
         if not found:
             raise ModelError(
@@ -161,22 +158,23 @@ class Session:
         self.n_unfinished += 1
 
     def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Decode a few positions; yield the keys and the results of sentences that are finished.
+        """Decode for a moment; yield the keys and the results of sentences that are finished.
 
         The results of a scored sentence are in its record. A cancelled sentence has no result.
         """
         for key in [key for key, query in self._queries.items() if query.is_cancelled]:
             self._cancel(key)
             yield key, []
-        began = monotonic()
-        status = self._library.yk_advance(self._handle, self._n_steps)
-        self._n_steps = _STEPS if monotonic() - began < _BRIEF else 1
+        status = self._library.yk_advance(self._handle, _SECONDS)
         self._guides.check()
         if status < 0:
             raise _no_memory()
         at = c_int64()
         while search := self._library.yk_next(self._handle, byref(at)):
             query = self._forget(at.value)
+            if query and query.is_cancelled:
+                yield at.value, []
+                continue
             result = search.contents
             if query and query.trace is not None:
                 query.trace.extend(steps_of(result))

@@ -10,6 +10,7 @@ from yakusu.engine.session import Session
 from yakusu.search.hypothesis import Hypothesis
 
 T = TypeVar("T")
+_AHEAD = 16  # sentences that wait in a session, so that it decodes for a while without Python
 Found = dict[int, list[Hypothesis]]  # by the keys of the sentences
 
 
@@ -91,7 +92,7 @@ class _Waiting(Generic[T]):
         with self._changed:
             while not (n_held or self._sentences or self._closed):
                 self._changed.wait()
-            share = min(self._batch, -(-self._n_added // self._n_threads))
+            share = min(self._batch + _AHEAD, -(-self._n_added // self._n_threads))
             n = min(share - n_held, len(self._sentences))
             return [self._sentences.popleft() for _ in range(n)]
 

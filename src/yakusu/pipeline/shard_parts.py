@@ -8,7 +8,7 @@ from yakusu import __version__
 from yakusu.data.blocks import Block
 from yakusu.data.corpus import holds_trees
 from yakusu.data.shards import TextShard, open_shard
-from yakusu.data.text import ErrorPolicy, InvalidLines
+from yakusu.data.text import ErrorPolicy, InvalidLines, window_size
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, YakusuError
@@ -21,8 +21,6 @@ from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 from yakusu.translator.tally import Tally
 
-_BLOCK_BATCHES = 32  # batches of a block, as in the window of `Translator.stream`
-
 
 @dataclass(frozen=True)
 class ShardConfig:
@@ -34,7 +32,7 @@ class ShardConfig:
         text: How text is read.
         engine: What runs the models; `threads` is the number of threads of each worker.
         batch: Maximum number of sentences translated together.
-        window: Number of texts of a block; None: 32 batches.
+        window: Number of texts of a block; None: 32 batches, and at least 512.
         errors: What to do with lines that are not UTF-8.
         column: Column of Parquet files with the texts; None: see `ParquetShard`.
     """
@@ -51,7 +49,7 @@ class ShardConfig:
     @property
     def block_size(self) -> int:
         """Number of texts that a worker translates at a time."""
-        return self.window or _BLOCK_BATCHES * self.batch
+        return self.window or window_size(self.batch)
 
     def open(self) -> Translator:
         """Open the translator; see `open_translator`."""

@@ -40,7 +40,7 @@ def translate(
         text: How text is read: what is copied, and whether lines are divided into sentences.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
-        window: Number of sentences read ahead and sorted by length (default: 32 batches).
+        window: Number of sentences read ahead (default: 32 batches, and at least 512).
         engine: What runs the model: "native", "torch" or an `EngineConfig`; None: the native engine
             on the CPU, if it supports the model, and torch otherwise.
 

@@ -11,7 +11,7 @@ from yakusu.data.corpus import aligned
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
-from yakusu.data.text import windows
+from yakusu.data.text import window_size, windows
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError
@@ -30,8 +30,6 @@ from yakusu.translator.scoring import Scored, Scorer
 from yakusu.translator.tally import Tally
 from yakusu.translator.traces import traces_of
 from yakusu.translator.words import details_of_text
-
-_WINDOW_BATCHES = 32  # batches read ahead and sorted by length
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,8 @@ class Translator(JobTranslator):
         Args:
             texts: The translation of an empty text is empty, with score 0.
             batch: Maximum number of sentences translated together.
-            window: Number of texts read ahead, which torch groups by length; None: 32 batches.
+            window: Number of texts read ahead, which torch groups by length; None: 32 batches, and
+                at least 512.
             details: Return the tokens, their log-probabilities and alternatives, and the word
                 alignment as well.
             trace: Return the traces of the searches as well, which all translations of a text
@@ -174,7 +173,7 @@ class Translator(JobTranslator):
         """
         if isinstance(texts, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
-        n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
+        n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
             every = (
                 self._planner.plan(item, number, layout)
@@ -241,7 +240,8 @@ class Translator(JobTranslator):
             targets: The target of each sentence.
             alternatives: Number of most probable tokens to return for each position.
             batch: Maximum number of pairs scored together.
-            window: Number of pairs read ahead, which torch groups by length; None: 32 batches.
+            window: Number of pairs read ahead, which torch groups by length; None: 32 batches, and
+                at least 512.
 
         Raises:
             DataError: The numbers of sources and targets differ, a source or a target is not valid
@@ -260,7 +260,7 @@ class Translator(JobTranslator):
         penalty = partial(length_penalty, alpha=self.search.alpha)
         scorer = Scorer(self.decoder, self.tokenizer, max_tokens=longest, penalty=penalty)
         pairs = aligned(sources, targets, names=("the sources", "the targets"))
-        n_read, window = 0, _WINDOW_BATCHES * batch if window is None else window
+        n_read, window = 0, window_size(batch) if window is None else window
         for some in windows(pairs, window):
             texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)

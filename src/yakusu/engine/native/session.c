@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "memory.h"
 #include "state.h"
@@ -195,8 +196,15 @@ static int step(Session *session) {
     return session->open.first || session->waiting.first;
 }
 
-API int yk_advance(Session *session, int steps) {
+static double now(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+API int yk_advance(Session *session, double seconds) {
+    double start = now(), passed = 0; /* negative if the clock is set back */
     int more = 1;
-    while (steps-- && more > 0) more = step(session);
+    for (; more > 0 && 0 <= passed && passed <= seconds; passed = now() - start) more = step(session);
     return more;
 }

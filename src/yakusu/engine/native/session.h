@@ -60,8 +60,9 @@ API int yk_search(Session *session, int64_t key, const int32_t *source, int n_so
 API int yk_score(Session *session, int64_t key, const int32_t *source, int n_source, const int32_t *target,
              int n_target, const Record *record);
 
-/* Decode at most `steps` positions; 1: there is more to do, 0: all done, -1: out of memory. */
-API int yk_advance(Session *session, int steps);
+/* Decode one position or more, until `seconds` have passed; 1: there is more to do, 0: all done, -1: out of
+   memory. */
+API int yk_advance(Session *session, double seconds);
 
 /* Remove a sentence that is not finished; 0 if there is none with this key. */
 API int yk_cancel(Session *session, int64_t key);
