@@ -171,8 +171,22 @@ def test_an_error_while_sentences_are_prepared_is_raised(
 
 def test_threads_share_few_sentences_equally() -> None:
     waiting: _Waiting[int] = _Waiting(n_threads=3, batch=64)
-    waiting.add_all(range(8))
-    assert [waiting.take(0) for _ in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7], []]
+    waiting.add_all(range(8), Event())
+    assert [[*waiting.take(0)] for _ in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7], []]
+
+
+def test_no_sentences_are_prepared_after_a_thread_has_failed(decoder: NativeDecoder) -> None:
+    decoder.threads, n = 2, 0
+
+    def prepared() -> Iterator[Query]:
+        nonlocal n
+        yield Query(IDS[0], (), Restrictions(RULES, [Failing("allowed", 0)]))
+        for n in range(1_000_000):  # noqa: B007
+            yield Query(IDS[1])
+
+    with pytest.raises(KeyboardInterrupt):
+        decoder.search(prepared(), SearchConfig(), RULES, batch=4)
+    assert n < 999_999
 
 
 # ---- cancelled searches --------------------------------------------------------------------------

@@ -164,6 +164,7 @@ CORRUPT = {
     "without the end": (lambda library: library[:-1], "cannot be loaded (PATH is truncated)"),
     "of another machine": (of_another_machine, "cannot be loaded (PATH: "),
     "without a function": (without_a_function, "was compiled from other sources (PATH)"),
+    "of another version": (lambda library: library, "was compiled from other sources (PATH)"),
 }
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the messages are those of Linux")
 
@@ -175,6 +176,8 @@ def reason(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / library.PATH.name
     path.write_bytes(corrupt(library.PATH.read_bytes()))
     monkeypatch.setattr(library, "PATH", path)
+    if request.param == "of another version":
+        monkeypatch.setattr(library, "_INTERFACE", (0, *library._INTERFACE[1:]))
     return expected.replace("PATH", str(path))
 
 

@@ -68,7 +68,8 @@ class DocumentOptions:
 
     def refuse(self) -> None:
         """Refuse the options where lines are translated."""
-        for name in self.given:
+        if self.given:
+            name = self.given[0]
             raise DataError(f"{name} applies to documents: add --out PATH, or remove {name}")
 
 

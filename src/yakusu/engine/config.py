@@ -27,7 +27,7 @@ class EngineConfig(Config):
         threads: Number of threads. In the native engine, each has its own sentences, and
             translations do not depend on their number. torch uses them for each operation, in the
             whole process, and never more than there are cores. None: one per processor core that
-            this process may use.
+            this process may use; for torch, its own default.
     """
 
     device: str = "cpu"

@@ -190,7 +190,8 @@ _FUNCTIONS = {  # name: result, arguments
 
 # As in native/interface.c.
 _STRUCTURES = (Config, Settings, Finished, Search, Traced, Spelling, Record, Guide)
-_INTERFACE = (LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES))
+_VERSION = 2  # changes with the meaning of an argument and with the layout of weights
+_INTERFACE = (_VERSION, LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES))
 
 
 def why_unavailable() -> str | None:
@@ -223,12 +224,12 @@ def _loaded(path: Path) -> ctypes.CDLL | str:
         for name, (result, *arguments) in _FUNCTIONS.items():
             function = getattr(loaded, name)
             function.restype, function.argtypes = result, arguments
-        sizes = tuple(map(loaded.yk_interface, range(len(_INTERFACE))))
+        numbers = tuple(map(loaded.yk_interface, range(len(_INTERFACE))))
     except OSError as error:
         return f"cannot be loaded ({error})"
     except AttributeError:  # a function is missing
-        sizes = ()
-    return loaded if sizes == _INTERFACE else f"was compiled from other sources ({path})"
+        numbers = ()
+    return loaded if numbers == _INTERFACE else f"was compiled from other sources ({path})"
 
 
 def _is_truncated(path: Path) -> bool:

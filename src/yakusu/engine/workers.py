@@ -1,17 +1,17 @@
-"""Threads that decode sentences while others are still being prepared, each in a session."""
+"""Threads that decode sentences, each in a session, while others are still being prepared."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from threading import Condition, Event
+from queue import Empty, SimpleQueue
+from threading import Event
 from typing import Generic, TypeVar
 
 from yakusu.engine.session import Session
 from yakusu.search.hypothesis import Hypothesis
 
 T = TypeVar("T")
-_AHEAD = 16  # sentences that wait in a session, so that it decodes for a while without Python
 Found = dict[int, list[Hypothesis]]  # by the keys of the sentences
+_AHEAD = 16  # sentences that wait in a session, so that it decodes for a while without Python
 
 
 def decode(
@@ -26,7 +26,8 @@ def decode(
     """Decode sentences in up to `threads` threads.
 
     Args:
-        sentences: The sentences. This thread iterates over them while the others decode.
+        sentences: The sentences. If there are several threads, this one iterates over them while
+            the others decode.
         add: Adds a sentence to a session.
         threads: Number of threads.
         batch: Maximum number of sentences that a thread decodes together.
@@ -35,8 +36,8 @@ def decode(
     """
     sentences = iter(sentences)
     first = list(islice(sentences, threads))
-    waiting: _Waiting[T] = _Waiting(n_threads=max(1, len(first)), batch=batch)
     stop = Event()
+    waiting: _Waiting[T] = _Waiting(n_threads=max(1, len(first)), batch=batch)
 
     def work() -> Found:
         try:
@@ -50,14 +51,14 @@ def decode(
         return found
 
     if len(first) <= 1:
-        waiting.add_all(chain(first, sentences))
+        waiting.add_all(chain(first, sentences), stop)
         return work() if first else {}
     from concurrent.futures import ThreadPoolExecutor  # takes time to import
 
     with ThreadPoolExecutor(len(first)) as pool:
         try:
             workers = [pool.submit(work) for _ in first]
-            waiting.add_all(chain(first, sentences))
+            waiting.add_all(chain(first, sentences), stop)
             parts = [worker.result() for worker in workers]
         finally:
             stop.set()  # after an interrupt, or an error in a worker
@@ -69,32 +70,34 @@ class _Waiting(Generic[T]):
     """Sentences that one thread adds and others take, each at most its share of those so far."""
 
     def __init__(self, *, n_threads: int, batch: int) -> None:
-        self._n_threads, self._batch = n_threads, batch
-        self._sentences: deque[T] = deque()
-        self._n_added, self._closed, self._changed = 0, False, Condition()
+        self._n_threads, self._batch, self._n_added = n_threads, batch, 0
+        self._sentences: SimpleQueue[tuple[T] | None] = SimpleQueue()  # None: the end
 
-    def add_all(self, sentences: Iterable[T]) -> None:
+    def add_all(self, sentences: Iterable[T], stop: Event) -> None:
+        """Add sentences until `stop` is set, and close."""
         for sentence in sentences:
-            with self._changed:
-                self._sentences.append(sentence)
-                self._n_added += 1
-                self._changed.notify()
+            if stop.is_set():
+                break
+            self._n_added += 1
+            self._sentences.put((sentence,))
         self.close()
 
     def close(self) -> None:
         """Add no further sentences."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._sentences.put(None)
 
-    def take(self, n_held: int) -> list[T]:
-        """Sentences for a thread; one that holds none waits for one, and gets [] at the end."""
-        with self._changed:
-            while not (n_held or self._sentences or self._closed):
-                self._changed.wait()
-            share = min(self._batch + _AHEAD, -(-self._n_added // self._n_threads))
-            n = min(share - n_held, len(self._sentences))
-            return [self._sentences.popleft() for _ in range(n)]
+    def take(self, n_held: int) -> Iterator[T]:
+        """Sentences for a thread that holds some; one that holds none waits for the first."""
+        ahead = min(_AHEAD, self._sentences.qsize() // self._n_threads)
+        share = min(self._batch + ahead, -(-self._n_added // self._n_threads))
+        for n in range(n_held, max(1, share)):
+            try:
+                found = self._sentences.get(block=n == 0)
+            except Empty:
+                return
+            if found is None:
+                return self.close()  # for the other threads
+            yield found[0]
 
 
 def _decoded(

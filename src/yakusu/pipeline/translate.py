@@ -40,7 +40,8 @@ def translate(
         text: How text is read: what is copied, and whether lines are divided into sentences.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         batch: Maximum number of sentences translated together; the result does not depend on it.
-        window: Number of sentences read ahead (default: 32 batches, and at least 512).
+        window: Number of sentences read ahead, which torch groups by length (default: 32 batches,
+            and at least 512).
         engine: What runs the model: "native", "torch" or an `EngineConfig`; None: the native engine
             on the CPU, if it supports the model, and torch otherwise.
 
@@ -90,7 +91,8 @@ def _fault(error: ErrorDetails) -> str:
     """What is wrong with a setting of the search."""
     if error["type"] == "value_error":  # of a validator, whose message names the settings
         return str(error["ctx"]["error"])
-    return f"{error['loc'][0]} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    name = ".".join(map(str, error["loc"]))
+    return f"{name} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _given(config: Config) -> dict[str, Any]:

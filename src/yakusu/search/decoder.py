@@ -91,8 +91,8 @@ class Decoder(Protocol):
         -inf.
 
         Args:
-            queries: Sentences of at most `max_length` tokens. The native engine decodes the first
-                ones while it iterates over the others.
+            queries: Sentences of at most `max_length` tokens. With several threads, the native
+                engine decodes the first ones while it iterates over the others.
             config: Settings of the search.
             rules: The tokens that may be generated.
             batch: Maximum number of sentences decoded together.

@@ -197,14 +197,15 @@ static int step(Session *session) {
 }
 
 static double now(void) {
-    struct timespec t;
+    struct timespec t = {0};
     timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 API int yk_advance(Session *session, double seconds) {
-    double start = now(), passed = 0; /* negative if the clock is set back */
-    int more = 1;
-    for (; more > 0 && 0 <= passed && passed <= seconds; passed = now() - start) more = step(session);
+    double start = now(), passed; /* negative if the clock is set back */
+    int more;
+    do more = step(session), passed = now() - start;
+    while (more > 0 && 0 <= passed && passed < seconds);
     return more;
 }

@@ -53,10 +53,8 @@ INLINE vec v_swap(vec a, int n) {
            : n == 2 ? _mm512_permute_ps(a, 0x4e)
                     : _mm512_permute_ps(a, 0xb1);
 }
-/* the lanes i of a without bit n of i, and those of b with it */
-INLINE vec v_pick(vec a, vec b, int n) {
-    return _mm512_mask_blend_ps(n == 8 ? 0xff00 : n == 4 ? 0xf0f0 : n == 2 ? 0xcccc : 0xaaaa, a, b);
-}
+/* the lanes i of a without bit n of i, and those of b with it, for n of 8 or 4 */
+INLINE vec v_pick(vec a, vec b, int n) { return _mm512_mask_blend_ps(n == 8 ? 0xff00 : 0xf0f0, a, b); }
 /* n numbers again and again, for n of 4, 8 or 16 */
 INLINE vec v_repeat(const float *p, int n) {
     return n == 4   ? _mm512_broadcast_f32x4(_mm_loadu_ps(p))
@@ -113,11 +111,9 @@ INLINE __m256 v_swap_half(__m256 a, int n) {
 INLINE vec v_swap(vec a, int n) {
     return n == 8 ? (vec){a.high, a.low} : (vec){v_swap_half(a.low, n), v_swap_half(a.high, n)};
 }
-INLINE __m256 v_pick_half(__m256 a, __m256 b, int n) {
-    return n == 4 ? _mm256_blend_ps(a, b, 0xf0) : n == 2 ? _mm256_blend_ps(a, b, 0xcc) : _mm256_blend_ps(a, b, 0xaa);
-}
 INLINE vec v_pick(vec a, vec b, int n) {
-    return n == 8 ? (vec){a.low, b.high} : (vec){v_pick_half(a.low, b.low, n), v_pick_half(a.high, b.high, n)};
+    return n == 8 ? (vec){a.low, b.high}
+                  : (vec){_mm256_blend_ps(a.low, b.low, 0xf0), _mm256_blend_ps(a.high, b.high, 0xf0)};
 }
 INLINE vec v_repeat(const float *p, int n) {
     if (n == 16) return v_load(p);
@@ -168,12 +164,7 @@ INLINE vec v_swap(vec a, int n) {
          : n == 2 ? vextq_f32(a.q[i], a.q[i], 2)
                   : vrev64q_f32(a.q[i]));
 }
-INLINE vec v_pick(vec a, vec b, int n) {
-    static const uint32_t pairs[4] = {0, 0, ~0u, ~0u}, odd[4] = {0, ~0u, 0, ~0u};
-    EACH(n == 8   ? (i & 2 ? b.q[i] : a.q[i])
-         : n == 4 ? (i & 1 ? b.q[i] : a.q[i])
-                  : vbslq_f32(vld1q_u32(n == 2 ? pairs : odd), b.q[i], a.q[i]));
-}
+INLINE vec v_pick(vec a, vec b, int n) { EACH(i & n / 4 ? b.q[i] : a.q[i]); }
 INLINE vec v_repeat(const float *p, int n) { EACH(vld1q_f32(p + 4 * i % n)); }
 INLINE float v_lane0(vec a) { return a.q[0][0]; }
 #undef EACH
