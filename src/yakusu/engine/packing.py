@@ -1,8 +1,8 @@
 """The weights of a Transformer -> the matrices and vectors that the library holds.
 
 Each weight is read, packed and released before the next one; tables a block of rows at a time.
-Widths are padded with zeros to multiples of 16: `d_model`, `d_ff`, the vocabulary, and the heads of a
-group together. Padding changes no result, except that quantisation sees the zeros, too.
+Widths are padded with zeros to multiples of 16: `d_model`, `d_ff`, the vocabulary, and the heads of
+a group together. Padding changes no result, except that quantisation sees the zeros, too.
 """
 
 import math
