@@ -117,8 +117,9 @@ SECTIONS = (
     Section(
         "engine",
         "The CPU engine",
-        "2.0 to 2.6 times as fast as CTranslate2 int8 with `base`, 2.0 to 4.6 times with `tiny`, "
-        "and 1.9 to 2.4 times from text to text with a model of Multi30k, without pruning.",
+        "2.0 to 2.6 times as fast as CTranslate2 int8 with `base`, 2.3 to 5.1 times with `tiny`, "
+        "and 2.4 to 3.7 times from text to text with models of Multi30k and Tatoeba, without "
+        "pruning.",
         "python -m benchmarks.speed.engine --peer-python PYTHON",
         speeds,
         "With random weights, translations of a fixed length, from ids to ids; with trained "
