@@ -118,8 +118,8 @@ SECTIONS = (
         "engine",
         "The CPU engine",
         "Without pruning, 1.98 to 2.58 times as fast as CTranslate2 int8 with `base`, 2.31 to 5.07 "
-        "times with `tiny`, and 2.37 to 3.72 times from text to text with models of Multi30k and "
-        "Tatoeba.",
+        "times with `tiny`, 2.37 to 3.72 times from text to text with models of Multi30k and "
+        "Tatoeba, and 1.03 to 1.92 times with the demo's model of two layers.",
         "python -m benchmarks.speed.engine --peer-python PYTHON",
         speeds,
         "With random weights, translations of a fixed length, from ids to ids; with trained "
