@@ -53,7 +53,8 @@ def translate(
             the file contains trees, but the model is not a parser.
         DataError: The file or the glossary does not exist or cannot be read, a regular expression
             is not valid, or a prefix or phrase cannot be spelled with the vocabulary.
-        RecipeError: `n_best` is larger than the beam, or there is no such engine or device.
+        RecipeError: `n_best` is larger than the beam, or the engine is unknown, or the device is
+            not available.
 
     Example:
         `[best[0].text for best in yakusu.translate("runs/en-de/model", ["A sentence."])]`

@@ -115,7 +115,8 @@ class Translator(JobTranslator):
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
                 engine cannot run the model.
-            RecipeError: The device is not available, or the engine or $YAKUSU_ENGINE is invalid.
+            RecipeError: The engine or the value of $YAKUSU_ENGINE is unknown, or the device is not
+                available.
             DataError: A regular expression in `text` is not valid.
         """
         folders = [Path(folder), *map(Path, ensemble)]
