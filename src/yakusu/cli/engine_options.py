@@ -33,7 +33,7 @@ def _options(*, hidden: bool) -> dict[str, Any]:
             typer.Option(
                 metavar="N",
                 min=1,
-                help="Number of threads (default: one per core).",
+                help="Number of threads (default of the native engine: one per core).",
                 **place,
             ),
         ],
