@@ -6,46 +6,30 @@ import logging
 import os
 import sys
 from signal import SIGPIPE
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 import yakusu
-from yakusu.cli import check, compress, evaluate, score, train, translate, vectors, view
-from yakusu.cli.console import LogHandler, err, escape
+from yakusu.cli.console import LogHandler, say
+from yakusu.cli.verbs import MARKUP, Verbs
 from yakusu.errors import RunError, SignalError, YakusuError
 
 _HELP = "Train, run, score and compress translators and parsers."
 
 
-class _Verbs(TyperGroup):
-    """The verbs."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a verb."""
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")  # of pydantic
-            raise
-
-
 app = typer.Typer(
     name="yakusu",
     help=_HELP,
-    cls=_Verbs,
+    cls=Verbs,
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
 )
 
-for group in (check, train, translate, score, evaluate, compress, vectors, view):
-    group.add_to(app)
-
 _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("torch", "tensorboard"), "train"),
-    **dict.fromkeys(compress.LIBRARIES, "compress"),
+    **dict.fromkeys(("constriction", "matplotlib", "numba", "scipy", "sklearn"), "compress"),
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
@@ -55,8 +39,13 @@ _EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress
 
 # Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a
 # few per cent faster on idle cores and ten times slower on shared ones; torch's internal C++
-# warnings do not help users.
-_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+# warnings do not help users; pydantic reads the metadata of every installed package to find
+# plugins.
+_ENVIRONMENT = {
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",
+}
 
 # New objects between two runs of the garbage collector. With Python's default of 700, it takes a
 # tenth of the time until the first translation and frees nothing.
@@ -82,7 +71,7 @@ def main() -> None:
         _run()
     except SignalError as error:
         try:
-            err.print(escape(str(error)))
+            say(str(error))
         finally:  # if standard error is the closed pipe too
             sys.exit(128 + error.signal)
     except YakusuError as error:
@@ -123,7 +112,7 @@ def _reason(error: OSError) -> str:
 
 
 def _fail(message: str) -> None:
-    err.print(f"[bold red]error:[/] {escape(message)}")
+    say(message, label="error:")
     sys.exit(2)
 
 

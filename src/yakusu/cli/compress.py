@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from yakusu.compress.config import CompressConfig
     from yakusu.pipeline.compress import CompressedTranslator
 
-LIBRARIES = ("constriction", "matplotlib", "numba", "scipy", "sklearn")  # yakusu[compress]
 ConfigFile = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="TOML file with a section [compress]."),

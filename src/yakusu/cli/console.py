@@ -1,29 +1,21 @@
-"""Progress bars and messages of the command line, on standard error."""
+"""Messages and progress of the command line, on standard error.
+
+Rich is imported only where standard error is a terminal: importing it takes a tenth of the time
+until the first translation.
+"""
 
 import logging
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Task as RichTask
-from rich.text import Text
+from yakusu.progress import Silent, Tracker
 
-from yakusu.progress import Tracker
-
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from yakusu.cli.bars import Bars
 
 
 def command() -> str:
@@ -38,31 +30,31 @@ def command() -> str:
     return f"{shlex.quote(named)} -m yakusu"
 
 
+def say(text: str, label: str = "") -> None:
+    """Print one line to standard error, above the progress bars.
+
+    Args:
+        text: The line.
+        label: Printed before it, in red on a terminal.
+    """
+    if _on_terminal():
+        from yakusu.cli.bars import print_above
+
+        print_above(text, label)
+    elif sys.stderr is not None:  # None: the caller has closed it
+        print(*filter(None, (label, text)), file=sys.stderr)
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 class LogHandler(logging.Handler):
     """Prints log records above the progress bars, one line each."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
-        err.print(escape(self.format(record)))
-
-
-class _Rate(ProgressColumn):
-    """Column with the units per second."""
-
-    def render(self, task: RichTask) -> Text:
-        return Text(f"{_short(task.speed or 0)} {task.fields['unit']}/s")
-
-
-def _short(rate: float) -> str:
-    return f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
-
-
-class _Bar:
-    def __init__(self, bars: Progress, task: TaskID) -> None:
-        self._bars, self._task = bars, task
-
-    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
-        self._bars.update(self._task, advance=n, note=note, total=total)
+        say(self.format(record))
 
 
 class ConsoleProgress:
@@ -73,41 +65,18 @@ class ConsoleProgress:
     """
 
     def __init__(self, *, bars: bool = True) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=8),
-            MofNCompleteColumn(),
-            _Rate(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        self._bars = Progress(
-            *columns,
-            console=err,
-            transient=True,
-            disable=not (bars and err.is_terminal),
-            redirect_stdout=False,  # output printed to stdout stays there
-            redirect_stderr=False,
-        )
+        self._shown = _bars() if bars and _on_terminal() else Silent()
 
     def say(self, text: str) -> None:
         """Display one line of text."""
-        err.print(escape(text))
+        say(text)
 
-    @contextmanager
-    def track(self, what: str, unit: str, total: int | None) -> Iterator[Tracker]:
+    def track(self, what: str, unit: str, total: int | None) -> AbstractContextManager[Tracker]:
         """Show a bar for a job of `total` units (None: unknown)."""
-        if first := not self._bars.tasks:
-            self._bars.start()
-        task = self._bars.add_task(what, total=total, unit=unit, note="")
-        try:
-            yield _Bar(self._bars, task)
-        finally:
-            self._bars.remove_task(task)
-            if first:
-                self._bars.stop()
+        return self._shown.track(what, unit, total)
 
 
-def escape(text: str) -> str:
-    """Return text that Rich prints unchanged."""
-    return text.replace("[", r"\[")
+def _bars() -> "Bars":
+    from yakusu.cli.bars import Bars
+
+    return Bars()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from yakusu.cli.console import ConsoleProgress, err
+from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.engine_options import takes_engine_options
 from yakusu.cli.options import Model
 from yakusu.cli.text_options import takes_reading_options
@@ -170,7 +170,7 @@ def _print_all(lines: "Iterable[tuple[Scored, str]]", total: int | None) -> None
             perplexity.add(scored)
             tracker.advance()
     n_pairs, seconds = perplexity.n_pairs, time.monotonic() - start
-    err.print(
+    say(
         f"{n_pairs:,} pair{'s' * (n_pairs != 1)}, {perplexity.n_tokens:,} target tokens: "
         f"perplexity {perplexity.value:.2f} per token, in {seconds:.1f} s"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from yakusu.cli.console import ConsoleProgress, err
+from yakusu.cli.console import ConsoleProgress, say
 from yakusu.cli.option_groups import grouped
 from yakusu.cli.show import counted, print_speed, report
 from yakusu.errors import DataError
@@ -145,6 +145,6 @@ class ShardOutput:
             (done.invalid, "line", "not UTF-8"),
         ]
         if said := [f"{counted(n, noun)} {what}" for n, noun, what in counts if n]:
-            err.print("; ".join(said))
+            say("; ".join(said))
         if failed := done.failed:
             raise DataError(f"{counted(len(failed), 'shard')} not translated: {failed[0]}")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any
 
-from yakusu.cli.console import ConsoleProgress, err
+from yakusu.cli.console import ConsoleProgress, say
 
 if TYPE_CHECKING:
     from yakusu.search.trace import Step
@@ -96,7 +96,7 @@ def print_all(
 
 def print_speed(n_lines: int, n_tokens: int, seconds: float) -> None:
     """Print the number of lines and the speed."""
-    err.print(
+    say(
         f"{counted(n_lines, 'line')} in {seconds:.1f} s: {n_lines / seconds:.1f} lines/s, "
         f"{n_tokens / seconds:,.0f} target tokens/s"
     )
@@ -114,7 +114,7 @@ def report(tally: "Tally") -> None:
     ]
     said = [f"{counted(n, noun)} {done}" for n, noun, done in parts if n]
     if said:
-        err.print("; ".join(said))
+        say("; ".join(said))
 
 
 def counted(n: int, noun: str) -> str:

@@ -8,10 +8,11 @@ from rich import box
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
+from rich.text import Text
 
 import yakusu
 from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
-from yakusu.cli.console import ConsoleProgress, escape
+from yakusu.cli.console import ConsoleProgress
 
 if TYPE_CHECKING:
     from yakusu.vectors.verbs import Facts, Report, SystemScores
@@ -165,7 +166,7 @@ def _print_scores(systems: "list[SystemScores]") -> None:
     for results in zip(*(system.results for system in systems), strict=True):
         first = results[0]
         scores = [f"{100 * result.score:.1f}" if result.used else "-" for result in results]
-        table.add_row(escape(first.name), *scores, f"{first.used:,}", f"{first.left_out:,}")
+        table.add_row(Text(first.name), *scores, f"{first.used:,}", f"{first.left_out:,}")
     Console().print(table)
     print("\n".join(dict.fromkeys(result.how for result in systems[0].results)))
 
