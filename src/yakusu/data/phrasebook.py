@@ -104,20 +104,20 @@ On {date} I paid {price}.
   Am {date} habe ich {price} bezahlt.
   Le {date}, j'ai payé {price}.
   {date}에 {price}[을/를] 지불했습니다.
-Currency sold: {currency_1}. Currency bought: {currency_2}.
+Currency sold: {currency_1}; currency bought: {currency_2}.
   売る通貨は{currency_1}、買う通貨は{currency_2}です。
-  Verkaufte Währung: {currency_1}. Gekaufte Währung: {currency_2}.
-  Devise vendue : {currency_1}. Devise achetée : {currency_2}.
+  Verkaufte Währung: {currency_1}; gekaufte Währung: {currency_2}.
+  Devise vendue : {currency_1} ; devise achetée : {currency_2}.
   파는 통화는 {currency_1}, 사는 통화는 {currency_2}입니다.
 The parcel weighs {weight}.
   小包の重さは{weight}です。
   Das Paket wiegt {weight}.
   Le colis pèse {weight}.
   소포의 무게는 {weight}입니다.
-Destination: {country}. Weight: {weight}.
+Destination: {country}; weight: {weight}.
   宛先は{country}、重さは{weight}です。
-  Zielland: {country}. Gewicht: {weight}.
-  Destination : {country}. Poids : {weight}.
+  Zielland: {country}; Gewicht: {weight}.
+  Destination : {country} ; poids : {weight}.
   목적지는 {country}, 무게는 {weight}입니다.
 The station is {distance} from here.
   駅はここから{distance}です。
@@ -174,10 +174,10 @@ Tonight's match: {country_1} against {country_2}.
   Das Spiel heute Abend: {country_1} gegen {country_2}.
   Le match de ce soir : {country_1} contre {country_2}.
   오늘 저녁 경기는 {country_1} 대 {country_2}입니다.
-Country of birth: {country_1}. Country of residence: {country_2}.
+Country of birth: {country_1}; country of residence: {country_2}.
   出生国は{country_1}、居住国は{country_2}です。
-  Geburtsland: {country_1}. Wohnsitzland: {country_2}.
-  Pays de naissance : {country_1}. Pays de résidence : {country_2}.
+  Geburtsland: {country_1}; Wohnsitzland: {country_2}.
+  Pays de naissance : {country_1} ; pays de résidence : {country_2}.
   출생국은 {country_1}, 거주국은 {country_2}입니다.
 """
 _LINES = [line.strip() for line in _TABLE.strip().splitlines()]

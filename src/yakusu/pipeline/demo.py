@@ -10,7 +10,6 @@ from yakusu.pipeline.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
 from yakusu.translator import Translator
-from yakusu.translator.passage import TextConfig
 
 _EVERY = 19  # every 19th test sentence is a sample, because neighbours are similar
 
@@ -72,8 +71,7 @@ def demo(
     )
     trained = train(recipe, progress=progress)
     sources, references = zip(*book.test, strict=True)
-    one_sentence = TextConfig(one_sentence_per_line=True)  # as in `evaluate`
-    translations = Translator.load(trained.model, text=one_sentence).translate(sources)
+    translations = Translator.load(trained.model).translate(sources)
     bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
     samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
     return Demo(trained.model, samples, bleu, len(sources), trained.seconds)
