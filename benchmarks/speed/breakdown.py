@@ -9,10 +9,10 @@ generated token:
     search                           the rest of the engine: hypotheses, queues, memory
     Python                           what is outside the calls that decode
 
-The bound of a stage is the time that its products take at least: one multiplication and one
-addition of 8-bit integers per weight and row at the speed of the integer units, or one pass over
-the weights per step at the speed of reading as many bytes, whichever is longer. Small probes
-measure both speeds with one thread in the same run; the products are those of the fastest round.
+The bound of a stage is the minimum time of its products: one multiplication and one addition of
+8-bit integers per weight and row at the speed of the integer units, or one pass over the weights
+per step at the speed of reading as many bytes, whichever is longer. Short loops measure both speeds
+with one thread in the same run; the products are those of the fastest round.
 """
 
 import argparse

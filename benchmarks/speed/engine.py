@@ -3,8 +3,8 @@
 With random weights, all systems run the same model on the same ids, and every translation has the
 same length: eos has no probability, and the search ends at a limit. A translation of N tokens takes
 N steps of the decoder in each system; in yakusu the last of them is eos. Speeds are generated
-tokens per second, from ids to ids. Pruning (--systems with a margin) is measured with trained
-models only, because its effect depends on the probabilities.
+tokens per second, from ids to ids. Margins (--systems) are measured with trained models only,
+because their effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
 one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,

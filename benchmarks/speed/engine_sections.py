@@ -14,11 +14,13 @@ def _spread(value: Mapping[str, Any], digits: int = 0) -> str:
 
 
 def _title(record: Record) -> str:
-    """The name of a record, with the version of the peer and the engine's instruction set."""
+    """The name of a record, the number of sentences, the peer and the engine's instruction set."""
     versions = record.get("versions", {}).values()
     peers = {f"CTranslate2 {each['ctranslate2']}" for each in versions if "ctranslate2" in each}
     sets = {each["instruction set"] for each in versions if "instruction set" in each}
-    return "; ".join([str(record["name"]), *sorted(peers), *sorted(sets)])
+    n_sentences = record.get("sentences")
+    size = [f"{n_sentences:,} sentences"] if n_sentences else []
+    return "; ".join([str(record["name"]), *size, *sorted(peers), *sorted(sets)])
 
 
 def speeds(records: list[Record]) -> Iterable[Table]:
@@ -117,58 +119,67 @@ SECTIONS = (
     Section(
         "engine",
         "The CPU engine",
-        "Without pruning, 1.98 to 2.58 times as fast as CTranslate2 int8 with `base`, 2.31 to 5.07 "
-        "times with `tiny`, 2.37 to 3.72 times from text to text with models of Multi30k and "
-        "Tatoeba, and 1.03 to 1.92 times with the demo's model of two layers.",
+        "Without a margin, the engine is 1.98 to 2.58 times as fast as CTranslate2 int8 with "
+        "`base` (1.62 to 2.13 times with AVX2 only), 2.31 to 5.07 times with `tiny`, 2.37 to 3.72 "
+        "times from text to text with models of Multi30k and Tatoeba, and 1.03 to 1.92 times with "
+        "the demo's model of two layers.",
         "python -m benchmarks.speed.engine --peer-python PYTHON",
         speeds,
-        "With random weights, translations of a fixed length, from ids to ids; with trained "
-        "models, from text to text. Medians of all rounds, with the lowest and the highest. The "
-        'ratio is that of the medians to CTranslate2 int8 with its best setting; "worst round" is '
-        f"the lowest ratio of a round to its best setting in that round. {_THREADS} "
-        "CTranslate2 4.8.5 needs an environment of its own: "
+        "Models with random weights translate token ids to token ids, with a fixed number of "
+        "tokens; trained models translate text to text. Speeds are medians of all rounds, with the "
+        'lowest and the highest. "Ratio" divides the median by that of CTranslate2 int8 with its '
+        'best setting of threads; "worst round" is the lowest such ratio within a round. '
+        f"{_THREADS} CTranslate2 4.8.5 needs an environment of its own: "
         "`pip install -r benchmarks/peers/requirements-ctranslate2.txt`.",
     ),
     Section(
         "precision",
         "Precision of the CPU engine",
-        "With 8-bit integers, BLEU is 41.09 instead of 41.13 and 30.71 instead of 30.77 on the "
-        "development sets, and 40.10 instead of 40.07, 31.39 instead of 31.57 and 31.66 instead of "
-        "31.90 on the test sets; in float32, every translation equals that of torch.",
+        "In 8-bit integers, BLEU is 41.09 and 30.71 on the development sets, compared with 41.13 "
+        "and 30.77 in float32; on the test sets, it is 40.10, 31.39 and 31.66, compared with "
+        "40.07, 31.57 and 31.90. In float32, every translation equals that of torch.",
         "python -m benchmarks.speed.precision --model MODEL --peer-python PYTHON",
         precision,
-        '"Identical" is the share of sentences translated exactly as by torch in float32. '
-        "The beam search of CTranslate2 4.8.5 differs, among other things in its length penalty; "
-        "its translations in float32 differ, too.",
+        "m30k17 is a model of Multi30k English-German, enja-en-ja one of small_parallel_enja "
+        'English-Japanese. "Identical" is the share of sentences with the same translation as by '
+        "torch in float32. CTranslate2 4.8.5 has another beam search, for example another length "
+        "penalty, so its translations in float32 differ, too.",
     ),
     Section(
         "latency",
         "Latency, memory and installation",
-        "Single sentences through a pipe, compared with a short program with CTranslate2 4.8.5.",
+        "Compared with a short program that uses CTranslate2 4.8.5, the first translation takes "
+        "longer and the process needs more memory; later sentences take less time.",
         "python -m benchmarks.speed.latency --model MODEL --peer-python PYTHON",
         latency,
+        "Single sentences are written to a pipe, each after the translation of the previous one. "
         '"First" is the time from the start of the process to the first translation. Medians over '
         "fresh processes, with the lowest and the highest. Memory is the peak resident memory. "
-        "`--install` measures installations, such as `ctranslate2==4.8.5 sentencepiece`.",
+        f"{_THREADS} `--install` measures the size of installations, such as "
+        "`ctranslate2==4.8.5 sentencepiece`.",
     ),
     Section(
         "scaling",
         "Threads and lengths",
-        "Sources of 10 to 1,000 tokens, and several threads.",
+        "Two threads are about twice as fast as one. Sentences of 10 to 1,000 tokens take less "
+        "than half as long as with CTranslate2 int8.",
         "python -m benchmarks.speed.scaling --peer-python PYTHON",
         scaling,
-        "Random weights. The default lengths are 10 to 1,000 tokens, with translations as long as "
-        f"their sources. {_THREADS}",
+        "Random weights. Sources have 10 to 1,000 tokens, and translations are as long as their "
+        f"sources. {_THREADS}",
     ),
     Section(
         "breakdown",
         "Where the engine's time goes",
-        "With `base`, the products of the decoder and of the output layer reach 0.90 to 1.04 of "
-        "their bound: memory at batch 1, the integer units in batches. With `tiny` in batches, "
-        "attention and softmax take more time than the products.",
+        "With `base`, the matrix products of the decoder and of the output layer reach 0.90 to "
+        "1.04 of their bound: at batch 1, the bandwidth of memory; in batches, the speed of the "
+        "integer units. With `tiny` in batches, attention and the rest of the output layer take "
+        "more time than the products.",
         "python -m benchmarks.speed.breakdown",
         breakdown,
-        'Random weights. "Bound / time" compares the products with the speeds that small probes '
-        "reach: of the integer units, or of reading the weights; 1.00 is the limit.",
+        'Random weights. GOP/s and GB/s are the speeds of the products; "at most" are the speeds '
+        "of two short loops, one of integer instructions and one that reads memory. "
+        '"Bound / time" is the minimum time at these speeds, divided by the measured time: near '
+        "1.00, the products cannot become much faster.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What integers and pruning change: BLEU, chrF, and the share of sentences translated identically.
+"""What integers and a margin change: BLEU, chrF, and the share of sentences translated identically.
 
 Every system translates the same sentences with the same model and beam. "Identical" is the share of
 sentences whose translation equals that of torch in float32. Nothing is timed.
