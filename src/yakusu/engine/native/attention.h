@@ -1,9 +1,9 @@
 /* Section 3.2, Eq. 1: softmax(Q K^T / sqrt(d_k)) V, for all heads together.
 
-   The heads of a row lie side by side: number d of head h is at d H + h, where H is the number of
-   heads, padded to a power of 2; above 16, there are groups of 16 heads. One operation on a vector
-   thus multiplies numbers of all heads, and the lanes of a head are only added at the end: lane i +
-   lane i + 8, then + 4, + 2 and + 1, down to H lanes. */
+   The heads of a row are interleaved: element d of head h is at index d H + h, where H is the number
+   of heads, padded to a power of 2; more than 16 heads form groups of 16. One operation on a vector
+   thus multiplies elements of all heads of a group, and the lanes of each head are added only at the
+   end: lane i + lane i + 8, then + 4, + 2 and + 1, down to H lanes. */
 
 #ifndef YK_ATTENTION_H
 #define YK_ATTENTION_H
@@ -18,7 +18,7 @@
 #endif
 #define MAX_QUERIES 4
 
-/* The heads of a group, at least 4: of fewer heads, the scores are repeated. */
+/* Scores per position: the heads of a group, at least 4; the scores of fewer heads are repeated. */
 INLINE int n_scores(const Heads *h) { return h->lanes < 4 ? 4 : h->lanes; }
 
 /* Keys and values of n positions, at `rows[s] + key` and `rows[s] + value`. */

@@ -1,4 +1,4 @@
-/* The numbers that library.py repeats, so that it can refuse a library of other sources. */
+/* Numbers that library.py compares with its own, to refuse a library compiled from other sources. */
 
 #include "session.h"
 

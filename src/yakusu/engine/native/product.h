@@ -23,8 +23,8 @@ typedef struct {
 
 /* ---- int8: 16 outputs of `rows` rows ------------------------------------------------------- */
 
-/* sum += the products of four bytes, in each 32 bits. With the intrinsic, gcc 12 copies every sum at
-   every step, and the products take 1.5 times as long. */
+/* In each 32-bit lane, sum += the four products of bytes. With the intrinsic, gcc 12 copies every sum
+   at every step, and the products take 1.5 times as long. */
 #define ADD_DOTS(prefix, sum, unsigned_, signed_) \
     __asm__(prefix "vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_), "v"(signed_))
 

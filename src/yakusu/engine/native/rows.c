@@ -1,4 +1,4 @@
-/* What a session asks the kernels for: a row for each hypothesis, with the tokens that may follow. */
+/* What a session requests of the kernels: a row for each hypothesis, with the tokens that may follow. */
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ uint8_t *own_flags(const Session *session, Buffer *buffer) {
 
 static int n_bytes(int first) { return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4; }
 
-/* Let bytes spell whole characters only; see search/characters.py. */
+/* Allow only bytes that spell complete, known characters; see search/characters.py. */
 static const uint8_t *spelled(const Session *session, const Hypothesis *h, int left, Buffer *buffer) {
     const Spelling *spelling = session->spelling;
     if (!spelling || (!h->node && left > LONGEST)) return session->allowed;

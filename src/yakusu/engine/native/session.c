@@ -131,7 +131,7 @@ API const Search *yk_next(Session *session, int64_t *key) {
 
 /* ---- a step -------------------------------------------------------------------------------- */
 
-/* Encode the next sentences, as far as there are rows for their hypotheses. */
+/* Encode as many waiting sentences as there are rows for their hypotheses. */
 static int admit(Session *session) {
     int32_t ids[ENCODED];
     int lengths[ENCODED], n = 0, n_positions = 0;
@@ -158,7 +158,7 @@ static int admit(Session *session) {
     return 1;
 }
 
-/* What the search asks for in n rows. */
+/* Compute what the searches request of n rows. */
 static void predict(Session *session, int n) {
     size_t size = (size_t)n * session->n_tokens;
     for (int i = 0; i < session->n_members; i++) {

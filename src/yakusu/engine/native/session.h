@@ -29,7 +29,7 @@ typedef struct {
     /* Draw an extension of each of n hypotheses from logits (n, V); those of tokens that may not follow
        are -infinity. NULL: the search takes the best extensions. */
     void (*draw)(int64_t key, int n, int step, const float *logits, int32_t *ids);
-    /* The n open hypotheses are now these extensions of the previous ones. */
+    /* Receive the n open hypotheses: the hypothesis that each one extends, and its last token. */
     void (*follow)(int64_t key, int n, const int32_t *beams, const int32_t *ids);
 } Guide;
 
@@ -67,7 +67,7 @@ API int yk_advance(Session *session, double seconds);
 /* Remove a sentence that is not finished; 0 if there is none with this key. */
 API int yk_cancel(Session *session, int64_t key);
 
-/* The next finished sentence, or NULL; it is valid until the call after. */
+/* The next finished sentence, or NULL; it is valid until the next call. */
 API const Search *yk_next(Session *session, int64_t *key);
 
 #endif

@@ -55,7 +55,7 @@ INLINE vec v_swap(vec a, int n) {
 }
 /* the lanes i of a without bit n of i, and those of b with it, for n of 8 or 4 */
 INLINE vec v_pick(vec a, vec b, int n) { return _mm512_mask_blend_ps(n == 8 ? 0xff00 : 0xf0f0, a, b); }
-/* n numbers again and again, for n of 4, 8 or 16 */
+/* n numbers, repeated in all lanes, for n of 4, 8 or 16 */
 INLINE vec v_repeat(const float *p, int n) {
     return n == 4   ? _mm512_broadcast_f32x4(_mm_loadu_ps(p))
            : n == 8 ? _mm512_castpd_ps(_mm512_broadcast_f64x4(_mm256_castps_pd(_mm256_loadu_ps(p))))
