@@ -18,7 +18,7 @@ from typing import NamedTuple
 NATIVE = Path(__file__).parent / "native"
 KERNELS = NATIVE / "model.c"  # compiled once per instruction set
 
-# No contraction: a * b + c must round as it is written, whatever the compiler.
+# -ffp-contract=off: a * b + c must round twice, as written, with every compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")
 INSTRUCTION_SETS = {
     "x86_64": {
@@ -30,7 +30,7 @@ INSTRUCTION_SETS = {
     "aarch64": {"dotprod": "-march=armv8.2-a+dotprod", "generic": ""},
 }
 _NAMES = {"amd64": "x86_64", "arm64": "aarch64"}  # of processors, on other systems
-_ZIG = {"-march=armv8.2-a+dotprod": "-mcpu=generic+v8_2a+dotprod"}  # how zig spells a flag
+_ZIG = {"-march=armv8.2-a+dotprod": "-mcpu=generic+v8_2a+dotprod"}  # the same flags for zig
 _PROBE = "#include <math.h>\n#include <stdint.h>\nint probe(void) { return 0; }\n"
 
 

@@ -1,4 +1,4 @@
-"""Which engine runs a model, and how."""
+"""The settings of the engine that runs a model."""
 
 import os
 from importlib import import_module
@@ -23,11 +23,12 @@ class EngineConfig(Config):
         engine: "native": the compiled CPU engine; "torch": every model, on any device. None: the
             value of $YAKUSU_ENGINE; if it is not set, the native engine on a CPU for the models
             that it supports, and torch otherwise.
-        precision: Of the native engine's matrix products. torch computes in float32.
-        threads: Number of threads. In the native engine, each has its own sentences, and
-            translations do not depend on their number. torch uses them for each operation, in the
-            whole process, and never more than there are cores. None: one per processor core that
-            this process may use; for torch, its own default.
+        precision: Precision of the native engine's matrix products. torch computes in float32.
+        threads: Number of threads. In the native engine, each thread decodes its own sentences, and
+            translations do not depend on the number. torch divides each operation among the
+            threads; the number then applies to the whole process and is at most the number of
+            cores. None: one per processor core that this process may use; for torch, its own
+            default.
     """
 
     device: str = "cpu"

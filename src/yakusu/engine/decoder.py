@@ -27,7 +27,7 @@ _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 @dataclass
 class NativeDecoder:
-    """Models in the layout of the library's kernels, without torch.
+    """Decodes with one model, or with several as an ensemble, in the library and without torch.
 
     Args:
         models: The models; their vocabularies are the same.
@@ -180,7 +180,7 @@ def _margin(query: Query, config: SearchConfig) -> float:
 
 
 def _guided(query: Query, config: SearchConfig, rules: TokenRules, n_steps: int) -> Guided | None:
-    """What Python does for a sentence; None: nothing, because only `rules` apply."""
+    """The guide of a sentence; None: it needs none, because only `rules` apply."""
     if config.sampling:
         sizes = {"n_samples": config.n_slots, "n_steps": n_steps}
         sampler = Sampler(config.sampling, query.source, **sizes)

@@ -1,4 +1,4 @@
-"""Sentences whose search Python restricts, orders or samples: the functions that the library calls.
+"""Guides: the functions that the library calls in searches with constraints or samples.
 
 K hypotheses of a sentence, V vocabulary without padding, M candidates.
 """
@@ -21,7 +21,7 @@ UNGUIDED, RESTRICTED, WITH_GOAL = range(3)  # see native/session.h
 
 @dataclass
 class Guided:
-    """What Python does for a sentence."""
+    """The constraints and the sampler of a sentence."""
 
     restrictions: Restrictions
     sampler: Sampler | None = None

@@ -125,7 +125,7 @@ class Spelling(Structure):
 
 
 class Record(Structure):
-    """What is recorded while a target is decoded; see native/session.h."""
+    """What is recorded while a given target is decoded; see native/session.h."""
 
     _fields_ = (
         ("n_alternatives", c_int32),
@@ -195,7 +195,7 @@ _INTERFACE = (_VERSION, LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRU
 
 
 def why_unavailable() -> str | None:
-    """Why the library cannot be used, such as "was not compiled ..."; None: it can be used."""
+    """The reason why the library cannot be used, such as "was not compiled ..."; None: it can."""
     found = _loaded(PATH)
     return found if isinstance(found, str) else None
 
@@ -236,10 +236,8 @@ def _is_truncated(path: Path) -> bool:
     """Whether an ELF file lacks its end, the table of sections: loading it would crash."""
     with path.open("rb") as file:
         header, size = file.read(64), file.seek(0, os.SEEK_END)
-    if (
-        len(header) < 64 or header[:5] != b"\x7fELF\x02"
-    ):  # the system refuses it, if it is not valid
-        return False
+    if len(header) < 64 or header[:5] != b"\x7fELF\x02":
+        return False  # if the file is not valid, the system refuses to load it
     (begin,), (entry, n) = unpack_from("<Q", header, 0x28), unpack_from("<HH", header, 0x3A)
     end: int = begin + entry * n
     return size < end

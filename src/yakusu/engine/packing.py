@@ -2,7 +2,7 @@
 
 Each weight is read, packed and released before the next one; tables a block of rows at a time.
 Widths are padded with zeros to multiples of 16: `d_model`, `d_ff`, the vocabulary, and the heads of
-a group together. Padding changes no result, except that quantisation sees the zeros, too.
+a group together. Padding changes no result, except that the rounding of a row includes its zeros.
 """
 
 import math
@@ -42,7 +42,7 @@ def spread(x: Array, axis: int, size: int) -> Array:
 
 
 def beside(x: Array, axis: int, n_heads: int) -> Array:
-    """Put the heads along an axis side by side: number d of head h at d H + h, see attention.h.
+    """Interleave the heads along an axis: element d of head h at index d H + h, see attention.h.
 
     H is `n_heads`, padded to a power of 2; above 16, there are groups of 16 heads.
     """
@@ -200,7 +200,7 @@ class Packing:
         self._add(f"{prefix}.w_o", [rows], bias, rows.shape[1])
 
     def _projections(self, prefix: str, groups: tuple[str, ...]) -> None:
-        """W^Q, W^K and W^V with heads side by side, those of a group in one matrix."""
+        """W^Q, W^K and W^V with interleaved heads; those of a group are one matrix."""
         config, n_heads = self.config, self.config.n_heads
         ends = n_heads * np.cumsum([config.d_k, config.d_k, config.d_v])
         name, bias = f"{prefix}.w_qkv", self._bias(f"{prefix}.b_qkv", int(ends[-1]))

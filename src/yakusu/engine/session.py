@@ -134,7 +134,7 @@ class Session:
             key: A number that no unfinished sentence has.
             query: The sentence.
             settings: Settings of its search.
-            guided: What Python does in its search.
+            guided: Its constraints and sampler in Python, if it has any.
         """
         src, given = array("i", query.source), array("i", query.prefix)
         kind = UNGUIDED
@@ -158,7 +158,7 @@ class Session:
         self.n_unfinished += 1
 
     def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Decode for a moment; yield the keys and the results of sentences that are finished.
+        """Decode for `_SECONDS` or one step; yield the keys and results of finished sentences.
 
         The results of a scored sentence are in its record. A cancelled sentence has no result.
         """
@@ -186,7 +186,7 @@ class Session:
         self._forget(key)
 
     def _forget(self, key: int) -> Query | None:
-        """Remove what is kept for a sentence; return its query, if it was searched."""
+        """Remove the data of a sentence; return its query if it was searched, not scored."""
         self.n_unfinished -= 1
         self._guides.sentences.pop(key, None)
         return self._queries.pop(key, None)

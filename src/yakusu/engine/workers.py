@@ -1,4 +1,4 @@
-"""Threads that decode sentences, each in a session, while others are still being prepared."""
+"""Threads that decode sentences, each in its own session, while others are still prepared."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -67,7 +67,7 @@ def decode(
 
 
 class _Waiting(Generic[T]):
-    """Sentences that one thread adds and others take, each at most its share of those so far."""
+    """A queue that one thread fills; each of the others takes at most its share of it."""
 
     def __init__(self, *, n_threads: int, batch: int) -> None:
         self._n_threads, self._batch, self._n_added = n_threads, batch, 0
