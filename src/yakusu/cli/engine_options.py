@@ -23,7 +23,7 @@ def _options(*, hidden: bool) -> dict[str, Any]:
         "engine": Annotated[
             Literal["native", "torch"] | None,
             typer.Option(
-                help="native: the compiled CPU engine, the default where it supports the model; "
+                help="native: the compiled CPU engine, the default if it supports the model; "
                 "torch: every model, on any device.",
                 **place,
             ),
@@ -33,14 +33,14 @@ def _options(*, hidden: bool) -> dict[str, Any]:
             typer.Option(
                 metavar="N",
                 min=1,
-                help="Number of threads (default of the native engine: one per core).",
+                help="Number of threads (default: one per core; with torch, its own default).",
                 **place,
             ),
         ],
         "precision": Annotated[
             Literal["int8", "float32"] | None,
             typer.Option(
-                help="Precision of the native engine: int8 (default) is faster, float32 more "
+                help="Precision of the native engine: int8 (default) is faster, float32 is more "
                 "exact. torch computes in float32.",
                 **place,
             ),

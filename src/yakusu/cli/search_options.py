@@ -26,7 +26,7 @@ _OPTIONS: dict[str, Any] = {
             metavar="N",
             min=1,
             max=256,
-            help="Hypotheses kept at each step; 1: greedy search.",
+            help="Open hypotheses kept at each step; 1: greedy search.",
         ),
     ],
     "n_best": Annotated[
@@ -63,7 +63,7 @@ _OPTIONS: dict[str, Any] = {
         float | None,
         _option(
             "Drop hypotheses whose log-probability is more than this many nats below that of the "
-            "best one. The smaller, the faster, but the more translations change; --fast is 2.",
+            "best one. Smaller values are faster, but change more translations; --fast: 2.",
             min=0,
             panel=_SEARCH,
         ),
@@ -72,7 +72,7 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--fast",
-            help="Drop unlikely hypotheses early; a few translations differ.",
+            help="Drop unlikely hypotheses early, as --margin 2; a few translations change.",
         ),
     ],
     "include": Annotated[

@@ -50,7 +50,8 @@ Batch = Annotated[
     int,
     typer.Option(
         min=1,
-        help="Maximum number of sentences translated together, by each thread.",
+        help="Maximum number of sentences translated together; with the CPU engine, in each "
+        "thread.",
         rich_help_panel=_SPEED,
         hidden=True,
     ),

@@ -69,7 +69,7 @@ def _is_native(folders: Sequence[ModelFolder], config: EngineConfig) -> bool:
 
 
 def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None:
-    """Why the native engine cannot run the models; None: it can."""
+    """The reason why the native engine cannot run the models; None: it can."""
     if not config.on_cpu:
         return f"runs on the CPU only, not on '{config.device}'"
     found = (unsupported(folder.config.model) for folder in folders)
