@@ -87,8 +87,8 @@ class Decoder(Protocol):
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each query, best first: at most `n_best`.
 
-        If no token is allowed, or the query is cancelled, an empty hypothesis with log-probability
-        -inf.
+        If no token is allowed, or the query is cancelled, the result is an empty hypothesis with
+        log-probability -inf.
 
         Args:
             queries: Sentences of at most `max_length` tokens. With several threads, the native
