@@ -36,6 +36,7 @@ benchmark = Benchmark(
     "scaling",
     __doc__,
     example="python -m benchmarks.speed.scaling --peer-python peers/bin/python --record",
+    threads=2,
     quick={
         **{"shapes": ["small"], "counts": [1, 2], "lengths": [5, 10], "tokens": 20, "batch": 4},
         **{"rounds": 1, "length": 5},

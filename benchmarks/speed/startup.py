@@ -3,9 +3,6 @@
 Every measurement is a fresh process. A round runs each command once, so that all commands run under
 the same load. The first round is not measured; it fills the caches. Besides the elapsed time, the
 CPU time of each process is measured, which depends less on other processes.
-
-The time of `translate` without `import torch` is the difference within a round: all other imports,
-loading the model, translating the sentence, and the end of the process.
 """
 
 import argparse
@@ -25,8 +22,7 @@ from yakusu.errors import RunError
 
 MODEL = Path(__file__).parents[2] / "tests" / "fixtures" / "format-1" / "transformer"
 SENTENCE = "the red boat\n"
-TORCH, TRANSLATE = "import torch", "yakusu translate"
-REST = f"{TRANSLATE}, without {TORCH}"
+LIBRARIES = "import numpy, pydantic, safetensors, sentencepiece, typer"
 
 benchmark = Benchmark(
     "startup",
@@ -47,9 +43,6 @@ class Cost:
     seconds: float
     cpu_seconds: float
 
-    def __sub__(self, other: "Cost") -> "Cost":
-        return Cost(self.seconds - other.seconds, self.cpu_seconds - other.cpu_seconds)
-
 
 def commands(model: Path) -> dict[str, list[str]]:
     """Return the measured commands by name."""
@@ -57,10 +50,10 @@ def commands(model: Path) -> dict[str, list[str]]:
     yakusu = [python, "-m", "yakusu"]
     return {
         "python": [python, "-c", "pass"],
-        TORCH: [python, "-c", TORCH],
+        LIBRARIES: [python, "-c", LIBRARIES],
         "yakusu --help": [*yakusu, "--help"],
         "yakusu translate --help": [*yakusu, "translate", "--help"],
-        TRANSLATE: [*yakusu, "translate", str(model)],
+        "yakusu translate": [*yakusu, "translate", str(model)],
     }
 
 
@@ -81,7 +74,7 @@ def cost(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
 
 
 def measure(model: Path, rounds: int, threads: int) -> dict[str, list[Cost]]:
-    """Return the cost of every command in every round, and that of `translate` without torch."""
+    """Return the cost of every command in every round."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     costs: dict[str, list[Cost]] = {name: [] for name in commands(model)}
@@ -91,8 +84,7 @@ def measure(model: Path, rounds: int, threads: int) -> dict[str, list[Cost]]:
             if number >= 0:
                 costs[name].append(found)
         print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-    pairs = zip(costs[TRANSLATE], costs[TORCH], strict=True)
-    return {**costs, REST: [whole - torch for whole, torch in pairs]}
+    return costs
 
 
 def summary(costs: Sequence[Cost]) -> dict[str, float]:
@@ -110,10 +102,10 @@ def main(args: argparse.Namespace) -> None:
     """Measure and print the costs of all commands."""
     costs = measure(args.model, args.rounds, args.threads)
     found: dict[str, Any] = {name: summary(each) for name, each in costs.items()}
-    print(f"{'':38}  seconds  lowest  highest  CPU seconds")
+    print(f"{'':58}  seconds  lowest  highest  CPU seconds")
     for name, each in found.items():
         numbers = f"{each['seconds']:9.3f}{each['low']:8.3f}{each['high']:9.3f}"
-        print(f"{name:38}{numbers}{each['cpu_seconds']:13.3f}")
+        print(f"{name:58}{numbers}{each['cpu_seconds']:13.3f}")
     benchmark.record({"rounds": args.rounds, "model": args.model.name, "costs": found})
 
 

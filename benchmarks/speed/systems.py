@@ -30,7 +30,7 @@ _OURS = [sys.executable, "-m", "benchmarks.speed.engine_side"]
 _PEER = "benchmarks.peers.ctranslate2_side"
 _GENERATE = "benchmarks.peers.generate_side"
 NAMES = (
-    *(OURS, f"{OURS}, margin 2.5", f"{OURS}, margin 1", "native float32", "torch float32"),
+    *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1", "native float32", "torch float32"),
     *(PEER, "CTranslate2 float32", "generate float32", "generate int8"),
 )
 _LIMITS = (INSTRUCTION_SET, "CT2_FORCE_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")

@@ -68,8 +68,8 @@ def test_the_death_of_a_service_is_reported(service: Any) -> None:
 
 
 def test_the_name_of_a_system_gives_its_settings() -> None:
-    pruned = systems.System("native int8, margin 2.5")
-    assert pruned.margin == 2.5 and pruned.load == {"engine": "native", "precision": "int8"}
+    pruned = systems.System("native int8, margin 2")
+    assert pruned.margin == 2 and pruned.load == {"engine": "native", "precision": "int8"}
     peer = systems.System("CTranslate2 float32", (1, 2))
     assert str(peer) == "CTranslate2 float32, 1/2" and peer.margin is None and not peer.is_ours
     assert peer.load == {"precision": "float32", "inter": 1, "intra": 2}
