@@ -114,18 +114,82 @@ def test_a_closed_output_pipe_stops_without_a_traceback(model: Path, verb: str, 
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
 
 
-def test_output_is_utf8_in_every_locale(model: Path, run_yakusu: Yakusu) -> None:
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_output_is_utf8_in_every_locale(
+    model: Path, run_yakusu: Yakusu, locale: dict[str, str]
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "yakusu", "translate", str(model)],
         input=text(["the old ferry 猫"]),
         capture_output=True,
         check=False,
-        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONPATH": ":".join(sys.path)},
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path), **locale},
     )
     assert done.returncode == 0, done.stderr
     assert (
         done.stdout.decode() == run_yakusu("translate", model, stdin=text(["the old ferry 猫"])).out
     )
+
+
+def test_a_file_name_that_is_not_utf8_is_printed_as_it_is(model: Path, tmp_path: Path) -> None:
+    source, out = (os.fsencode(tmp_path) + b"/" + name for name in (b"a\xff.txt", b"b\xff.txt"))
+    Path(os.fsdecode(source)).write_text("the old ferry\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "yakusu", "translate", str(model), source, "--out", out],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )
+    assert (done.returncode, done.stdout) == (0, out + b": 1 text\n"), done.stderr
+
+
+_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+
+
+@_FULL
+def test_a_full_disk_is_named_if_it_is_that_of_the_output(model: Path) -> None:
+    done = _to_full("stdout", model)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1] == (
+        "error: the output cannot be written (No space left on device): free some space, or write "
+        "to another disk"
+    )
+
+
+@_FULL
+def test_messages_that_cannot_be_written_change_neither_the_output_nor_the_exit_code(
+    model: Path, run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    done = _to_full("stderr", model)
+    expected = run_yakusu("translate", model, stdin=text(["the old ferry"])).out
+    assert (done.returncode, done.stdout.decode()) == (0, expected)
+    assert _to_full("stderr", tmp_path / "none").returncode == 2
+
+
+def _to_full(stream: str, model: Path) -> subprocess.CompletedProcess[bytes]:
+    """Translate a line, with one of the standard streams on a full disk."""
+    with Path("/dev/full").open("wb") as full:
+        return subprocess.run(
+            [sys.executable, "-m", "yakusu", "translate", str(model)],
+            input=text(["the old ferry"]),
+            stdout=full if stream == "stdout" else subprocess.PIPE,
+            stderr=full if stream == "stderr" else subprocess.PIPE,
+            check=False,
+        )
+
+
+def test_ctrl_c_during_the_imports_stops_without_a_traceback() -> None:
+    interrupted = """if True:
+        import sys
+        class Interrupted:
+            def find_spec(self, name, *_):
+                if name == "typer":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupted())
+        import yakusu.cli
+    """
+    done = subprocess.run([sys.executable, "-c", interrupted], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, b"", b"")
 
 
 @pytest.mark.parametrize(

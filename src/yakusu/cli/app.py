@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import logging
 import os
 import sys
@@ -37,6 +38,8 @@ _EXTRAS = {  # module -> the extra that installs it
 }
 _EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress"}  # with "train"
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 # Set before torch is loaded, unless the user has set them. Threads that spin while waiting are a
 # few per cent faster on idle cores and ten times slower on shared ones; torch's internal C++
 # warnings do not help users; pydantic reads the metadata of every installed package to find
@@ -68,6 +71,7 @@ def main() -> None:
     try:
         if sys.stdout is None:
             raise RunError("standard output is closed: redirect it, as in > FILE")
+        _print_utf8()
         _run()
     except SignalError as error:
         try:
@@ -89,6 +93,12 @@ def main() -> None:
         _fail(_reason(error))
 
 
+def _print_utf8() -> None:
+    """Print UTF-8 in every locale, as files are read; the names of files keep their bytes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
 def _extra_for(module: str) -> str:
     """Return the extra that installs a module and everything else that the verb needs."""
     extra = _EXTRAS[module]
@@ -99,6 +109,9 @@ def _extra_for(module: str) -> str:
 def _reason(error: OSError) -> str:
     """Return what the operating system refused, and the fix if it is known."""
     reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        output = error.filename or "the output"
+        return f"{output} cannot be written ({reason}): free some space, or write to another disk"
     if not error.filename:
         return reason
     match error.errno:

@@ -5,6 +5,7 @@ until the first translation.
 """
 
 import logging
+import os
 import shlex
 import shutil
 import sys
@@ -33,6 +34,9 @@ def command() -> str:
 def say(text: str, label: str = "") -> None:
     """Print one line to standard error, above the progress bars.
 
+    A line that cannot be written, for example because the disk of a log file is full, is lost; the
+    command continues, unless standard error is a closed pipe.
+
     Args:
         text: The line.
         label: Printed before it, in red on a terminal.
@@ -42,7 +46,17 @@ def say(text: str, label: str = "") -> None:
 
         print_above(text, label)
     elif sys.stderr is not None:  # None: the caller has closed it
-        print(*filter(None, (label, text)), file=sys.stderr)
+        try:
+            print(*filter(None, (label, text)), file=sys.stderr)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            _discard_messages()
+
+
+def _discard_messages() -> None:
+    """Write what is left in the buffer of standard error, and what follows, to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _on_terminal() -> bool:
