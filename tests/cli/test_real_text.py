@@ -151,6 +151,17 @@ def test_standard_input_is_not_a_document(run_yakusu: Yakusu, model: Path, tmp_p
     )
 
 
+def test_standard_output_is_not_a_document(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.html").write_text("<p>the old ferry</p>")
+    assert run_yakusu("translate", model, "a.html", "--out", "-").error == (
+        "--out - is not standard output: name the file or the folder to write"
+    )
+    assert not (tmp_path / "-").exists()
+
+
 def test_links_to_folders_are_left_out_and_named(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

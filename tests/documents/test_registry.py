@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from yakusu.documents.registry import SUFFIXES, is_supported, read_document, supported
+from yakusu.documents.registry import (
+    SUFFIXES,
+    check_suffixes,
+    is_supported,
+    read_document,
+    supported,
+)
 from yakusu.errors import DataError
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100)
@@ -135,6 +141,8 @@ def test_what_is_not_of_its_format_is_refused(
         ("a.epub", "is an EPUB book: unpack it as a ZIP archive"),
         ("a.csv", "is a table: copy the column to translate into a .txt file"),
         ("a.doc", "is a Word file of an older version: save it as .docx"),
+        ("a.txt.gz", "is a compressed file: decompress it, or translate its lines with --ray"),
+        ("a.tmx", "is a translation memory: use it to train a model (yakusu train --pairs)"),
         ("a.yml", "is a YAML file: convert it to .json"),
         ("a.ts", "is a TypeScript or Qt Linguist file: convert Qt messages to .po"),
         ("a.resx", "is a .NET resource file: convert it to .po"),
@@ -175,3 +183,39 @@ def test_a_format_is_imported_when_it_is_needed(tmp_path: Path) -> None:
         "markdown_it",
         "lxml",
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("a.docx", "b.docm"),  # Word does not open a file with the suffix of the other
+        ("a.odt", "b.ott"),
+        ("a.srt", "b.vtt"),
+        ("a.vtt", "b.srt"),
+        ("a.txt", "b.md"),
+        ("a.po", "b.mo"),
+    ],
+)
+def test_an_output_with_the_suffix_of_another_format_is_refused(source: str, out: str) -> None:
+    with pytest.raises(DataError, match=f"name the output b{Path(source).suffix}$"):
+        check_suffixes(Path(source), Path(out))
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("a.pot", "de.po"),
+        ("a.html", "b.HTM"),
+        ("a.xlf", "b.xliff"),
+        ("a.xlf", "b.xml"),
+        ("a.xml", "b.xlf"),  # the content of an .xml file decides
+        ("a.txt", "b"),
+        ("a.html", "a.html.new"),
+        ("a.json", "de.arb"),
+        ("a.vtt", "b.webvtt"),
+    ],
+)
+def test_an_output_may_have_any_suffix_of_its_format_or_an_unknown_one(
+    source: str, out: str
+) -> None:
+    check_suffixes(Path(source), Path(out))

@@ -127,6 +127,9 @@ def test_a_file_is_not_its_own_output(tmp_path: Path) -> None:
         ("a.md", "folder", r"folder is a folder: name the file to write, such as .*folder/a\.md"),
         ("folder", "a.md", r"a\.md is a file, but .*folder is a folder"),
         ("a.xyz", "b.xyz", r"a\.xyz has the suffix \.xyz, and its format is unknown"),
+        ("folder", "new", r"folder contains no files to translate: check the path"),
+        ("a.md", "b.pdf", r"b\.pdf has another format than .*a\.md, and yakusu does not convert"),
+        ("a.md", "b.HTML", r"does not convert files: name the output .*b\.md"),
     ],
 )
 def test_paths_that_do_not_fit_are_refused(
@@ -137,6 +140,7 @@ def test_paths_that_do_not_fit_are_refused(
     (tmp_path / "a.xyz").write_text("one")
     with pytest.raises(DataError, match=message):
         translate_files(shout, tmp_path / path, tmp_path / out)
+    assert not (tmp_path / "new").exists()
 
 
 def test_an_invalid_file_is_named_before_anything_is_written(site: Path, tmp_path: Path) -> None:

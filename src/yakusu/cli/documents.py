@@ -100,6 +100,8 @@ class DocumentOutput:
             )
         if source == "-":
             raise DataError("--out translates documents: specify a file or a folder as SOURCE")
+        if self.out == "-":
+            raise DataError("--out - is not standard output: name the file or the folder to write")
 
     def translate(
         self, translator: "Translator", source: str, *, batch: int, window: int | None

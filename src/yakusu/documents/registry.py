@@ -36,8 +36,11 @@ SUFFIXES = {  # suffix -> module; a module is imported when its format is needed
 }
 _SNIFFED = {".xml"}  # the content decides
 _ZIP = {"docx", "odt"}  # modules of formats whose files are ZIP archives
+_OWN_FORMAT = {".srt"}  # one module reads this format and others
 _OTHERS = {  # what files of other formats are, and what to do with them
+    ".7z .tar .zip": "an archive: unpack it, and translate the folder",
     ".ass .ssa .sub": "a subtitle file in another format: save it as .srt",
+    ".bz2 .gz .xz .zst": "a compressed file: decompress it, or translate its lines with --ray",
     ".csv .tsv": "a table: copy the column to translate into a .txt file",
     ".doc .dot": "a Word file of an older version: save it as .docx",
     ".epub": "an EPUB book: unpack it as a ZIP archive, and translate the folder",
@@ -53,6 +56,7 @@ _OTHERS = {  # what files of other formats are, and what to do with them
     ".rtf": "an RTF file: save it as .docx",
     ".sdlxliff": "an XLIFF file of Trados: translate the document that it was made from",
     ".strings .stringsdict .xcstrings": "a strings file of Xcode: export it as .xliff",
+    ".tmx": "a translation memory: use it to train a model (yakusu train --pairs)",
     ".ts": "a TypeScript or Qt Linguist file: convert Qt messages to .po (lconvert)",
     ".yaml .yml": "a YAML file: convert it to .json",
 }
@@ -92,6 +96,27 @@ def is_supported(path: Path) -> bool:
     return suffix in SUFFIXES
 
 
+def check_suffixes(path: Path, out: Path) -> None:
+    """Refuse an output whose suffix is that of another format, because no file is converted.
+
+    Raises:
+        DataError: The message names an output with the suffix of the input.
+    """
+    given, wanted = path.suffix.lower(), out.suffix.lower()
+    known = wanted in SUFFIXES or _advice(wanted)
+    if known and given in SUFFIXES and _format(wanted) != _format(given):
+        raise DataError(
+            f"{out} has another format than {path}, and yakusu does not convert files: name the "
+            f"output {out.with_suffix(path.suffix)}"
+        )
+
+
+def _format(suffix: str) -> str | None:
+    """The format of files with a suffix: its module, or the suffix if the module has several."""
+    module = SUFFIXES.get(suffix)
+    return suffix if module in _ZIP or suffix in _OWN_FORMAT else module
+
+
 def read_document(path: Path, options: DocumentOptions | None = None) -> Document:
     """Read a document in the format of its suffix.
 
@@ -125,14 +150,18 @@ def _module(path: Path, data: bytes) -> str:
     suffix = path.suffix.lower()
     name = _sniffed(data[:HEAD]) if suffix in _SNIFFED else SUFFIXES.get(suffix)
     if name is None:
-        advice = next((advice for each, advice in _OTHERS.items() if suffix in each.split()), "")
-        if advice:
+        if advice := _advice(suffix):
             raise DataError(f"{path} is {advice} (yakusu translates {supported()} files)")
         what = f"has the suffix {path.suffix}" if path.suffix else "has no suffix"
         raise DataError(
             f"{path} {what}, and its format is unknown: yakusu translates {supported()} files"
         )
     return name
+
+
+def _advice(suffix: str) -> str:
+    """What a file of another format is, and what to do with it; "" if that is unknown."""
+    return next((advice for each, advice in _OTHERS.items() if suffix in each.split()), "")
 
 
 def _sniffed(beginning: bytes) -> str | None:

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from yakusu.documents.registry import is_supported
+from yakusu.documents.registry import check_suffixes, is_supported
 from yakusu.errors import DataError
 
 _HIDDEN = (".", "~$")  # how hidden names begin; Word writes lock files as ~$NAME
@@ -53,12 +53,15 @@ def plan(path: Path, out: Path, *, overwrite: bool) -> Plan:
         files, left_out = _files(path)
         outputs = [(file, out / file.relative_to(path)) for file in files]
         jobs = [_job(file, to, copied=not is_supported(file)) for file, to in outputs]
+        if not jobs:
+            raise DataError(f"{path} contains no files to translate: check the path")
         planned = Plan(tuple(jobs), tuple(left_out))
     else:
         if out.is_dir():
             raise DataError(f"{out} is a folder: name the file to write, such as {out / path.name}")
         if out.exists() and out.samefile(path):
             raise DataError(f"{out} is the input: choose another name for the output")
+        check_suffixes(path, out)
         planned = Plan((_job(path, out, copied=False),))
     _check_outputs(planned, path, overwrite=overwrite)
     return planned
