@@ -1,7 +1,8 @@
 """Translating documents: which files are written, with what, and what is refused."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,41 @@ def test_all_texts_of_a_document_are_translated_in_one_call(site: Path, tmp_path
 
     translate_files(translate, site, tmp_path / "out")
     assert calls == [1, 2]
+
+
+class Recorder:
+    """Records the jobs and the units that are counted."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[str, str, int | None]] = []
+        self.notes: list[str] = []
+
+    def say(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def track(self, what: str, unit: str, total: int | None) -> nullcontext["Recorder"]:
+        self.jobs.append((what, unit, total))
+        return nullcontext(self)
+
+    def advance(self, n: int = 1, note: str = "", total: int | None = None) -> None:
+        self.notes += [note] * n
+
+
+def test_the_progress_counts_each_text_as_soon_as_it_is_translated(
+    site: Path, tmp_path: Path
+) -> None:
+    progress = Recorder()
+    counted = []
+
+    def translate(texts: Sequence[str]) -> Iterator[str]:
+        for text in texts:
+            counted.append(len(progress.notes))
+            yield text
+
+    translate_files(translate, site, tmp_path / "out", progress=progress)
+    assert progress.jobs == [("translating", "texts", 3)]
+    assert progress.notes == ["index.html", "start.md", "start.md"]
+    assert counted == [0, 1, 2]
 
 
 def test_a_plain_text_file_is_one_text(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Translates a document, or all documents of a folder."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,13 @@ from yakusu.errors import DataError, ModelError
 from yakusu.folder import write_file
 from yakusu.pipeline.document_plan import Job, Plan, plan
 from yakusu.pipeline.translate import open_translator
-from yakusu.progress import Progress, Silent
+from yakusu.progress import Progress, Silent, Tracker
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 
 _SHOWN = 60  # characters of a text in a message
-TranslateTexts = Callable[[Sequence[str]], list[str]]  # one translation for each text
+TranslateTexts = Callable[[Sequence[str]], Iterable[str]]  # one translation for each text
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def translate_with(
     if translator.task.constrains:
         raise ModelError("a parser cannot translate documents: use a translator")
 
-    def translate(texts: Sequence[str]) -> list[str]:
-        return [best[0].text for best in translator.stream(texts, batch=batch, window=window)]
+    def translate(texts: Sequence[str]) -> Iterable[str]:
+        return (best[0].text for best in translator.stream(texts, batch=batch, window=window))
 
     options = DocumentOptions(translator.languages, retranslate)
     return _translate(planned, translate, options, progress or Silent())
@@ -189,15 +189,19 @@ def _translate(
 ) -> TranslatedDocuments:
     files = []
     document = None
+    n_texts = 0
     for job in planned.jobs:
         document = _read(job, options)  # raises every error before the first translation
+        n_texts += len(document.texts) if document else 0
     only = document if len(planned.jobs) == 1 else None  # all documents could fill the memory
     del document
-    with progress.track("translating", "files", len(planned.jobs)) as tracker:
+    with progress.track("translating", "texts", n_texts) as tracker:
         for job in planned.jobs:
             document = only or _read(job, options)
-            files.append(_translate_file(job, document, translate) if document else _copy(job))
-            tracker.advance(note=job.source.name)
+            if document:
+                files.append(_translate_file(job, document, translate, tracker))
+            else:
+                files.append(_copy(job))
     return TranslatedDocuments(tuple(files), planned.left_out)
 
 
@@ -221,10 +225,15 @@ def _copy(job: Job) -> TranslatedFile:
     return TranslatedFile(job.source, job.out, copied=True)
 
 
-def _translate_file(job: Job, document: Document, translate: TranslateTexts) -> TranslatedFile:
+def _translate_file(
+    job: Job, document: Document, translate: TranslateTexts, tracker: Tracker
+) -> TranslatedFile:
     texts = document.texts
+    translations: list[str] = []
     try:
-        translations = translate(texts) if texts else []
+        for translation in translate(texts) if texts else ():
+            translations.append(translation)
+            tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error
     check_translations(texts, translations)
