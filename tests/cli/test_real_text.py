@@ -186,6 +186,18 @@ def translated(run_yakusu: Yakusu, model: Path, folder: Path, *options: object) 
     return out.read_text()
 
 
+def test_a_text_that_is_left_unchanged_is_named_with_the_reason(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{\n"a": "the old ferry",\n"b": "btn_ok"\n}\n')
+    said = run_yakusu("translate", model, path, "--out", tmp_path / "b.json")
+    assert said.out == f"{tmp_path / 'b.json'}: 1 text\n"
+    assert caplog.messages == [
+        f'{path}: line 3: "btn_ok" looks like an identifier, not like text: left unchanged'
+    ]
+
+
 def test_batch_and_window_reach_the_translator_and_do_not_change_a_document(
     run_yakusu: Yakusu, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,6 @@ class DocumentOutput:
 def _show(file: "TranslatedFile") -> None:
     print(f"{file.out}: " + ("copied" if file.copied else counted(file.texts, "text")))
     for reason in file.skipped[:_LISTED]:
-        _log.warning("%s: %s", file.source, reason)
+        _log.warning("%s: %s: left unchanged", file.source, reason)
     if more := file.skipped[_LISTED:]:
         _log.warning("%s: %s more are unchanged", file.source, counted(len(more), "text"))
