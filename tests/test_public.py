@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import yakusu
 
@@ -21,16 +22,28 @@ def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
 def test_the_verbs_of_the_command_line_are_public_names() -> None:
     from yakusu.cli import app
 
-    verbs = {str(command.callback.__name__) for command in app.registered_commands}
-    functions = {"prepare", "train", "average", "translate", "score", "evaluate", "verify", "demo"}
-    assert verbs == {*functions, "check", "compress", "view"}  # the latter two are packages
-    assert verbs < set(yakusu.__all__)
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    functions = {
+        "prepare",
+        "train",
+        "average",
+        "translate",
+        "score",
+        "evaluate",
+        "verify",
+        "demo",
+        "check",
+    }
+    packages = {"compress", "vectors", "view"}
+    assert set(verbs) == functions | packages
+    assert set(verbs) < set(yakusu.__all__)
+    assert all(verbs[name].name == name for name in verbs)
 
 
 def test_the_verbs_for_word_vectors_are_functions_of_the_same_name() -> None:
     from yakusu.cli.vectors import vectors
 
-    verbs = {command.name or command.callback.__name__ for command in vectors.registered_commands}
+    verbs = set(typer.main.get_command(vectors).commands)  # type: ignore[attr-defined]
     assert verbs == {"compress", "inspect", "evaluate", "neighbours"}
     assert all(callable(getattr(yakusu.vectors, verb)) for verb in verbs)
 
@@ -44,6 +57,15 @@ def test_every_error_is_a_yakusu_error() -> None:
 def test_an_unknown_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'yakusu' has no attribute 'translator_'"):
         yakusu.translator_  # noqa: B018
+
+
+def test_a_function_that_needs_torch_names_the_extra_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "yakusu.pipeline.train", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(ModuleNotFoundError, match=r"yakusu\.train needs torch.*'\.\[train\]'"):
+        yakusu.train  # noqa: B018
 
 
 def loaded(program: str, *words: str, stdin: str = "") -> set[str]:

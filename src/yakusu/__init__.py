@@ -103,7 +103,16 @@ def __getattr__(name: str) -> Any:
         return import_module(f"yakusu.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'yakusu' has no attribute '{name}'")
-    return getattr(import_module(f"yakusu.{_MODULES[name]}"), name)
+    try:
+        return getattr(import_module(f"yakusu.{_MODULES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(
+            f"yakusu.{name} needs torch: install yakusu with its extra 'train', as in pip install "
+            "'.[train]'",
+            name="torch",
+        ) from error
 
 
 def __dir__() -> list[str]:

@@ -53,6 +53,14 @@ def test_the_summary_has_pairs_tokens_and_the_perplexity_of_the_corpus(
     assert float(shown[2]) == pytest.approx(perplexity, abs=0.01)
 
 
+def test_the_summary_of_no_pairs_has_no_perplexity(
+    run_yakusu: Yakusu, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").touch()
+    said = run_yakusu("score", model, tmp_path / "empty", tmp_path / "empty")
+    assert (said.out, said.err) == ("", "0 pairs, 0 target tokens\n")
+
+
 def test_json_lines_hold_every_token_and_its_alternatives(
     run_yakusu: Yakusu, model: Path, files: tuple[Path, Path]
 ) -> None:

@@ -171,6 +171,6 @@ def _print_all(lines: "Iterable[tuple[Scored, str]]", total: int | None) -> None
             tracker.advance()
     n_pairs, seconds = perplexity.n_pairs, time.monotonic() - start
     say(
-        f"{n_pairs:,} pair{'s' * (n_pairs != 1)}, {perplexity.n_tokens:,} target tokens: "
-        f"perplexity {perplexity.value:.2f} per token, in {seconds:.1f} s"
+        f"{n_pairs:,} pair{'s' * (n_pairs != 1)}, {perplexity.n_tokens:,} target tokens"
+        + (f": perplexity {perplexity.value:.2f} per token, in {seconds:.1f} s" if n_pairs else "")
     )

@@ -106,7 +106,11 @@ def report(tally: "Tally") -> None:
     """Print the counts of what was kept, copied or truncated."""
     parts = [
         (tally.spans, "protected span", "kept"),
-        (tally.unseen, "unseen word", "copied (with characters that the training text lacks)"),
+        (
+            tally.unseen,
+            "unseen word",
+            "copied (very long, or with characters that the training text lacks)",
+        ),
         (tally.terms, "term", "translated as in the glossary"),
         (tally.kept, "line", "kept (without text to translate)"),
         (tally.truncated, "long sentence", "truncated"),
