@@ -19,6 +19,7 @@ from yakusu.data.vocabulary import EOS, UNK, TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.linear import SOURCE_MULTIPLE
+from yakusu.search.automaton import Automaton
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Goal
@@ -678,6 +679,23 @@ def test_every_walk_along_allowed_tokens_ends_with_the_phrases(n_include: int) -
         n_walks += 1
     assert n_walks > 80
     assert n_tight > 80 or not n_include
+
+
+def test_the_paths_to_each_of_many_phrases_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["".join(letters) for letters in product("ab", repeat=4)]
+    vocabulary = PhraseVocabulary(ToyTokenizer(["▁", "a", "b"]))
+    searched: list[int] = []
+    shortest = Automaton._shortest
+
+    def counted(self: Automaton, unmet: int, *, until_end: bool = True) -> Any:
+        searched.append(unmet)
+        return shortest(self, unmet, until_end=until_end)
+
+    monkeypatch.setattr(Automaton, "_shortest", counted)
+    automaton = vocabulary.automaton(words, [])
+    for missing in range(len(words)):
+        automaton.need(automaton.all_met & ~(2 << missing))
+    assert sorted(searched) == [0, *(2 << i for i in range(len(words)))]
 
 
 # ---- phrases that may have capital letters -------------------------------------------------------

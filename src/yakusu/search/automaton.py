@@ -102,6 +102,7 @@ class Automaton:
             self._classes[pieces.codes[character]] = trie.alphabet[character]
         self._columns = [self._classes[column] for column in pieces.table.columns]
         self._needs: dict[int, Array] = {}
+        self._lengths: dict[int, Array] = {}  # of the shortest paths to one event
         useful = {EOS, *pieces.first}.union(*map(pieces.inside, chain.from_iterable(include)))
         self._move_nodes, self._move_events = self._moves(sorted(useful))
         self.step = lru_cache(maxsize=1 << 12)(self._step)
@@ -203,12 +204,17 @@ class Automaton:
 
     def _one_by_one(self, bits: Sequence[int]) -> Array:
         """The length of a path that generates one missing phrase after the other."""
-        each = [self._shortest(bit, until_end=False) for bit in bits]
+        each = [self._lengths_to(bit) for bit in bits]
         largest = [_largest(need) for need in each]
         total = sum(largest) + _largest(self.need(0))
         lengths = [need + total - most for need, most in zip(each, largest, strict=True)]
         shortest: Array = np.min(lengths, axis=0)
         return shortest
+
+    def _lengths_to(self, event: int) -> Array:
+        if event not in self._lengths:
+            self._lengths[event] = self._shortest(event, until_end=False)
+        return self._lengths[event]
 
 
 def _largest(need: Array) -> float:
