@@ -106,7 +106,7 @@ def test_a_line_of_5000_words_is_truncated_with_one_warning(
     (found,) = one.translate([" ".join(words)])
     (warning,) = caplog.messages
     assert warning.startswith("sentence 1 ('der Hund und das Buch der Hund und das B...') has ")
-    assert warning.endswith(" tokens, more than 1024, and is truncated: split it")
+    assert warning.endswith(" tokens, more than 1,024, and is truncated: split it")
     other = "torch" if engine == "native" else "native"
     assert [found] == with_search(other, max_length=4).translate([" ".join(words)])
 

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -283,6 +284,21 @@ def test_a_sentence_that_is_too_long_is_truncated_with_a_warning(
         f"sentence 2 ('{long[:40]}...') has {len(ids)} tokens, more than 5, and is truncated: "
         "split it"
     )
+
+
+def test_the_warning_about_a_truncated_sentence_shows_its_spans(
+    tokenizer: Tokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    glossary = tmp_path / "terms.tsv"
+    glossary.write_text("ŘŘ\tand\n", encoding="utf-8")
+    config = TextConfig(one_sentence_per_line=True, glossary=str(glossary))
+    limited = translator(tokenizer, text=config)
+    limited.max_source_tokens = 5
+    with caplog.at_level(logging.WARNING):
+        list(limited.stream(["{0} is  <b>here</b>, ŘŘ ☃ " + "and there " * 1500]))
+    (said,) = caplog.messages
+    assert said.startswith("sentence 1 ('{0} is here, ŘŘ ☃ and there and there a...') has ")
+    assert re.search(r" has \d+,\d{3} tokens, more than 5, and is truncated: split it$", said)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

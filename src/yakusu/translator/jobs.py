@@ -131,16 +131,22 @@ class JobTranslator:
         score = -math.inf if text else 0.0
         return Output(text, score, score, 0)
 
-    def cut(self, number: int, line: str, ids: list[int]) -> list[int]:
-        """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped."""
+    def cut(self, number: int, text: str, ids: list[int]) -> list[int]:
+        """The ids of a sentence, truncated to `max_source_tokens`; only eos if it is skipped.
+
+        Args:
+            number: The number of the sentence, for a warning.
+            text: What a warning shows of the sentence.
+            ids: All its ids.
+        """
         most = self.max_source_tokens
         if len(ids) <= most:
             return ids
         # Part of a sentence can be translated, but a tree must cover all words.
         skipped = self.task.constrains
         result = "gets a flat tree" if skipped else "is truncated"
-        message = "sentence %d ('%s...') has %d tokens, more than %d, and %s: split it"
-        _log.warning(message, number, line[:40], len(ids), most, result)
+        begins, size = " ".join(text[:40].split()), f"{len(ids):,} tokens, more than {most:,}"
+        _log.warning("sentence %d ('%s...') has %s, and %s: split it", number, begins, size, result)
         return [*([] if skipped else ids[: most - 1]), ids[-1]]
 
     def hypotheses(self, jobs: Iterable[Job], *, batch: int) -> list[list[Hypothesis]]:

@@ -14,6 +14,7 @@ from yakusu.errors import DataError
 from yakusu.translator.jobs import JobTranslator
 from yakusu.translator.output import places, slots_of, to_slots
 from yakusu.translator.passage import RESERVED, Passage, PassageReader, Segment, TextConfig
+from yakusu.translator.placement import restore
 from yakusu.translator.request import Job, Request
 from yakusu.translator.requested import KeptText, check_kept
 from yakusu.translator.scoring import Given
@@ -148,7 +149,8 @@ class Planner:
         ids = [*self._encoded(to_slots(self._task.preprocess_source(text)))]
         kept = KeptText(passage, self._finder, self._tokenizer.covers)
         phrases = (*self._translator.search.include, *request.include)
-        cut = self._translator.cut(number, text, ids)
+        given = restore(text, {**passage.spans, **passage.terms})
+        cut = self._translator.cut(number, given, ids)
         self.tally.truncated += len(cut) < len(ids)
         own = Request(text, kept.prefix(request.prefix), request.include, request.exclude)
         return self._translator.job(
