@@ -163,3 +163,30 @@ def test_evaluate_refuses_src_without_a_model(run_yakusu: Yakusu, work: Path) ->
     assert said.error == (
         "--src has no effect unless SYSTEM or --baseline is a model folder: omit it"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ("--engine torch", "--engine has no effect unless {}: omit it"),
+        ("--threads 2 --precision int8", "--precision, --threads have no effect unless {}: omit"),
+        ("--src none --device cpu", "--src, --device have no effect unless {}: omit them"),
+    ],
+)
+def test_evaluate_refuses_options_of_an_engine_without_a_model(
+    run_yakusu: Yakusu, work: Path, options: str, refused: str
+) -> None:
+    said = run_yakusu("evaluate", work / "a.de", work / "a.de", *options.split())
+    assert said.error.startswith(refused.format("SYSTEM or --baseline is a model folder"))
+    said = run_yakusu("evaluate", work / "a.de", work / "a.de", "--baseline", work / "a.en",
+                      *options.split())  # fmt: skip
+    assert said.error.startswith(refused.format("SYSTEM or --baseline is a model folder"))
+
+
+def test_evaluate_of_trees_refuses_options_of_an_engine_without_a_model(
+    run_yakusu: Yakusu, tmp_path: Path
+) -> None:
+    trees = tmp_path / "a.mrg"
+    trees.write_text("(S (NP (DT the) (NN boat)) (VP (VBZ sails)))\n")
+    said = run_yakusu("evaluate", trees, trees, "--engine", "native")
+    assert said.error == "--engine has no effect unless SYSTEM is a model folder: omit it"

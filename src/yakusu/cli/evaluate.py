@@ -95,7 +95,7 @@ def evaluate(
     if Path(system).is_dir():
         score = partial(yakusu.evaluate_model, system, _sources(system, src), engine=engine)
     else:
-        _refuse_unused(src, system, baseline)
+        _refuse_unused(system, baseline, src, engine)
         score = partial(yakusu.evaluate, Path(system))
     results = score(
         Path(reference),
@@ -109,23 +109,35 @@ def evaluate(
     print("\n".join(map(str, results)))
 
 
-def _refuse_unused(src: str | None, system: str, baseline: str | None) -> None:
+def _refuse_unused(
+    system: str, baseline: str | None, src: str | None, engine: "EngineConfig"
+) -> None:
+    """Refuse options of models where no model is scored."""
     compares_model = baseline is not None and Path(baseline).is_dir()
-    if src is not None and Path(system).exists() and not compares_model:
-        raise DataError(
-            "--src has no effect unless SYSTEM or --baseline is a model folder: omit it"
-        )
+    if Path(system).exists() and not compares_model:
+        given = ["--src"] if src is not None else []
+        _refuse(given + _given(engine), unless="SYSTEM or --baseline is a model folder")
+
+
+def _given(engine: "EngineConfig") -> list[str]:
+    return [f"--{name}" for name in sorted(engine.model_fields_set)]
+
+
+def _refuse(options: list[str], *, unless: str) -> None:
+    if options:
+        verb, them = ("have", "them") if len(options) > 1 else ("has", "it")
+        raise DataError(f"{', '.join(options)} {verb} no effect unless {unless}: omit {them}")
 
 
 def _evaluate_trees(system: str, reference: str, engine: "EngineConfig") -> None:
     from yakusu.data.corpus import holds_trees  # loads pydantic
 
-    is_model = Path(system).is_dir() and not holds_trees(system)
-    scores = (
-        yakusu.evaluate_parser(system, reference, engine=engine, progress=ConsoleProgress())
-        if is_model
-        else yakusu.evaluate_trees(system, reference)
-    )
+    if Path(system).is_dir() and not holds_trees(system):
+        progress = ConsoleProgress()
+        scores = yakusu.evaluate_parser(system, reference, engine=engine, progress=progress)
+    else:
+        _refuse(_given(engine), unless="SYSTEM is a model folder")
+        scores = yakusu.evaluate_trees(system, reference)
     print("\n".join(map(str, scores)))
 
 
