@@ -16,6 +16,7 @@ from yakusu.engine.model import N_POSITIONS
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
+from yakusu.model.ensemble import Ensemble
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Flags, Ints
@@ -83,6 +84,24 @@ def test_targets_and_sources_of_2048_tokens_are_scored_as_by_torch(model: Seq2Se
         for decoder in (native(model), TorchDecoder(model))
     )
     assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sentences_longer_than_a_model_allows_are_refused_in_every_ensemble(engine: Engine) -> None:
+    long, short = model_of(), model_of(positions="learned", max_positions=20)
+    others = [[short], [short, long], [long, short]]
+    for models in others:
+        decoder = native(*models) if engine == "native" else TorchDecoder(Ensemble(models))
+        fits, longer = [*[5] * 19, EOS], [*[5] * 20, EOS]
+        config = SearchConfig(beam=1, max_extra=4)
+        ((found,),) = decoder.search([Query(fits)], config, RULES, batch=2)
+        assert len(found.tokens) <= 19
+        with pytest.raises(DataError, match="a source has 21 tokens, more than the maximum of the"):
+            decoder.search([Query(longer)], config, RULES, batch=2)
+        assert len(decoder.score([(fits, fits)], alternatives=0, batch=2)[0].token_log_probs) == 20
+        for side, pair in ("source", (longer, fits)), ("target", (fits, longer)):
+            with pytest.raises(DataError, match=f"a {side} has 21 tokens, more than the maximum"):
+                decoder.score([pair], alternatives=0, batch=2)
 
 
 def with_search(engine: Engine, **search: int) -> Translator:

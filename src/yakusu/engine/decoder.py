@@ -16,7 +16,14 @@ from yakusu.engine.workers import decode
 from yakusu.errors import ModelError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import MAX_ALTERNATIVES, Pair, Query, TargetScore, Weights
+from yakusu.search.decoder import (
+    MAX_ALTERNATIVES,
+    Pair,
+    Query,
+    TargetScore,
+    Weights,
+    refuse_longer,
+)
 from yakusu.search.hypothesis import Hypothesis, limit
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import Sampler
@@ -79,6 +86,7 @@ class NativeDecoder:
 
         def add(session: Session, numbered: tuple[int, Query]) -> None:
             row, query = numbered
+            refuse_longer(len(query.source), self.max_length)
             settings = self._settings(query, config)
             guided = _guided(query, config, rules, settings.limit)
             session.search(row, query, settings, guided)
@@ -117,6 +125,9 @@ class NativeDecoder:
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
+        for source, target in pairs:
+            refuse_longer(len(source), self.max_length)
+            refuse_longer(len(target), self.max_length, side="target")
         n = min(alternatives, self.models[0].tgt_vocab_size - 1, MAX_ALTERNATIVES)
         recorded = [_recorded(len(target), n) for _, target in pairs]
         self._record(pairs, recorded, self.models, batch)

@@ -21,12 +21,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from yakusu.data.vocabulary import EOS, UNK
-from yakusu.errors import DataError
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Ints
+from yakusu.search.decoder import refuse_longer
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition
 from yakusu.search.restrictions import Restrictions
@@ -86,11 +86,7 @@ def beam_search(
 def _by_length(src: Tensor, model: SearchModel) -> Iterator[tuple[list[int], Tensor]]:
     """The rows of each padded length, and their ids."""
     lengths = (src != model.src_pad).sum(dim=1).tolist()
-    if max(lengths, default=0) > model.max_length:
-        raise DataError(
-            f"a source has {max(lengths):,} tokens, more than the maximum of the model, "
-            f"{model.max_length:,}: split it"
-        )
+    refuse_longer(max(lengths, default=0), model.max_length)
     padded = [min(padded_length(n), model.max_length) for n in lengths]
     for length in sorted(set(padded)):
         rows = [row for row, own in enumerate(padded) if own == length]

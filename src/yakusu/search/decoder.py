@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from yakusu.errors import DataError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
 from yakusu.search.hypothesis import Hypothesis
@@ -49,6 +50,21 @@ class Query:
     def is_cancelled(self) -> bool:
         """Whether the search is to end."""
         return self.cancelled is not None and self.cancelled.is_set()
+
+
+def refuse_longer(n_tokens: int, most: int, *, side: str = "source") -> None:
+    """Raise a `DataError` if a sentence has more tokens than a model can process.
+
+    Args:
+        n_tokens: The number of tokens of the sentence, including eos.
+        most: The maximum number of tokens of the model.
+        side: What the sentence is, for the message.
+    """
+    if n_tokens > most:
+        raise DataError(
+            f"a {side} has {n_tokens:,} tokens, more than the maximum of the model, {most:,}: "
+            "split it"
+        )
 
 
 @dataclass(frozen=True)
@@ -96,6 +112,9 @@ class Decoder(Protocol):
             config: Settings of the search.
             rules: The tokens that may be generated.
             batch: Maximum number of sentences decoded together.
+
+        Raises:
+            DataError: A source has more than `max_length` tokens.
         """
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
@@ -106,6 +125,9 @@ class Decoder(Protocol):
             alternatives: Number of most probable tokens to return for each position, at most
                 `MAX_ALTERNATIVES`.
             batch: Maximum number of pairs scored together.
+
+        Raises:
+            DataError: A source or a target has more than `max_length` tokens.
         """
 
     def attentions(

@@ -14,7 +14,7 @@ from yakusu.model.ensemble import Ensemble
 from yakusu.model.linear import padded_length
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.decoder import Pair, Query, TargetScore, Weights
+from yakusu.search.decoder import Pair, Query, TargetScore, Weights, refuse_longer
 from yakusu.search.forced import attention_weights, score_targets
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.restrictions import Restrictions
@@ -83,6 +83,9 @@ class TorchDecoder:
 
     def score(self, pairs: Sequence[Pair], *, alternatives: int, batch: int) -> list[TargetScore]:
         """See `Decoder.score`."""
+        for source, target in pairs:
+            refuse_longer(len(source), self.max_length)
+            refuse_longer(len(target), self.max_length, side="target")
         return score_targets(self.model, pairs, alternatives=alternatives, batch=batch)
 
     def attentions(

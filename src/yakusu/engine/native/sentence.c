@@ -94,7 +94,7 @@ static int allocate_memory(const Session *session, Sentence *s) {
 
 Sentence *new_sentence(Session *session, int64_t key, const Settings *settings, const int32_t *source,
                               int n_source, const int32_t *given, int n_given) {
-    int most = session->members[0].model->config.n_positions;
+    int most = session->n_positions;
     if (settings->beam > session->max_rows || settings->beam > MAX_BEAM) return NULL;
     if (n_source < 1 || n_source > most || settings->limit < 1 || settings->limit > most) return NULL;
     Sentence *s = allocate(sizeof *s);

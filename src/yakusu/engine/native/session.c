@@ -55,8 +55,10 @@ API Session *yk_session(const Model *const *models, int n_models, const Kernels 
                     const uint8_t *allowed, const Spelling *spelling, const Guide *guide) {
     Session *s = allocate(sizeof *s);
     if (!s) return NULL;
+    s->n_positions = models[0]->config.n_positions;
     for (int i = 0; i < n_models; i++) {
         const Model *m = models[i];
+        if (m->config.n_positions < s->n_positions) s->n_positions = m->config.n_positions;
         s->members[i] = (Member){m, s->block_size, s->n_layers};
         s->block_size += (size_t)m->config.n_decoder_layers * (m->key_width + m->value_width) + 16;
         s->n_layers += m->config.n_decoder_layers;

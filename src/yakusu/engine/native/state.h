@@ -34,7 +34,7 @@ typedef struct {
 
 struct Session {
     Member members[MAX_MEMBERS];
-    int n_members, n_layers, n_tokens;
+    int n_members, n_layers, n_tokens, n_positions; /* `n_positions`: that all members have */
     size_t block_size;
     const Kernels *kernels;
     const uint8_t *allowed;
