@@ -44,13 +44,15 @@ def _score(text: str) -> str:
 
 
 def precision(records: list[Record]) -> Iterable[Table]:
-    """BLEU, chrF and the share of identical sentences."""
+    """BLEU, chrF, and how many translations changed."""
+    head = ["System", "BLEU", "chrF", "Identical", "Better", "Worse"]
     for record in records:
         rows = [
             [system, _score(own["bleu"]), _score(own["chrf"]), f"{own['identical']:.1%}"]
+            + [str(own[key]) for key in ("better", "worse")]
             for system, own in record["systems"].items()
         ]
-        yield Table(["System", "BLEU", "chrF", "Identical"], rows, [record], _title(record))
+        yield Table(head, rows, [record], _title(record))
 
 
 def latency(records: list[Record]) -> Iterable[Table]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sacrebleu.metrics import CHRF
+
 from benchmarks.common import Benchmark
 from benchmarks.speed.systems import System
 from yakusu.data.text import read_lines
@@ -42,6 +44,15 @@ class EvaluationSet:
             target_language=self.target_language,
         )
         return {"bleu": str(bleu), "chrf": str(chrf)}
+
+    def changes(self, texts: list[str], others: list[str]) -> tuple[int, int]:
+        """How many of the texts that differ from others have a higher chrF, and a lower one."""
+        chrf, differences = CHRF(), []
+        for text, other, reference in zip(texts, others, self.references, strict=True):
+            if text != other:
+                one, two = (chrf.sentence_score(each, [reference]).score for each in (text, other))
+                differences.append(one - two)
+        return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 
 
 class _NamedPaths(argparse.Action):

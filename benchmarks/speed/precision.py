@@ -1,7 +1,8 @@
-"""What integers and a margin change: BLEU, chrF, and the share of sentences translated identically.
+"""What integers and a margin change: BLEU, chrF, and the number of changed translations.
 
 Every system translates the same sentences with the same model and beam. "Identical" is the share of
-sentences whose translation equals that of torch in float32. Nothing is timed.
+sentences whose translation equals that of torch in float32. Of the others, those whose chrF is higher
+are "better", and those whose chrF is lower "worse". Nothing is timed.
 
 The default is the development set of Multi30k. Choose settings on development sets, and name a test
 set (--sources NAME=PATH --references NAME=PATH) only to report them.
@@ -67,11 +68,17 @@ def measure(
         texts, own = translations(system, test, model, args)
         reference = reference or texts
         same = sum(a == b for a, b in zip(texts, reference, strict=True))
-        rows[system.group] = {**test.score(texts), "identical": round(same / len(texts), 4)}
+        changes = test.changes(texts, reference)
+        rows[system.group] = {
+            **test.score(texts),
+            "identical": round(same / len(texts), 4),
+            **{"better": changes[0], "worse": changes[1]},
+        }
         stated = {key: {**stated.get(key, {}), **own[key]} for key in ("versions", "commands")}
         scores = f"{rows[system.group]['bleu'].split(' (')[0]}, "
         scores += f"{rows[system.group]['chrf'].split(' (')[0]}"
-        print(f"{name:12}{system.group:28}{scores}, identical {same / len(texts):.1%}", flush=True)
+        scores += f", identical {same / len(texts):.1%}, {changes[0]} better, {changes[1]} worse"
+        print(f"{name:14}{system.group:28}{scores}", flush=True)
     return {"sentences": len(test.sources), "beam": args.beam, "systems": rows, **stated}
 
 
