@@ -1,8 +1,8 @@
 """What integers and a margin change: BLEU, chrF, and the number of changed translations.
 
 Every system translates the same sentences with the same model and beam. "Identical" is the share of
-sentences whose translation equals that of torch in float32. Of the others, those whose chrF is higher
-are "better", and those whose chrF is lower "worse". Nothing is timed.
+sentences whose translation equals that of torch in float32. The others are "better" if their chrF
+is higher, and "worse" if it is lower. Nothing is timed.
 
 The default is the development set of Multi30k. Choose settings on development sets, and name a test
 set (--sources NAME=PATH --references NAME=PATH) only to report them.
