@@ -14,32 +14,38 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-import sentencepiece as spm
+from pydantic import ValidationError
 
+from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
 from yakusu.errors import ModelError
+from yakusu.folder import write_json
 
-_SPACE = "\u2581"  # in pieces
-_SPACES = re.compile(rf"^[\s{_SPACE}]+")  # at the beginning of a piece
+_JOINT, _SOURCE, _TARGET = "tokenizer.model", "source.model", "target.model"
+_TABLES = "vocabulary.json"
+_SPACES = re.compile(rf"^[\s{SPACE}]+")  # at the beginning of a piece
+
+
+class _Tables(Config):
+    """vocabulary.json of an imported model: the piece of each id."""
+
+    source: list[str]
+    target: list[str] | None = None  # None: the same
 
 
 class Tokenizer:
     """Converts sentences to ids and ids to sentences.
 
     Args:
-        src: SentencePiece model of the source side.
-        tgt: SentencePiece model of the target side; the same object for a joint vocabulary.
+        src: Pieces of the source side.
+        tgt: Pieces of the target side; the same object if both sides have one model.
         coverage: What the training text covers; None: unknown, all that the vocabulary covers.
     """
 
-    def __init__(
-        self,
-        src: spm.SentencePieceProcessor,
-        tgt: spm.SentencePieceProcessor,
-        coverage: Coverage | None = None,
-    ) -> None:
+    def __init__(self, src: Pieces, tgt: Pieces, coverage: Coverage | None = None) -> None:
         self._src, self._tgt, self.coverage = src, tgt, coverage
 
     @classmethod
@@ -52,61 +58,75 @@ class Tokenizer:
             DataError: The corpus is too small for `vocab_size`, or has too many characters.
         """
         if config.joint:
-            model = learn(chain(src, tgt), config, seed, side="joint")
+            model = Pieces(learn(chain(src, tgt), config, seed, side="joint"))
             return cls(model, model)
         if config.target == "tokens":
             words = config.model_copy(update={"placeholder_share": 0.0})
-            return cls(learn(src, words, seed, side="source"), collect(tgt, config))
-        source = learn(src, config, seed, side="source")
-        return cls(source, learn(tgt, config, seed, side="target"))
+            source = Pieces(learn(src, words, seed, side="source"))
+            return cls(source, Pieces(collect(tgt, config)))
+        source = Pieces(learn(src, config, seed, side="source"))
+        return cls(source, Pieces(learn(tgt, config, seed, side="target")))
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
-        """Read `tokenizer.model`, or `source.model` and `target.model`; and `coverage.json`.
+        """Read the files of `save`.
 
         Raises:
-            ModelError: The files are missing or are not SentencePiece models.
+            ModelError: The files are missing or invalid.
         """
         coverage = Coverage.load(folder)
-        if (folder / "tokenizer.model").exists():
-            model = _open(folder / "tokenizer.model")
-            return cls(model, model, coverage)
-        return cls(_open(folder / "source.model"), _open(folder / "target.model"), coverage)
+        if (folder / _JOINT).exists():
+            pieces = Pieces.read(folder / _JOINT)
+            return cls(pieces, pieces, coverage)
+        source, target = _read_tables(folder)
+        src = Pieces.read(folder / _SOURCE, source)
+        return cls(src, Pieces.read(folder / _TARGET, target), coverage)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write the files that `load` reads; return their paths."""
-        if self.joint:
-            models = {folder / "tokenizer.model": self._src}
+        """Write the files that `load` reads; return their paths.
+
+        These are `tokenizer.model`, or `source.model` and `target.model`; `vocabulary.json` with
+        the tables of imported models; and `coverage.json`.
+        """
+        if self._src is self._tgt:
+            models = {folder / _JOINT: self._src}
         else:
-            models = {folder / "source.model": self._src, folder / "target.model": self._tgt}
-        for path, model in models.items():
-            path.write_bytes(model.serialized_model_proto())
-        return [*models, *([self.coverage.save(folder)] if self.coverage else ())]
+            models = {folder / _SOURCE: self._src, folder / _TARGET: self._tgt}
+        for path, pieces in models.items():
+            path.write_bytes(pieces.proto)
+        written = [*models, *([self.coverage.save(folder)] if self.coverage else ())]
+        if self._src.table is None:
+            return written
+        own = None if self.joint else self._tgt.table
+        tables = _Tables(source=self._src.table, target=own)
+        write_json(folder / _TABLES, tables.model_dump())
+        return [*written, folder / _TABLES]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same SentencePiece models."""
-        return isinstance(other, Tokenizer) and self._models == other._models
+        """Whether both have the same SentencePiece models and tables."""
+        return isinstance(other, Tokenizer) and self._sides == other._sides
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def _models(self) -> tuple[bytes, bytes]:
-        return self._src.serialized_model_proto(), self._tgt.serialized_model_proto()
+    def _sides(self) -> tuple[Pieces, Pieces]:
+        return self._src, self._tgt
 
     @property
     def joint(self) -> bool:
         """Whether both sides share one vocabulary."""
-        return self._src is self._tgt
+        shared = self._src.table is not None and self._src.table == self._tgt.table
+        return self._src is self._tgt or shared
 
     @property
     def src_vocab_size(self) -> int:
         """Number of source ids, including pad."""
-        return _vocab_size(self._src)
+        return len(self._src) + 1
 
     @property
     def tgt_vocab_size(self) -> int:
         """Number of target ids, including pad."""
-        return _vocab_size(self._tgt)
+        return len(self._tgt) + 1
 
     @property
     def vocab_sizes(self) -> dict[str, int]:
@@ -116,14 +136,18 @@ class Tokenizer:
     @cached_property
     def target_slots(self) -> dict[str, int]:
         """The target id of each placeholder token; empty if the vocabularies have none."""
-        ids = {slot: self._tgt.piece_to_id(slot) for slot in SLOTS}
-        has_slots = all(UNK not in (i, self._src.piece_to_id(s)) for s, i in ids.items())
+        ids = {slot: self._tgt.id_of(slot) for slot in SLOTS}
+        has_slots = all(UNK not in (i, self._src.id_of(s)) for s, i in ids.items())
         return ids if has_slots else {}
 
     @property
     def target_bytes(self) -> list[int]:
         """The target id of each byte from 0 to 255; empty without byte fallback."""
-        return _byte_ids(self._tgt, bytes(range(256)))
+        return self._tgt.byte_ids(bytes(range(256)))
+
+    def _normalised(self, text: str) -> str:
+        """Return what the pieces of a source text spell, without spaces."""
+        return self._src.normalise(text).replace(SPACE, "")
 
     def covers(self, text: str) -> bool:
         """Whether training has seen all characters of a source text, or what they become."""
@@ -134,21 +158,21 @@ class Tokenizer:
             return False
         if self.coverage is None:
             return UNK not in self._src.encode(text)
-        return seen.issuperset(_normalised(self._src, text))
+        return seen.issuperset(self._normalised(text))
 
     def _vanishes(self, character: str) -> bool:
         """Whether normalisation removes a character, or makes it a space."""
-        return not character.isspace() and not _normalised(self._src, character)
+        return not character.isspace() and not self._normalised(character)
 
     @cached_property
     def _seen_characters(self) -> frozenset[str]:
         raw = self.coverage.source_characters if self.coverage else ""
-        return frozenset(raw).union(*(_normalised(self._src, character) for character in raw))
+        return frozenset(raw).union(*map(self._normalised, raw))
 
     @property
     def min_vocab_size(self) -> int:
         """Smallest `TokenizerConfig.vocab_size` that keeps all characters of both sides."""
-        return max(map(_min_vocab_size, (self._src, self._tgt)))
+        return max(map(_min_vocab_size, self._sides))
 
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each sentence, ending in eos.
@@ -161,14 +185,11 @@ class Tokenizer:
         """Return the target ids of each sentence, ending in eos; see `encode_source`."""
         return self._encode(self._tgt, sentences)
 
-    def _encode(
-        self, model: spm.SentencePieceProcessor, sentences: Sequence[str]
-    ) -> list[list[int]]:
-        # One call per sentence: SentencePiece starts threads for a list, even of one sentence.
-        encoded: list[list[int]] = [model.encode(text, add_eos=True) for text in sentences]
+    def _encode(self, side: Pieces, sentences: Sequence[str]) -> list[list[int]]:
+        encoded = [side.encode(text) for text in sentences]
         if self.target_slots or not any(map(IS_SLOT.search, sentences)):
             return encoded
-        spelled = {tuple(_byte_ids(model, slot.encode())) for slot in SLOTS}
+        spelled = {tuple(side.byte_ids(slot.encode())) for slot in SLOTS}
         return [_with_unknown(ids, spelled) for ids in encoded]
 
     def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
@@ -176,23 +197,23 @@ class Tokenizer:
 
         Bytes that are not UTF-8 become U+FFFD, and the unknown token becomes U+2047.
         """
-        return [str(self._tgt.decode(list(sentence))) for sentence in ids]
+        return [self._tgt.decode(sentence) for sentence in ids]
 
     def source_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
-        return _surfaces(self._src, sentence)
+        return self._src.surfaces(sentence)
 
     def target_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
-        return _surfaces(self._tgt, sentence)
+        return self._tgt.surfaces(sentence)
 
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each target id; pad has none."""
-        return [self._tgt.id_to_piece(i) for i in ids]
+        return [self._tgt.piece(i) for i in ids]
 
     def source_starts(self, sentence: str) -> list[int]:
         """Return where each piece of a source sentence begins in it, after spaces; eos has none."""
-        offsets = self._src.encode(sentence, return_type="offset_mapping")["offsets"]
+        offsets = self._src.offsets(sentence)
         return [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
 
     def source_words(self, sentence: str) -> list[int]:
@@ -209,30 +230,24 @@ class Tokenizer:
         The ids may be any sequence that a search produces: encoding its text may give other ids. Of
         the bytes of a character, the last adds it and the others nothing; eos adds nothing.
         """
-        decoded = self._tgt.decode(list(ids), return_type="offset_mapping")
-        return [decoded["text"][begin:end] for begin, end in decoded["offsets"]]
+        return self._tgt.texts_of(ids)
 
 
-def _vocab_size(model: spm.SentencePieceProcessor) -> int:
-    """Return V: the number of pieces of the SentencePiece model, plus one for pad."""
-    return int(model.get_piece_size()) + 1
+def _read_tables(folder: Path) -> tuple[list[str], list[str]] | tuple[None, None]:
+    path = folder / _TABLES
+    if not path.exists():
+        return None, None
+    try:
+        tables = _Tables.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ModelError(f"{path} is corrupt: copy the folder again") from error
+    return tables.source, tables.target or tables.source
 
 
-def _min_vocab_size(model: spm.SentencePieceProcessor) -> int:
+def _min_vocab_size(side: Pieces) -> int:
     """Return the number of single characters, bytes and placeholders, plus eos, unk and pad."""
-    ids = range(model.get_piece_size())
-    return 3 + sum(len(model.id_to_piece(i)) == 1 or model.is_byte(i) for i in ids)
-
-
-def _normalised(model: spm.SentencePieceProcessor, text: str) -> str:
-    """Return what the pieces of a text spell, without spaces."""
-    return str(model.normalize(text)).replace(_SPACE, "")
-
-
-def _byte_ids(model: spm.SentencePieceProcessor, data: bytes) -> list[int]:
-    """Return the id of each byte; [] without byte fallback."""
-    ids = [model.piece_to_id(f"<0x{byte:02X}>") for byte in data]
-    return ids if all(map(model.is_byte, ids)) else []
+    n_bytes = len(side.byte_ids(bytes(range(256))))
+    return 3 + n_bytes + sum(len(side.piece(i)) == 1 for i in range(len(side)))
 
 
 def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) -> list[int]:
@@ -245,23 +260,7 @@ def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) ->
     return replaced
 
 
-def _surfaces(model: spm.SentencePieceProcessor, sentence: str) -> list[str]:
-    pieces: list[str] = model.encode(sentence, out_type=str, add_eos=True)
-    return pieces
-
-
 def _words_at(text: str, positions: Sequence[int]) -> list[int]:
     """Return the index of the word at each position, or of the nearest one after it."""
     ends = [word.end() for word in re.finditer(r"\S+", text)]
     return [min(bisect_right(ends, position), max(0, len(ends) - 1)) for position in positions]
-
-
-def _open(path: Path) -> spm.SentencePieceProcessor:
-    try:
-        return spm.SentencePieceProcessor(model_proto=path.read_bytes())
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
-    except RuntimeError as error:
-        raise ModelError(
-            f"{path} is not a valid SentencePiece model: copy the folder again"
-        ) from error

@@ -1,0 +1,129 @@
+"""The pieces of one side's vocabulary: text <-> ids, by SentencePiece.
+
+The ids are those of the SentencePiece model, unless another table of pieces is given: imported
+models often share one table between two SentencePiece models (docs/decisions/0037).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import sentencepiece as spm
+
+from yakusu.data.vocabulary import EOS, UNK
+from yakusu.errors import ModelError
+
+SPACE = "\u2581"  # in pieces
+
+
+class Pieces:
+    """Divides text into pieces; joins pieces.
+
+    Args:
+        model: The SentencePiece model.
+        table: The piece of each id; None: as in the model. A piece of the model that is not in the
+            table becomes the unknown token.
+    """
+
+    def __init__(self, model: spm.SentencePieceProcessor, table: list[str] | None = None) -> None:
+        self._model, self.table = model, table
+
+    @classmethod
+    def read(cls, path: Path, table: list[str] | None = None) -> "Pieces":
+        """Read a SentencePiece model.
+
+        Raises:
+            ModelError: The file is missing, or is not a SentencePiece model.
+        """
+        try:
+            return cls(spm.SentencePieceProcessor(model_proto=path.read_bytes()), table)
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
+        except RuntimeError as error:
+            raise ModelError(
+                f"{path} is not a valid SentencePiece model: copy the folder again"
+            ) from error
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {piece: i for i, piece in enumerate(self.table or ())}
+
+    @property
+    def proto(self) -> bytes:
+        """The SentencePiece model as a file."""
+        return bytes(self._model.serialized_model_proto())
+
+    def __len__(self) -> int:
+        """The number of ids, without pad."""
+        return self._model.get_piece_size() if self.table is None else len(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same model and table."""
+        return isinstance(other, Pieces) and (self.proto, self.table) == (other.proto, other.table)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def piece(self, id_: int) -> str:
+        """Return the piece of an id."""
+        return str(self._model.id_to_piece(id_)) if self.table is None else self.table[id_]
+
+    def id_of(self, piece: str) -> int:
+        """Return the id of a piece; UNK if there is none."""
+        if self.table is None:
+            return int(self._model.piece_to_id(piece))
+        return self._ids.get(piece, UNK)
+
+    def byte_ids(self, data: bytes) -> list[int]:
+        """Return the id of each byte; [] without byte fallback."""
+        pieces = [f"<0x{byte:02X}>" for byte in data]
+        are_bytes = all(self._model.is_byte(self._model.piece_to_id(piece)) for piece in pieces)
+        ids = [self.id_of(piece) for piece in pieces]
+        return ids if are_bytes and UNK not in ids else []
+
+    def normalise(self, text: str) -> str:
+        """Return what the pieces of a text spell."""
+        return str(self._model.normalize(text))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, and EOS."""
+        if self.table is None:
+            ids: list[int] = self._model.encode(text, add_eos=True)
+            return ids
+        return [
+            *(self._ids.get(piece, UNK) for piece in self._model.encode(text, out_type=str)),
+            EOS,
+        ]
+
+    def surfaces(self, text: str) -> list[str]:
+        """Return the pieces of a text, and that of EOS; unknown text appears unchanged."""
+        return [*self._model.encode(text, out_type=str), self.piece(EOS)]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return where in a text each of its pieces begins and ends."""
+        found: list[tuple[int, int]] = self._model.encode(text, return_type="offset_mapping")[
+            "offsets"
+        ]
+        return found
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, in which EOS adds nothing and UNK becomes U+2047."""
+        return (
+            str(self._model.decode(list(ids)))
+            if self.table is None
+            else "".join(self.texts_of(ids))
+        )
+
+    def texts_of(self, ids: Sequence[int]) -> list[str]:
+        """Return what each id adds to the text.
+
+        Of the bytes of a character, the last adds it and the others nothing.
+        """
+        given = list(ids) if self.table is None else [self.table[i] for i in ids]
+        decoded = self._model.decode(given, return_type="offset_mapping")
+        texts = [decoded["text"][begin:end] for begin, end in decoded["offsets"]]
+        if self.table is None:
+            return texts
+        # A piece of the other side's model keeps its mark of a space.
+        return [
+            text.replace(SPACE, " ") if i else text.lstrip(SPACE) for i, text in enumerate(texts)
+        ]
