@@ -1,0 +1,159 @@
+"""A model of another toolkit -> the sizes, weights and tokenizer of a model folder.
+
+    eos = 0    unk = 1    the other tokens in their order    pad = V - 1
+
+Another toolkit may give these tokens any ids, and start the decoder with any token. The rows of its
+tables are put into this order, so that the rest of yakusu needs to know only one
+(docs/decisions/0037-imported-vocabularies.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sentencepiece as spm
+
+from yakusu.arrays import Array
+from yakusu.data.pieces import Pieces
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.export.marian import Floats, checked, from_marian, own_columns
+from yakusu.export.origin import Origin
+from yakusu.model.config import TransformerConfig
+
+_NEVER = np.float32(-1e9)  # output bias of a token that is only a decoder input
+
+
+@dataclass(frozen=True)
+class Side:
+    """The vocabulary of one side.
+
+    Attributes:
+        segmenter: The SentencePiece model.
+        pieces: The piece of each row of the table.
+        eos: Row of the token that ends a sentence.
+        unk: Row of the unknown token.
+        pad: Row of the padding token; None: there is none.
+    """
+
+    segmenter: spm.SentencePieceProcessor
+    pieces: Sequence[str]
+    eos: int
+    unk: int
+    pad: int | None
+
+    @property
+    def rows(self) -> list[int]:
+        """The row of each own id except pad."""
+        special = self.eos, self.unk, self.pad
+        return [self.eos, self.unk, *(i for i in range(len(self.pieces)) if i not in special)]
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A model of another toolkit.
+
+    Attributes:
+        config: Its sizes; `tied`, `start_id`, `biases` and `output_bias` are found in the tensors.
+        tensors: Its tensors, with the names of marian.py.
+        src: The source vocabulary.
+        tgt: The target vocabulary.
+        shared: Whether both sides share one table.
+        start: Row of the first decoder input.
+        halved: Whether all sines precede all cosines.
+        languages: Codes of source and target; "" if unknown.
+        origin: Where the model is from.
+    """
+
+    config: TransformerConfig
+    tensors: Mapping[str, Array]
+    src: Side
+    tgt: Side
+    shared: bool
+    start: int
+    halved: bool
+    languages: tuple[str, str]
+    origin: Origin
+
+
+def own_model(foreign: Foreign) -> tuple[TransformerConfig, dict[str, Floats], Tokenizer]:
+    """Return the sizes, the weights and the tokenizer of a model.
+
+    Raises:
+        ModelError: A tensor is missing, has another shape, or contains NaN or infinity.
+    """
+    tables, bias = _tables(foreign), _output_bias(foreign)
+    src_rows, tgt_rows, start_id = foreign.src.rows, foreign.tgt.rows, None
+    if tables["tgt_table"][foreign.start].any():  # otherwise it starts from the zero vector
+        if foreign.start == foreign.tgt.pad:
+            bias[foreign.start] = _NEVER
+            tgt_rows.append(foreign.start)
+            src_rows = tgt_rows if foreign.shared else src_rows
+        start_id = tgt_rows.index(foreign.start)
+    columns = own_columns(foreign.config.d_model, halved=foreign.halved)
+    weights = from_marian(foreign.tensors, foreign.config, columns)
+    for name, table in tables.items():
+        rows = src_rows if name == "src_table" else tgt_rows
+        padding = np.zeros_like(table[:1])
+        weights[f"{name}.weight"] = np.concatenate([table[rows], padding])[:, columns]
+    weights |= _positions(foreign, shared=len(tables) == 1)
+    weights["output_bias"] = bias[tgt_rows]
+    used = {
+        "biases": _any(weights, (".b_qkv", ".b_o")),
+        "output_bias": _any(weights, ("output_bias",)),
+    }
+    tied = {1: "three-way", 2: "decoder", 3: "none"}[len(tables)]
+    config = foreign.config.model_copy(update={"tied": tied, "start_id": start_id, **used})
+    src, tgt = _pieces(foreign.src, src_rows), _pieces(foreign.tgt, tgt_rows)
+    return config, weights, Tokenizer(src, src if src == tgt else tgt)
+
+
+def _tables(foreign: Foreign) -> dict[str, Floats]:
+    """Return the tables that differ, by the name of the first own table that they are."""
+    tensors, width = foreign.tensors, foreign.config.d_model
+    src, tgt = ((len(side.pieces), width) for side in (foreign.src, foreign.tgt))
+    if foreign.shared:
+        found = {"tgt_table": checked(tensors, "shared.weight", tgt)}
+    else:
+        found = {
+            "tgt_table": checked(tensors, "decoder.embed_tokens.weight", tgt),
+            "src_table": checked(tensors, "encoder.embed_tokens.weight", src),
+        }
+    if "lm_head.weight" in tensors:
+        output = checked(tensors, "lm_head.weight", tgt)
+        if not np.array_equal(output, found["tgt_table"]):
+            found = {"src_table": found["tgt_table"], **found, "output_table": output}
+    return found
+
+
+def _positions(foreign: Foreign, *, shared: bool) -> dict[str, Floats]:
+    """Return learned positions; {} with sinusoids."""
+    config, found = foreign.config, dict[str, Floats]()
+    if config.positions == "learned":
+        for own, side in ("tgt", "decoder"), *(() if shared else (("src", "encoder"),)):
+            name, shape = f"{side}.embed_positions.weight", (config.max_positions, config.d_model)
+            found[f"{own}_embedding.positions.table"] = checked(foreign.tensors, name, shape)
+    return found
+
+
+def _output_bias(foreign: Foreign) -> Floats:
+    shape = (1, len(foreign.tgt.pieces))
+    if "final_logits_bias" not in foreign.tensors:
+        return np.zeros(shape[1], np.float32)
+    return checked(foreign.tensors, "final_logits_bias", shape)[0].copy()
+
+
+def _any(weights: dict[str, Floats], suffixes: tuple[str, ...]) -> bool:
+    """Remove the weights whose names end in one of these if all of them are zero."""
+    names = [name for name in weights if name.endswith(suffixes)]
+    if any(weights[name].any() for name in names):
+        return True
+    for name in names:
+        del weights[name]
+    return False
+
+
+def _pieces(side: Side, rows: Sequence[int]) -> Pieces:
+    """Return a side's pieces, without a table if its SentencePiece model has the same ids."""
+    table = [side.pieces[row] for row in rows]
+    own = [side.segmenter.id_to_piece(i) for i in range(side.segmenter.get_piece_size())]
+    return Pieces(side.segmenter, None if table == own else table)
