@@ -79,7 +79,7 @@ def made_by(device: torch.device) -> MadeBy:
     """Describe the software and the hardware that compute on a device."""
     on_gpu = device.type == "cuda"
     return MadeBy(
-        versions={"python": platform.python_version()} | {n: version(n) for n in _LIBRARIES},
+        versions=versions(),
         hardware=Hardware(
             system=f"{platform.system()} {platform.machine()}",
             device=torch.cuda.get_device_name(device) if on_gpu else _processor(),
@@ -87,6 +87,11 @@ def made_by(device: torch.device) -> MadeBy:
             cores=os.cpu_count(),
         ),
     )
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python, yakusu and the libraries."""
+    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 
 def _processor() -> str:

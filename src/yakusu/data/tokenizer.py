@@ -74,11 +74,10 @@ class Tokenizer:
         Raises:
             ModelError: The files are missing or invalid.
         """
-        coverage = Coverage.load(folder)
+        coverage, (source, target) = Coverage.load(folder), _read_tables(folder)
         if (folder / _JOINT).exists():
-            pieces = Pieces.read(folder / _JOINT)
+            pieces = Pieces.read(folder / _JOINT, source)
             return cls(pieces, pieces, coverage)
-        source, target = _read_tables(folder)
         src = Pieces.read(folder / _SOURCE, source)
         return cls(src, Pieces.read(folder / _TARGET, target), coverage)
 

@@ -139,7 +139,8 @@ def _output_bias(foreign: Foreign) -> Floats:
     shape = (1, len(foreign.tgt.pieces))
     if "final_logits_bias" not in foreign.tensors:
         return np.zeros(shape[1], np.float32)
-    return checked(foreign.tensors, "final_logits_bias", shape)[0].copy()
+    bias: Floats = checked(foreign.tensors, "final_logits_bias", shape)[0].copy()
+    return bias
 
 
 def _any(weights: dict[str, Floats], suffixes: tuple[str, ...]) -> bool:

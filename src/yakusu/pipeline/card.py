@@ -1,14 +1,37 @@
 """The texts in a model folder: receipt.json, and the model card README.md generated from it."""
 
 from yakusu.folder import json_text
-from yakusu.pipeline.receipt import CompressionFacts, Receipt, named_average
+from yakusu.pipeline.receipt import CompressionFacts, ImportReceipt, Receipt, named_average
 from yakusu.tasks.task import tasks
 
 
-def documents(receipt: Receipt) -> dict[str, str]:
+def documents(receipt: Receipt | ImportReceipt) -> dict[str, str]:
     """Return the texts that describe a model, by file name: receipt.json and README.md."""
     values = receipt.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {"receipt.json": json_text(values), "README.md": card(receipt)}
+    text = card(receipt) if isinstance(receipt, Receipt) else imported_card(receipt)
+    return {"receipt.json": json_text(values), "README.md": text}
+
+
+def imported_card(receipt: ImportReceipt) -> str:
+    """Return the model card of an imported model."""
+    origin, codes = receipt.origin, [code for code in receipt.languages if code]
+    source, target = codes if len(codes) == 2 else ("source", "target")
+    front = {"language": f"[{', '.join(codes)}]" if codes else "", "license": origin.licence}
+    lines = "".join(f"{key}: {value}\n" for key, value in front.items() if value)
+    return f"""---
+{lines}tags: [translation]
+---
+
+# {source} to {target}, imported from {origin.format}
+
+| | |
+|---|---|
+| from, to | {source}, {target} |
+| original | {origin.name or "unknown"} |
+| licence | {origin.licence or "unknown: ask its authors"} |
+| model | {receipt.parameters:,} parameters, {4e-6 * receipt.parameters:.1f} MB as float32 |
+
+{_compressed_section(receipt.compressed)}{_usage("A sentence.", "its files and their hashes")}"""
 
 
 def card(receipt: Receipt) -> str:
@@ -20,6 +43,7 @@ def card(receipt: Receipt) -> str:
     scores = "\n".join(f"- {score}" for score in receipt.scores)
     megabytes = 4e-6 * receipt.parameters  # float32
     engine = "; translated by the native engine" if receipt.used_native_engine else ""
+    held = "the recipe, the versions, the inputs and the cost"
     length = f"{receipt.steps:,} steps, {receipt.target_tokens:,} target tokens"
     return f"""{front}# {source} to {target}, a {task.model_noun} made with yakusu
 
@@ -37,14 +61,18 @@ checkpoints{engine}):
 
 {scores}
 
-{_compressed_section(receipt.compressed)}## How to use it
+{_compressed_section(receipt.compressed)}{_usage(task.example, held)}"""
+
+
+def _usage(example: str, held: str) -> str:
+    return f"""## How to use it
 
 Install yakusu in a clone of its source repository with `pip install .`, then:
 
-    echo '{task.example}' | yakusu translate THIS_FOLDER
+    echo '{example}' | yakusu translate THIS_FOLDER
 
 `yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
-made; `receipt.json` holds the recipe, the versions, the inputs and the cost.
+made; `receipt.json` holds {held}.
 """
 
 

@@ -16,7 +16,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.model.table import DenseTable, Table
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.evaluate import remark_on_case, translated
-from yakusu.pipeline.receipt import CompressionFacts, read_receipt
+from yakusu.pipeline.receipt import CompressionFacts, read_facts
 from yakusu.pipeline.tables import CompressedTable, compress_tables
 from yakusu.progress import Progress, Silent
 from yakusu.search.torch_decoder import TorchDecoder
@@ -81,7 +81,7 @@ def compress_translator(
     stored, network, translator = _load(folder, test)
     if test:
         test.remark(translator.tokenizer, progress)
-    receipt = read_receipt(folder)
+    receipt = read_facts(folder)
     before = test.bleu(translator, progress) if test else None
     tables = compress_tables(network, config, progress)
     weights = _stored(network, int8=config.int8)

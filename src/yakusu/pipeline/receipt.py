@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import ModelError
+from yakusu.export.origin import Origin
 from yakusu.folder import read_json, verify_folder
 from yakusu.recipe import Recipe
 
@@ -120,19 +121,14 @@ class CompressionFacts(Facts):
         return [f"compressed from {self.source}", *map(str, self.tables), *rest, *scores]
 
 
-class Receipt(Facts):
-    """Everything needed to train a model again, and what the training cost.
+class ModelFacts(Facts):
+    """What every receipt says.
 
     Attributes:
         version: Version of the file format.
         versions: Versions of Python, yakusu and the libraries.
         languages: Codes of source and target, "" if unknown.
-        inputs: SHA-256 of each training file by its key in the recipe.
         tokenizer: SHA-256 of each tokenizer file.
-        steps, skipped_steps, target_tokens, wall_seconds: Totals of the training run.
-        averaged_steps: Steps of the checkpoints that were averaged.
-        rejected: The average that scored lower than the best checkpoint, if any.
-        scores: Scores on the dev set, with signatures.
         parameters: Number of parameters.
         compressed: How the model was compressed; None if it was not.
     """
@@ -140,10 +136,50 @@ class Receipt(Facts):
     version: int = VERSION
     versions: dict[str, str]
     languages: tuple[str, str]
+    tokenizer: dict[str, str]
+    parameters: int
+    compressed: CompressionFacts | None = None
+
+    def lines(self) -> list[str]:
+        """Return the facts as lines of text."""
+        return self.compressed.lines() if self.compressed else []
+
+
+class ImportReceipt(ModelFacts):
+    """How a model was imported from another toolkit.
+
+    Attributes:
+        origin: Where it is from.
+    """
+
+    origin: Origin
+
+    def lines(self) -> list[str]:
+        """Return the facts as lines of text."""
+        origin = self.origin
+        named = f" '{origin.name}'" if origin.name else ""
+        return [
+            *(f"input {name}: {digest}" for name, digest in origin.files.items()),
+            f"imported from {origin.format}{named} by yakusu {self.versions['yakusu']}",
+            f"licence: {origin.licence or 'unknown'}",
+            *super().lines(),
+        ]
+
+
+class Receipt(ModelFacts):
+    """Everything needed to train a model again, and what the training cost.
+
+    Attributes:
+        inputs: SHA-256 of each training file by its key in the recipe.
+        steps, skipped_steps, target_tokens, wall_seconds: Totals of the training run.
+        averaged_steps: Steps of the checkpoints that were averaged.
+        rejected: The average that scored lower than the best checkpoint, if any.
+        scores: Scores on the dev set, with signatures.
+    """
+
     recipe: Recipe
     seed: int
     inputs: dict[str, str]
-    tokenizer: dict[str, str]
     pairs: PairCounts
     hardware: Hardware
     steps: int
@@ -154,8 +190,6 @@ class Receipt(Facts):
     wall_seconds: float
     flops: Flops
     scores: tuple[str, ...]
-    parameters: int
-    compressed: CompressionFacts | None = None
 
     @property
     def used_native_engine(self) -> bool:
@@ -178,7 +212,7 @@ class Receipt(Facts):
             *rejected,
             *engine,
             *self.scores,
-            *(self.compressed.lines() if self.compressed else ()),
+            *super().lines(),
         ]
 
 
@@ -197,14 +231,30 @@ def _rejection(rejected: RejectedAverage) -> str:
 
 
 def read_receipt(folder: str | Path) -> Receipt:
-    """Read the receipt of a model folder.
+    """Read the receipt of a model that yakusu trained.
+
+    Raises:
+        ModelError: There is no receipt, it is incomplete or of a newer version, or the model was
+            imported.
+    """
+    facts = read_facts(folder)
+    if not isinstance(facts, Receipt):
+        raise ModelError(f"{folder} was imported: there is no record of how it was trained")
+    return facts
+
+
+def read_facts(folder: str | Path) -> Receipt | ImportReceipt:
+    """Read the receipt of a model.
 
     Raises:
         ModelError: There is no receipt, or it is incomplete or of a newer version.
     """
     path = Path(folder) / "receipt.json"
     try:
-        receipt = Receipt.model_validate_json(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        imported = "origin" in Facts.model_validate_json(text).model_fields_set
+        kind = ImportReceipt if imported else Receipt
+        facts = kind.model_validate_json(text)
     except FileNotFoundError as error:
         raise ModelError(
             f"{path} does not exist: there is no record of how the model was made"
@@ -213,12 +263,12 @@ def read_receipt(folder: str | Path) -> Receipt:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         raise ModelError(f"{path} is not a complete receipt: {key}: {first['msg']}") from error
-    if receipt.version > VERSION:
+    if facts.version > VERSION:
         raise ModelError(
-            f"{path} has version {receipt.version}, but this version of yakusu reads {VERSION}: "
+            f"{path} has version {facts.version}, but this version of yakusu reads {VERSION}: "
             "update yakusu"
         )
-    return receipt
+    return facts
 
 
 def verify(folder: str | Path) -> list[str]:
@@ -238,7 +288,7 @@ def verify(folder: str | Path) -> list[str]:
     lines = [f"{file['sha256']}  {name}" for name, file in files.items()]
     if "receipt.json" in files:
         try:
-            lines += read_receipt(folder).lines()
+            lines += read_facts(folder).lines()
         except ModelError as error:
             lines.append(str(error))
     return [*lines, f"intact: all {len(files)} files of {folder} match their recorded hashes"]

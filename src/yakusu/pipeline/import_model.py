@@ -1,0 +1,80 @@
+"""Imports a translator of another toolkit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from yakusu.device import versions
+from yakusu.errors import RunError
+from yakusu.export.foreign import own_model
+from yakusu.export.importing import read_foreign
+from yakusu.pipeline.card import documents
+from yakusu.pipeline.receipt import ImportReceipt
+from yakusu.search.config import SearchConfig
+from yakusu.translator.folder import TranslatorConfig, consistent
+from yakusu.translator.network import save_translator
+
+
+@dataclass(frozen=True)
+class ImportedTranslator:
+    """Result of `import_model`.
+
+    Attributes:
+        folder: The new model folder.
+        languages: Codes of source and target; "" if unknown.
+        parameters: Number of parameters.
+        licence: The licence that the model's card names; "" if unknown.
+    """
+
+    folder: Path
+    languages: tuple[str, str]
+    parameters: int
+    licence: str
+
+
+def import_model(
+    source: str | Path,
+    out: str | Path,
+    *,
+    source_language: str = "",
+    target_language: str = "",
+) -> ImportedTranslator:
+    """Make a model folder from a Marian model in the form of Hugging Face, such as Opus-MT.
+
+    Args:
+        source: The folder of the model.
+        out: The new model folder.
+        source_language: Code of the source language; "": as the model says.
+        target_language: Code of the target language; "": as the model says.
+
+    Raises:
+        ModelError: The format is unknown, or the model is inconsistent.
+        RunError: `out` exists.
+    """
+    source, out = Path(source), Path(out)
+    if out.exists():
+        raise RunError(f"{out} exists: choose another folder")
+    with consistent(source):
+        foreign = read_foreign(source)
+        model, weights, tokenizer = own_model(foreign)
+    named = foreign.languages
+    languages = source_language or named[0], target_language or named[1]
+    config = TranslatorConfig(
+        source_language=languages[0],
+        target_language=languages[1],
+        model=model,
+        search=SearchConfig(),
+        src_vocab_size=tokenizer.src_vocab_size,
+        tgt_vocab_size=tokenizer.tgt_vocab_size,
+    )
+    receipt = ImportReceipt(
+        versions=versions(),
+        languages=languages,
+        tokenizer={},
+        parameters=sum(array.size for array in weights.values()),
+        origin=foreign.origin,
+    )
+    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
+    save_translator(out, tensors, tokenizer, config, documents=documents(receipt))
+    return ImportedTranslator(out, languages, receipt.parameters, foreign.origin.licence)
