@@ -263,7 +263,7 @@ def with_bytes() -> Tokenizer:
     coverage = Coverage(
         source_characters=characters[0] + "é", target_characters=characters[1], longest_source=9
     )
-    return Tokenizer(tokenizer._src, tokenizer._tgt, coverage)
+    return Tokenizer(tokenizer.src, tokenizer.tgt, coverage)
 
 
 def test_a_rare_character_becomes_bytes_and_decodes_back(with_bytes: Tokenizer) -> None:

@@ -40,13 +40,13 @@ class Tokenizer:
     """Converts sentences to ids and ids to sentences.
 
     Args:
-        src: Pieces of the source side.
-        tgt: Pieces of the target side; the same object if both sides have one model.
+        src: The pieces of the source side.
+        tgt: The pieces of the target side; the same object if both sides have one model.
         coverage: What the training text covers; None: unknown, all that the vocabulary covers.
     """
 
     def __init__(self, src: Pieces, tgt: Pieces, coverage: Coverage | None = None) -> None:
-        self._src, self._tgt, self.coverage = src, tgt, coverage
+        self.src, self.tgt, self.coverage = src, tgt, coverage
 
     @classmethod
     def train(
@@ -87,17 +87,17 @@ class Tokenizer:
         These are `tokenizer.model`, or `source.model` and `target.model`; `vocabulary.json` with
         the tables of imported models; and `coverage.json`.
         """
-        if self._src is self._tgt:
-            models = {folder / _JOINT: self._src}
+        if self.src is self.tgt:
+            models = {folder / _JOINT: self.src}
         else:
-            models = {folder / _SOURCE: self._src, folder / _TARGET: self._tgt}
+            models = {folder / _SOURCE: self.src, folder / _TARGET: self.tgt}
         for path, pieces in models.items():
             path.write_bytes(pieces.proto)
         written = [*models, *([self.coverage.save(folder)] if self.coverage else ())]
-        if self._src.table is None:
+        if self.src.table is None:
             return written
-        own = None if self.joint else self._tgt.table
-        tables = _Tables(source=self._src.table, target=own)
+        own = None if self.joint else self.tgt.table
+        tables = _Tables(source=self.src.table, target=own)
         write_json(folder / _TABLES, tables.model_dump())
         return [*written, folder / _TABLES]
 
@@ -109,23 +109,23 @@ class Tokenizer:
 
     @property
     def _sides(self) -> tuple[Pieces, Pieces]:
-        return self._src, self._tgt
+        return self.src, self.tgt
 
     @property
     def joint(self) -> bool:
         """Whether both sides share one vocabulary."""
-        shared = self._src.table is not None and self._src.table == self._tgt.table
-        return self._src is self._tgt or shared
+        shared = self.src.table is not None and self.src.table == self.tgt.table
+        return self.src is self.tgt or shared
 
     @property
     def src_vocab_size(self) -> int:
         """Number of source ids, including pad."""
-        return len(self._src) + 1
+        return len(self.src) + 1
 
     @property
     def tgt_vocab_size(self) -> int:
         """Number of target ids, including pad."""
-        return len(self._tgt) + 1
+        return len(self.tgt) + 1
 
     @property
     def vocab_sizes(self) -> dict[str, int]:
@@ -135,18 +135,18 @@ class Tokenizer:
     @cached_property
     def target_slots(self) -> dict[str, int]:
         """The target id of each placeholder token; empty if the vocabularies have none."""
-        ids = {slot: self._tgt.id_of(slot) for slot in SLOTS}
-        has_slots = all(UNK not in (i, self._src.id_of(s)) for s, i in ids.items())
+        ids = {slot: self.tgt.id_of(slot) for slot in SLOTS}
+        has_slots = all(UNK not in (i, self.src.id_of(s)) for s, i in ids.items())
         return ids if has_slots else {}
 
     @property
     def target_bytes(self) -> list[int]:
         """The target id of each byte from 0 to 255; empty without byte fallback."""
-        return self._tgt.byte_ids(bytes(range(256)))
+        return self.tgt.byte_ids(bytes(range(256)))
 
     def _normalised(self, text: str) -> str:
         """Return what the pieces of a source text spell, without spaces."""
-        return self._src.normalise(text).replace(SPACE, "")
+        return self.src.normalise(text).replace(SPACE, "")
 
     def covers(self, text: str) -> bool:
         """Whether training has seen all characters of a source text, or what they become."""
@@ -156,7 +156,7 @@ class Tokenizer:
         if any(map(self._vanishes, set(text) - seen)):
             return False
         if self.coverage is None:
-            return UNK not in self._src.encode(text)
+            return UNK not in self.src.encode(text)
         return seen.issuperset(self._normalised(text))
 
     def _vanishes(self, character: str) -> bool:
@@ -178,11 +178,11 @@ class Tokenizer:
 
         A slot that is not in the vocabularies becomes unk.
         """
-        return self._encode(self._src, sentences)
+        return self._encode(self.src, sentences)
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the target ids of each sentence, ending in eos; see `encode_source`."""
-        return self._encode(self._tgt, sentences)
+        return self._encode(self.tgt, sentences)
 
     def _encode(self, side: Pieces, sentences: Sequence[str]) -> list[list[int]]:
         encoded = [side.encode(text) for text in sentences]
@@ -196,23 +196,23 @@ class Tokenizer:
 
         Bytes that are not UTF-8 become U+FFFD, and the unknown token becomes U+2047.
         """
-        return [self._tgt.decode(sentence) for sentence in ids]
+        return [self.tgt.decode(sentence) for sentence in ids]
 
     def source_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
-        return self._src.surfaces(sentence)
+        return self.src.surfaces(sentence)
 
     def target_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
-        return self._tgt.surfaces(sentence)
+        return self.tgt.surfaces(sentence)
 
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each target id; pad has none."""
-        return [self._tgt.piece(i) for i in ids]
+        return [self.tgt.piece(i) for i in ids]
 
     def source_starts(self, sentence: str) -> list[int]:
         """Return where each piece of a source sentence begins in it, after spaces; eos has none."""
-        offsets = self._src.offsets(sentence)
+        offsets = self.src.offsets(sentence)
         return [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
 
     def source_words(self, sentence: str) -> list[int]:
@@ -229,7 +229,7 @@ class Tokenizer:
         The ids may be any sequence that a search produces: encoding its text may give other ids. Of
         the bytes of a character, the last adds it and the others nothing; eos adds nothing.
         """
-        return self._tgt.texts_of(ids)
+        return self.tgt.texts_of(ids)
 
 
 def _read_tables(folder: Path) -> tuple[list[str], list[str]] | tuple[None, None]:

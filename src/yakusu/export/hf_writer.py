@@ -1,0 +1,166 @@
+"""Writes a Marian model in the form of Hugging Face.
+
+config.json, generation_config.json    sizes and special ids; no value is left to its default
+model.safetensors                      weights, in Marian's order of columns (marian.py)
+source.spm, target.spm                 SentencePiece models
+vocab.json                             the id of each piece; target_vocab.json if the target differs
+tokenizer_config.json                  languages
+
+Hugging Face has one padding id, which is also the first decoder input. If the vocabularies differ
+in size, the smaller one is filled up with tokens that never occur.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from yakusu.data.pieces import Pieces
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import EOS
+from yakusu.engine.tables import DenseWeights
+from yakusu.export.marian import Floats, marian_columns, to_marian
+from yakusu.folder import write_json
+from yakusu.model.config import TransformerConfig
+from yakusu.search.config import SearchConfig
+from yakusu.translator.folder import TranslatorConfig
+
+N_POSITIONS = 1024  # the longest sentence that the library processes
+_NEVER = np.float32(-1e9)  # logit of tokens that never occur
+
+
+def write_hf(
+    folder: Path, config: TranslatorConfig, weights: DenseWeights, tokenizer: Tokenizer
+) -> None:
+    """Write the files that `MarianMTModel` and `MarianTokenizer` load with `from_pretrained`.
+
+    Args:
+        folder: An empty folder.
+        config: Languages and search settings.
+        weights: The weights of a model that `refusal` accepts.
+        tokenizer: The vocabularies.
+    """
+    size, sizes = max(config.vocab_sizes.values()), weights.config
+    special = _special_ids(sizes, size)
+    write_json(folder / "config.json", _config(sizes, size) | special)
+    write_json(folder / "generation_config.json", _generation(config.search) | special)
+    write_json(folder / "tokenizer_config.json", _tokenizer(config, joint=tokenizer.joint))
+    sides = {"source": tokenizer.src, "target": tokenizer.tgt}
+    for name, pieces in sides.items():
+        (folder / f"{name}.spm").write_bytes(pieces.proto)
+    write_json(folder / "vocab.json", _vocabulary(sides["source"], size))
+    if not tokenizer.joint:
+        write_json(folder / "target_vocab.json", _vocabulary(sides["target"], size))
+    tensors = to_marian(weights, sizes) | _tables(weights, size)
+    named = {
+        name if name in _UNPREFIXED else f"model.{name}": np.ascontiguousarray(tensor)
+        for name, tensor in tensors.items()
+    }
+    save_file(named, folder / "model.safetensors", {"format": "pt"})
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+_UNPREFIXED = ("final_logits_bias", "lm_head.weight")
+
+
+def _tables(weights: DenseWeights, size: int) -> dict[str, Floats]:
+    """Return the embeddings and the output bias, with rows for tokens that never occur."""
+    columns = marian_columns(weights.config.d_model)
+
+    def table(name: str) -> Floats:
+        own = weights[f"{name}.weight"][:-1, columns]  # the last row is that of padding
+        return np.concatenate([own, np.zeros((size - len(own), len(columns)), np.float32)])
+
+    tied, target = weights.config.tied, table("tgt_table")
+    found = (
+        {"shared.weight": target}
+        if tied == "three-way"
+        else {
+            "encoder.embed_tokens.weight": table("src_table"),
+            "decoder.embed_tokens.weight": target,
+        }
+    )
+    if tied == "none":
+        found["lm_head.weight"] = table("output_table")
+    bias = np.full((1, size), _NEVER, np.float32)
+    n_tokens = len(weights["tgt_table.weight"]) - 1
+    bias[0, :n_tokens] = weights.get("output_bias", 0)
+    return found | {"final_logits_bias": bias}
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+def _special_ids(config: TransformerConfig, size: int) -> dict[str, Any]:
+    pad = size - 1
+    return {
+        "bos_token_id": None,
+        "eos_token_id": EOS,
+        "forced_eos_token_id": EOS,
+        "pad_token_id": pad,
+        "decoder_start_token_id": pad if config.start_id is None else config.start_id,
+        "bad_words_ids": [[pad]],
+    }
+
+
+def _generation(search: SearchConfig) -> dict[str, Any]:
+    """Return the settings of the search; GNMT's length penalty has no equivalent."""
+    return {"num_beams": search.beam, "length_penalty": search.alpha, "max_length": 512}
+
+
+def _tokenizer(config: TranslatorConfig, *, joint: bool) -> dict[str, Any]:
+    return {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": config.source_language,
+        "target_lang": config.target_language,
+        "unk_token": "<unk>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+        "model_max_length": N_POSITIONS,
+        "separate_vocabs": not joint,
+        "split_special_tokens": True,  # "</s>" in a text is text
+        "sp_model_kwargs": {},
+    }
+
+
+def _vocabulary(pieces: Pieces, size: int) -> dict[str, int]:
+    """Return the id of each piece; pad is last."""
+    own = [pieces.piece(i) for i in range(len(pieces))]
+    unused = [f"<unused {i}>" for i in range(len(own), size - 1)]
+    return {piece: i for i, piece in enumerate([*own, *unused, "<pad>"])}
+
+
+def _config(config: TransformerConfig, size: int) -> dict[str, Any]:
+    n_encoder, n_decoder = config.depths
+    shared = config.tied == "three-way"
+    stacks = {
+        f"{side}_{key}": value
+        for side, n_layers in (("encoder", n_encoder), ("decoder", n_decoder))
+        for key, value in {
+            "layers": n_layers,
+            "attention_heads": config.n_heads,
+            "ffn_dim": config.d_ff,
+            "layerdrop": 0.0,
+        }.items()
+    }
+    return {
+        "architectures": ["MarianMTModel"],
+        "model_type": "marian",
+        "is_encoder_decoder": True,
+        "vocab_size": size,
+        "decoder_vocab_size": size,
+        "d_model": config.d_model,
+        **stacks,
+        "activation_function": config.activation,
+        "scale_embedding": config.scale_embeddings,
+        "share_encoder_decoder_embeddings": shared,
+        "tie_word_embeddings": config.tied != "none",
+        "max_position_embeddings": N_POSITIONS,
+        "dropout": config.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "init_std": 0.02,
+        "use_cache": True,
+    }
