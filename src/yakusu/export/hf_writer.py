@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import EOS
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
 from yakusu.export.marian import Floats, marian_columns, to_marian
 from yakusu.folder import write_json
@@ -101,7 +101,7 @@ def _special_ids(config: TransformerConfig, size: int) -> dict[str, Any]:
         "forced_eos_token_id": EOS,
         "pad_token_id": pad,
         "decoder_start_token_id": pad if config.start_id is None else config.start_id,
-        "bad_words_ids": [[pad]],
+        "bad_words_ids": [[UNK], [pad]],
     }
 
 

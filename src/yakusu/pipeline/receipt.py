@@ -5,6 +5,7 @@ This module does not import torch.
 """
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -121,6 +122,32 @@ class CompressionFacts(Facts):
         return [f"compressed from {self.source}", *map(str, self.tables), *rest, *scores]
 
 
+class ExportFacts(Facts):
+    """How a model was exported, and what the verification found.
+
+    Attributes:
+        source: SHA-256 of the original model.safetensors.
+        format: Name of the format.
+        library: The library that read it, with its version.
+        verified: The fields of `Verification`.
+    """
+
+    source: str = Field(alias="from")
+    format: str
+    library: str
+    verified: dict[str, Any]
+
+    def lines(self) -> list[str]:
+        """Return the facts as lines of text."""
+        found = self.verified
+        return [
+            f"exported from {self.source} to the format {self.format}",
+            f"verified with {self.library} on {found['sentences']:,} sentences: "
+            f"{found['compared']} differ by at most {found['difference']:.1g}; identical translations: "
+            f"{found['greedy']['identical']:,} greedy, {found['beam']['identical']:,} with beam 4",
+        ]
+
+
 class ModelFacts(Facts):
     """What every receipt says.
 
@@ -131,6 +158,7 @@ class ModelFacts(Facts):
         tokenizer: SHA-256 of each tokenizer file.
         parameters: Number of parameters.
         compressed: How the model was compressed; None if it was not.
+        exported: How it was exported; None if it was not.
     """
 
     version: int = VERSION
@@ -139,10 +167,13 @@ class ModelFacts(Facts):
     tokenizer: dict[str, str]
     parameters: int
     compressed: CompressionFacts | None = None
+    exported: ExportFacts | None = None
 
     def lines(self) -> list[str]:
         """Return the facts as lines of text."""
-        return self.compressed.lines() if self.compressed else []
+        return [
+            line for facts in (self.compressed, self.exported) if facts for line in facts.lines()
+        ]
 
 
 class ImportReceipt(ModelFacts):

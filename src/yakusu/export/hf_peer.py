@@ -1,0 +1,60 @@
+"""Runs an exported model with Hugging Face's library."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from yakusu.export.verify import N_TOKENS, Ids, Values
+
+_BATCH = 16
+
+
+class HfPeer:
+    """The model of a folder, in float32; see `Peer`.
+
+    Args:
+        folder: What `write_hf` wrote.
+        n_tokens: Number of target tokens without padding.
+    """
+
+    compares: Literal["logits"] = "logits"
+    tolerance = 1e-4
+
+    def __init__(self, folder: Path, n_tokens: int) -> None:
+        from transformers import MarianMTModel
+
+        self._model: Any = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+        self._model.generation_config.max_length = None  # `max_new_tokens` takes its place
+        self._n_tokens = n_tokens
+
+    def values(self, src: Ids, tgt: Ids) -> Values:
+        """See `Peer`."""
+        start = self._model.config.decoder_start_token_id
+        tgt_in = torch.tensor([[start, *tgt[:-1]]])
+        with torch.inference_mode():
+            logits = self._model(input_ids=torch.tensor([src]), decoder_input_ids=tgt_in).logits
+        values: Values = logits[0, :, : self._n_tokens].double().numpy()
+        return values
+
+    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+        """See `Peer`."""
+        config, found = self._model.config, list[Ids]()
+        for i in range(0, len(sources), _BATCH):
+            rows = [torch.tensor(each) for each in sources[i : i + _BATCH]]
+            src = torch.nn.utils.rnn.pad_sequence(rows, True, config.pad_token_id)
+            ids = self._model.generate(
+                input_ids=src,
+                attention_mask=(src != config.pad_token_id).long(),
+                num_beams=beam,
+                length_penalty=alpha,
+                max_new_tokens=N_TOKENS,
+                early_stopping=False,
+            )
+            found += [_until_eos(row[1:], config.eos_token_id) for row in ids.tolist()]
+        return found
+
+
+def _until_eos(ids: list[int], eos: int) -> Ids:
+    return tuple(ids[: ids.index(eos)] if eos in ids else ids)

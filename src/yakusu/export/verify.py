@@ -1,0 +1,179 @@
+"""Compares an exported model with the original: scores of given translations, and searches.
+
+    difference = max |own - theirs|, over the logits, or the log-probabilities, of all positions
+
+A search that finds another translation is a tie if the model scores both equally, up to the
+tolerance of the format; anything else is an error.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from yakusu.data.batches import pad
+from yakusu.data.vocabulary import EOS
+from yakusu.errors import ModelError
+from yakusu.model.base import Seq2Seq
+from yakusu.search.beam import beam_search
+from yakusu.search.config import SearchConfig
+
+N_TOKENS = 64  # of a translation, at most; both searches end there
+_BATCH = 16
+Ids = tuple[int, ...]
+Values = NDArray[np.float64]
+
+
+class Peer(Protocol):
+    """An exported model, run by the library of its format."""
+
+    @property
+    def compares(self) -> Literal["logits", "log-probabilities"]:
+        """What `values` returns: logits (T, V - 1), or the log-probability of each token (T,)."""
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference of a value that is not an error."""
+
+    def values(self, src: Ids, tgt: Ids) -> Values:
+        """Score a target; both end with eos."""
+
+    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+        """Translate into at most `N_TOKENS` tokens, without eos and unk; alpha is the format's."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How many translations were identical, and how many differ but have the same score."""
+
+    identical: int
+    ties: int
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared.
+
+    Attributes:
+        compared: "logits" or "log-probabilities".
+        difference: The largest difference.
+        sentences: Number of sentences.
+        greedy: Greedy searches.
+        beam: Searches with beam 4, without a length penalty.
+        shipped: Number of identical translations with the model's own settings; the formats have no
+            equivalent of its length penalty.
+    """
+
+    compared: str
+    difference: float
+    sentences: int
+    greedy: Searched
+    beam: Searched
+    shipped: int
+
+
+def verify_export(
+    network: Seq2Seq, search: SearchConfig, sources: Sequence[Ids], peer: Peer
+) -> Verification:
+    """Compare an exported model with the original in float32.
+
+    Args:
+        network: The original.
+        search: Its settings of the search.
+        sources: Sentences to translate, ending with eos.
+        peer: The exported model.
+
+    Raises:
+        ModelError: The tolerance is exceeded, or a search finds a worse or better translation.
+    """
+    own = _Own(network.eval(), peer)
+    greedy = own.search(sources, SearchConfig(beam=1, alpha=0))
+    difference = max(own.difference(src, tgt) for src, tgt in zip(sources, greedy, strict=True))
+    if not difference <= peer.tolerance:
+        raise ModelError(
+            f"the {peer.compares} of the exported model differ by up to {difference:.2g}, more "
+            f"than {peer.tolerance:.0e}"
+        )
+    beams = own.search(sources, SearchConfig(beam=4, alpha=0))
+    shipped = own.search(sources, search)
+    theirs = peer.search(sources, beam=search.beam, alpha=search.alpha)
+    return Verification(
+        compared=peer.compares,
+        difference=difference,
+        sentences=len(sources),
+        greedy=own.compare(sources, greedy, peer.search(sources, beam=1, alpha=0), "greedy search"),
+        beam=own.compare(sources, beams, peer.search(sources, beam=4, alpha=0), "beam search"),
+        shipped=sum(a == b for a, b in zip(shipped, theirs, strict=True)),
+    )
+
+
+class _Own:
+    """The original, in torch.
+
+    Args:
+        network: In evaluation mode.
+        peer: What it is compared with.
+    """
+
+    def __init__(self, network: Seq2Seq, peer: Peer) -> None:
+        self._network, self._peer = network, peer
+
+    def search(self, sources: Sequence[Ids], config: SearchConfig) -> list[Ids]:
+        """Translate with limits on length only, because other libraries have no others."""
+        update = {"max_length": N_TOKENS - 1, "max_extra": N_TOKENS, "max_repeats": 0, "n_best": 1}
+        config, found = config.model_copy(update=update), list[Ids]()
+        for i in range(0, len(sources), _BATCH):
+            src = pad([[*each] for each in sources[i : i + _BATCH]], self._network.src_pad)
+            found += [best[0].tokens for best in beam_search(self._network, src, config)]
+        return found
+
+    def difference(self, src: Ids, tgt: Ids) -> float:
+        """The largest difference of the values of a translation."""
+        logits = self._logits(src, tgt)
+        own = logits if self._peer.compares == "logits" else _token_log_probs(logits, (*tgt, EOS))
+        return float(np.abs(own - self._peer.values(src, (*tgt, EOS))).max())
+
+    def compare(
+        self, sources: Sequence[Ids], own: Sequence[Ids], theirs: Sequence[Ids], what: str
+    ) -> Searched:
+        """Count identical translations and ties.
+
+        Raises:
+            ModelError: A translation differs, and the model scores it differently.
+        """
+        pairs = zip(sources, own, theirs, strict=True)
+        different = [(src, a, b) for src, a, b in pairs if a != b]
+        worst = max((self._gap(*each) for each in different), default=0.0)
+        if worst > 2 * self._peer.tolerance:
+            raise ModelError(
+                f"{what} finds {len(different)} other translations in {len(sources)} sentences, "
+                f"whose log-probabilities differ by up to {worst:.2g}"
+            )
+        return Searched(len(sources) - len(different), len(different))
+
+    def _gap(self, src: Ids, own: Ids, theirs: Ids) -> float:
+        """The difference in log-probability where two translations part, or of the whole."""
+        common = enumerate(zip(own, theirs, strict=False))
+        same = next((i for i, (a, b) in common if a != b), min(len(own), len(theirs)))
+        scores = [_token_log_probs(self._logits(src, tgt), (*tgt, EOS)) for tgt in (own, theirs)]
+        where_they_part = abs(scores[0][same] - scores[1][same])
+        return float(min(where_they_part, abs(scores[0].sum() - scores[1].sum())))
+
+    def _logits(self, src: Ids, tgt: Ids) -> Values:
+        """The logits (T + 1, V - 1) of a target and eos."""
+        network = self._network
+        with torch.inference_mode():
+            memory = network.encode(torch.tensor([[*src]]))
+            tgt_in = torch.tensor([[network.tgt_pad, *tgt]])
+            logits: Values = network.logits(network.hidden(tgt_in, memory))[0].double().numpy()
+        return logits
+
+
+def _token_log_probs(logits: Values, tgt: Ids) -> Values:
+    top = logits.max(1, keepdims=True)
+    log_sums = top[:, 0] + np.log(np.exp(logits - top).sum(1))
+    found: Values = logits[np.arange(len(tgt)), list(tgt)] - log_sums
+    return found

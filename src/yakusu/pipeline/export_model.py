@@ -1,0 +1,86 @@
+"""Exports a translator to the format of another library, and proves that it is the same model."""
+
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+
+from yakusu.data.text import Text, read_lines
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.errors import DataError, RunError
+from yakusu.export.formats import FORMATS, Exported, refuse
+from yakusu.export.samples import random_sentences
+from yakusu.export.verify import Verification, verify_export
+from yakusu.folder import save_folder, sha256
+from yakusu.pipeline.card import documents
+from yakusu.pipeline.receipt import ExportFacts, read_facts
+from yakusu.progress import Progress, Silent
+from yakusu.translator.folder import ModelFolder
+from yakusu.translator.network import open_model
+
+
+def export_model(
+    model: str | Path,
+    out: str | Path,
+    *,
+    to: str,
+    src: Text | None = None,
+    sentences: int = 100,
+    progress: Progress | None = None,
+) -> Verification:
+    """Write a translator in the format of another library, and verify it there.
+
+    Args:
+        model: A model folder. Compressed tables and int8 matrices are exported as the numbers that
+            they stand for.
+        out: The new folder; nothing is left there if the verification fails.
+        to: "hf" (Hugging Face, a Marian model).
+        src: Sentences to translate with both; None: random pieces of the vocabulary.
+        sentences: How many of them are used.
+        progress: Progress reporter.
+
+    Raises:
+        ModelError: The format cannot hold the model, the folder is inconsistent, or the exported
+            model computes something else.
+        RunError: `to` is not a format, `out` exists, or a library is missing.
+        DataError: `src` has no line.
+    """
+    folder, out, progress = Path(model), Path(out), progress or Silent()
+    if to not in FORMATS:
+        raise RunError(f"there is no format '{to}': choose one of {', '.join(FORMATS)}")
+    if out.exists():
+        raise RunError(f"{out} exists: choose another folder")
+    opened, form, receipt = ModelFolder.open(folder), FORMATS[to], read_facts(folder)
+    refuse(opened.config.model, to)
+    _, network, tokenizer = open_model(folder)
+    lines = _sentences(src, sentences, tokenizer)
+    sources = [tuple(ids) for ids in tokenizer.encode_source(lines)]
+    found: list[Verification] = []
+
+    def fill(temporary: Path) -> None:
+        form.write(temporary, Exported.of(opened))
+        peer = form.peer(temporary, tokenizer.tgt_vocab_size - 1)
+        found.append(verify_export(network, opened.config.search, sources, peer))
+        facts = ExportFacts(
+            source=sha256(folder / "model.safetensors"),
+            format=to,
+            library=f"{form.library} {version(form.library)}",
+            verified=asdict(found[0]),
+        )
+        made = documents(receipt.model_copy(update={"exported": facts}))
+        for name, text in made.items():
+            (temporary / name).write_text(text, encoding="utf-8")
+
+    with progress.track(f"writing and verifying {out}", "models", 1):
+        save_folder(out, fill)
+    return found[0]
+
+
+def _sentences(src: Text | None, n: int, tokenizer: Tokenizer) -> list[str]:
+    """Return the first lines that have text, or random sentences."""
+    if src is None:
+        return random_sentences(tokenizer, n)
+    lines = read_lines(src) if isinstance(src, str | Path) else src
+    if not (found := list(islice((line for line in lines if line.strip()), n))):
+        raise DataError("the sentences to verify the export with are empty")
+    return found
