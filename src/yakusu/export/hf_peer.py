@@ -48,7 +48,7 @@ class HfPeer:
                 input_ids=src,
                 attention_mask=(src != config.pad_token_id).long(),
                 num_beams=beam,
-                length_penalty=alpha,
+                **({"length_penalty": alpha} if beam > 1 else {}),
                 max_new_tokens=N_TOKENS,
                 early_stopping=False,
             )

@@ -140,11 +140,12 @@ class ExportFacts(Facts):
     def lines(self) -> list[str]:
         """Return the facts as lines of text."""
         found = self.verified
+        greedy, beam = found["greedy"]["identical"], found["beam"]["identical"]
         return [
             f"exported from {self.source} to the format {self.format}",
-            f"verified with {self.library} on {found['sentences']:,} sentences: "
-            f"{found['compared']} differ by at most {found['difference']:.1g}; identical translations: "
-            f"{found['greedy']['identical']:,} greedy, {found['beam']['identical']:,} with beam 4",
+            f"verified with {self.library}: {found['compared']} differ by at most "
+            f"{found['difference']:.1g}; of {found['sentences']:,} translations, {greedy:,} are "
+            f"identical with greedy search and {beam:,} with beam 4",
         ]
 
 
