@@ -71,7 +71,32 @@ def _hf_peer(folder: Path, n_tokens: int) -> Peer:
     return HfPeer(folder, n_tokens)
 
 
-FORMATS = {"hf": Format("transformers", frozenset(), _hf, _hf_peer)}
+def _onnx(folder: Path, model: Exported) -> None:
+    from yakusu.export.onnx_writer import write_onnx
+
+    write_onnx(folder, model.config, model.weights, model.tokenizer)
+
+
+def _onnx_peer(folder: Path, n_tokens: int) -> Peer:
+    from yakusu.export.onnx_peer import OnnxPeer
+
+    return OnnxPeer(folder)
+
+
+_IN_ONNX = frozenset(
+    (
+        "pre-norm layers",
+        "learned positions",
+        "d_k or d_v other than d_model / n_heads",
+        "dot-product or additive compatibility",
+        "restricted self-attention",
+        "experts",
+    )
+)
+FORMATS = {
+    "hf": Format("transformers", frozenset(), _hf, _hf_peer),
+    "onnx": Format("onnxruntime", _IN_ONNX, _onnx, _onnx_peer),
+}
 
 
 # ---- what formats do not have --------------------------------------------------------------------
@@ -86,7 +111,10 @@ FEATURES: dict[str, Callable[[TransformerConfig], bool]] = {
     "learned positions": lambda config: config.positions == "learned",
     "d_k or d_v other than d_model / n_heads": _has_own_head_sizes,
     "dot-product or additive compatibility": lambda config: config.score != "scaled",
-    "layers in place of self-attention": lambda config: config.mixing != "attention",
+    "restricted self-attention": lambda config: config.mixing == "restricted",
+    "convolution or recurrence in place of self-attention": lambda config: (
+        config.mixing in ("convolution", "recurrent")
+    ),
     "experts": lambda config: config.n_experts > 0,
 }
 
