@@ -35,6 +35,7 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
+    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
 }
 _EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress"}  # with "train"
 

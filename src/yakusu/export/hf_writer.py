@@ -21,12 +21,12 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
 from yakusu.export.marian import Floats, marian_columns, to_marian
+from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.config import TransformerConfig
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig
 
-N_POSITIONS = 1024  # the longest sentence that the library processes
 _NEVER = np.float32(-1e9)  # logit of tokens that never occur
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from yakusu.model.attention import MultiHeadAttention
+from yakusu.export.verify import N_POSITIONS
+from yakusu.model.attention import SelfAttention
 from yakusu.model.experts import Experts
 from yakusu.model.layers import Embedding, FeedForward, LearnedPositions, sinusoids
-from yakusu.model.transformer import DecoderLayer, Transformer
+from yakusu.model.transformer import DecoderLayer, EncoderLayer, Transformer
 from yakusu.model.variants import RestrictedSelfAttention, Window
 
-N_POSITIONS = 1024  # of sinusoids; the longest sentence that the library processes
 KeysValues = tuple[Tensor, Tensor]  # (B, H, n, d_k), (B, H, n, d_v)
 Cache = tuple[Tensor, Tensor, Tensor, Tensor]  # of a layer: of the target, then of the memory
 
@@ -43,16 +43,16 @@ class Encoder(nn.Module):
         x = self.positions(self.table(input_ids), 0)  # (B, S, d_model)
         for layer in self.layers:
             first, second = layer.residuals
-            own = layer.self_attention
+            own, window = _self_attention(layer)
             q, k, v = own.project(first.input(x))
             visible = real
-            if (window := _window(own)) is not None:
+            if window:
                 near = (-window.before <= distance) & (distance <= window.after)
                 visible = (real & near) | (distance == 0)  # padding may have no other key
             x = first.add(x, own.combine(own.attention(q, k, v, visible)))
             x = second.add(x, _feed_forward(layer.feed_forward, second.input(x)))
-        x = self.norm(x)
-        return x
+        memory: Tensor = self.norm(x)
+        return memory
 
 
 class Decoder(nn.Module):
@@ -145,7 +145,7 @@ class _Stack(nn.Module):
         for layer, past, cross in zip(self.layers, pasts, crosses, strict=True):
             distance = _distance(n_past, n_all)  # (T, P + T)
             visible = distance <= 0
-            if (window := _window(layer.self_attention)) is not None:
+            if window := _self_attention(layer)[1]:
                 visible &= distance >= -window.before
             x, own = _decoder_layer(layer, x, past, cross, (visible, memory_mask))
             found.append(own)
@@ -161,7 +161,7 @@ def _decoder_layer(
 ) -> tuple[Tensor, KeysValues]:
     """A layer: (B, T, d_model), and its keys and values of P + T positions."""
     first, second, third = layer.residuals
-    own, other = layer.self_attention, layer.cross_attention
+    (own, _), other = _self_attention(layer), layer.cross_attention
     q, k, v = own.project(first.input(x))
     if past is not None:
         k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)  # (B, H, P + T, d)
@@ -198,8 +198,11 @@ def _distance(n_past: int, n_all: int) -> Tensor:
     return torch.arange(n_all) - torch.arange(n_past, n_all)[:, None]
 
 
-def _window(layer: MultiHeadAttention) -> Window | None:
-    return layer.window if isinstance(layer, RestrictedSelfAttention) else None
+def _self_attention(layer: EncoderLayer | DecoderLayer) -> tuple[SelfAttention, Window | None]:
+    """The self-attention of a layer, and its neighbourhood; None: all positions."""
+    own = layer.self_attention
+    assert isinstance(own, SelfAttention), "the format has no other layers"
+    return own, own.window if isinstance(own, RestrictedSelfAttention) else None
 
 
 def _feed_forward(layer: FeedForward | Experts, x: Tensor) -> Tensor:

@@ -114,7 +114,9 @@ class OnnxPeer:
     def _next(self, tokens: Sequence[int], state: Arrays) -> Arrays:
         """Compute the logits after one more token per row, and longer caches."""
         inputs = {
-            name.replace(_PRESENT, _PAST): array for name, array in state.items() if name != "logits"
+            name.replace(_PRESENT, _PAST): array
+            for name, array in state.items()
+            if name != "logits"
         }
         inputs["input_ids"] = np.array(tokens)[:, None]
         return state | self._run(WITH_PAST, inputs)
@@ -167,9 +169,7 @@ class _Search:
             self.open, rows = [], []
         return rows
 
-    def _candidates(
-        self, logits: Values, is_last: bool
-    ) -> list[tuple[int, int, Ids, float]]:
+    def _candidates(self, logits: Values, is_last: bool) -> list[tuple[int, int, Ids, float]]:
         """The best extensions: which hypothesis, the token, its other tokens, log-probability."""
         top = logits.max(axis=1, keepdims=True)
         log_probs = logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True))

@@ -10,8 +10,10 @@ vocabulary.json            the piece of each id of both sides; padding has none
 The names of inputs and outputs are those of Hugging Face Optimum. There are no logits for padding.
 """
 
+import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,10 +24,11 @@ from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.onnx_graphs import N_POSITIONS, Decoder, DecoderWithPast, Encoder
+from yakusu.export.onnx_graphs import Decoder, DecoderWithPast, Encoder
+from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.architectures import build
-from yakusu.model.config import UNLIMITED
+from yakusu.model.config import UNLIMITED, TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig
@@ -97,9 +100,7 @@ def _network(config: TranslatorConfig, weights: DenseWeights) -> Transformer:
     return cast(Transformer, network).eval()
 
 
-def _config(
-    config: TranslatorConfig, network: Transformer, graphs: dict[str, Graph]
-) -> OnnxConfig:
+def _config(config: TranslatorConfig, network: Transformer, graphs: dict[str, Graph]) -> OnnxConfig:
     start = network.start_id
     return OnnxConfig(
         source_language=config.source_language,
@@ -120,8 +121,9 @@ def _config(
 
 
 def _graphs(network: Transformer) -> dict[str, Graph]:
-    ids, mask = {"input_ids": ("batch", "target")}, {"encoder_attention_mask": ("batch", "source")}
-    memory, n_tokens = ("batch", "source", network.config.d_model), network.tgt_pad
+    ids: dict[str, Axes] = {"input_ids": ("batch", "target")}
+    mask: dict[str, Axes] = {"encoder_attention_mask": ("batch", "source")}
+    memory: Axes = ("batch", "source", network.config.d_model)
     sides = {"decoder": "past", "encoder": "source"}
     return {
         ENCODER: Graph(
@@ -130,12 +132,15 @@ def _graphs(network: Transformer) -> dict[str, Graph]:
         ),
         DECODER: Graph(
             inputs=ids | {"encoder_hidden_states": memory} | mask,
-            outputs={"logits": ("batch", "target", n_tokens)}
+            outputs={"logits": ("batch", "target", network.tgt_pad)}
             | _caches(network, "present", {**sides, "decoder": "target"}),
         ),
         WITH_PAST: Graph(
-            inputs={"input_ids": ("batch", 1)} | mask | _caches(network, "past_key_values", sides),
-            outputs={"logits": ("batch", 1, n_tokens)}
+            inputs=ids
+            | {"input_ids": ("batch", 1)}
+            | mask
+            | _caches(network, "past_key_values", sides),
+            outputs={"logits": ("batch", 1, network.tgt_pad)}
             | _caches(network, "present", {"decoder": "past + 1"}),
         ),
     }
@@ -144,6 +149,7 @@ def _graphs(network: Transformer) -> dict[str, Graph]:
 def _caches(network: Transformer, prefix: str, sides: Mapping[str, str]) -> dict[str, Axes]:
     """Return the axes of keys and values, of the target (decoder) and the memory (encoder)."""
     config = network.config
+    assert isinstance(config, TransformerConfig)
     return {
         f"{prefix}.{i}.{side}.{name}": ("batch", config.n_heads, axis, width)
         for i in range(len(network.decoder))
@@ -159,8 +165,7 @@ def _export(path: Path, module: nn.Module, graph: Graph) -> None:
     axes = list(graph.inputs.values())
     names = sorted({axis for each in axes for axis in each if isinstance(axis, str)})
     lengths = {name: 3 + i for i, name in enumerate(names)}  # different: equal ones may be merged
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch.onnx about its own code
+    with torch.no_grad(), _silent():
         program = torch.onnx.export(
             module,
             _arguments([_example(each, lengths) for each in axes]),
@@ -171,11 +176,25 @@ def _export(path: Path, module: nn.Module, graph: Graph) -> None:
             output_names=list(graph.outputs),
             dynamic_shapes=_arguments([_dynamic(each) for each in axes]),
         )
-    assert program is not None
+    assert program is not None, "dynamo=True returns one"
     for node in program.model.graph.all_nodes():
         node.metadata_props.clear()  # where in the source code of this process it comes from
     size = sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers()))
     program.save(path, external_data=size > _LARGEST)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Suppress what torch.onnx says about its own code, and about libraries that are not needed."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _arguments(inputs: list[Any]) -> tuple[Any, ...]:
@@ -186,7 +205,7 @@ def _arguments(inputs: list[Any]) -> tuple[Any, ...]:
 
 
 def _example(axes: Axes, lengths: Mapping[str, int]) -> Tensor:
-    shape = [lengths.get(axis, axis) for axis in axes]
+    shape = [lengths[axis] if isinstance(axis, str) else axis for axis in axes]
     return torch.ones(shape, dtype=torch.long) if len(shape) == 2 else torch.zeros(shape)
 
 

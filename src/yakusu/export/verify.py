@@ -21,6 +21,7 @@ from yakusu.model.base import Seq2Seq
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
 
+N_POSITIONS = 1024  # the longest sentence of exported models with sinusoidal positions
 N_TOKENS = 64  # of a translation, at most; both searches end there
 _BATCH = 16
 Ids = tuple[int, ...]

@@ -10,7 +10,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RunError
 from yakusu.export.formats import FORMATS, Exported, refuse
 from yakusu.export.samples import random_sentences
-from yakusu.export.verify import Verification, verify_export
+from yakusu.export.verify import N_POSITIONS, Verification, verify_export
 from yakusu.folder import save_folder, sha256
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.receipt import ExportFacts, read_facts
@@ -34,9 +34,9 @@ def export_model(
         model: A model folder. Compressed tables and int8 matrices are exported as the numbers that
             they stand for.
         out: The new folder; nothing is left there if the verification fails.
-        to: "hf" (Hugging Face, a Marian model).
+        to: "hf" (Hugging Face, a Marian model) or "onnx" (graphs for onnxruntime).
         src: Sentences to translate with both; None: random pieces of the vocabulary.
-        sentences: How many of them are used.
+        sentences: How many of them are used, each up to the maximum length of the model.
         progress: Progress reporter.
 
     Raises:
@@ -54,7 +54,8 @@ def export_model(
     refuse(opened.config.model, to)
     _, network, tokenizer = open_model(folder)
     lines = _sentences(src, sentences, tokenizer)
-    sources = [tuple(ids) for ids in tokenizer.encode_source(lines)]
+    longest = min(network.max_length, N_POSITIONS) - 1  # without eos
+    sources = [(*ids[:-1][:longest], ids[-1]) for ids in tokenizer.encode_source(lines)]
     found: list[Verification] = []
 
     def fill(temporary: Path) -> None:
