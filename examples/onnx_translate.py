@@ -32,8 +32,9 @@ for line in sys.stdin:
         scores = state["logits"][:, -1].astype(float)
         scores += [[b[0]] for b in beams] - np.logaddexp.reduce(scores, 1, keepdims=True)
         scores[:, unk if length < limit else slice(1, None)] = -np.inf  # only eos at the limit
-        places = np.array(np.divmod(np.argsort(-scores, axis=None), scores.shape[1])).T
-        found = [(scores[r, t], r, [*beams[r][2], t]) for r, t in places[: 2 * beam - (beam == 1)]]
+        order = np.argsort(-scores, axis=None, kind="stable")[: 2 * beam - (beam == 1)]
+        places = zip(*np.divmod(order, scores.shape[1]), strict=True)
+        found = [(scores[r, t], r, [*beams[r][2], t]) for r, t in places]
         best = max([best, *((s / lp[length], r, t) for s, r, t in found if t[-1] == eos)])
         beams = [each for each in found if each[2][-1] != eos][:beam]
-    print(target.decode([pieces["target"][token] for token in best[2][1:-1]]))
+    print(target.decode([pieces["target"][token] for token in best[2][1:-1]]).replace("▁", " "))
