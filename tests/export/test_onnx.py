@@ -17,8 +17,9 @@ from yakusu.data.text import read_lines
 from yakusu.errors import ModelError
 from yakusu.export import onnx_writer
 from yakusu.export.formats import Exported
+from yakusu.export.onnx_graphs import N_SINUSOIDS
 from yakusu.export.onnx_peer import OnnxPeer
-from yakusu.export.verify import N_POSITIONS, Searched, Verification
+from yakusu.export.verify import Searched, Verification
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.export_model import export_model
@@ -131,7 +132,7 @@ def test_the_settings_have_the_special_ids_and_the_limit(exports: Exports) -> No
     )
     assert (parser["eos_token_id"], parser["unk_token_id"]) == (0, 1)
     assert (parser["source_pad_token_id"], parser["target_pad_token_id"]) == (39, 13)
-    assert (parser["decoder_start_token_id"], parser["max_positions"]) == (13, 1024)
+    assert (parser["decoder_start_token_id"], parser["max_positions"]) == (13, 2048)
     assert (other["decoder_start_token_id"], variant["max_positions"]) == (0, 300)
     assert (other["source_language"], other["target_language"]) == ("de", "en")
 
@@ -147,10 +148,10 @@ def test_a_sentence_beyond_the_last_position_is_an_error_and_not_a_wrong_result(
     exports: Exports,
 ) -> None:
     encoder = onnxruntime.InferenceSession(exports["codes"].folder / "encoder.onnx")
-    longest = np.full((1, N_POSITIONS), 5)
+    longest = np.full((1, N_SINUSOIDS), 5)
     inputs = {"input_ids": longest, "attention_mask": np.ones_like(longest)}
     assert np.isfinite(encoder.run(None, inputs)[0]).all()
-    longer = np.full((1, N_POSITIONS + 1), 5)
+    longer = np.full((1, N_SINUSOIDS + 1), 5)
     with pytest.raises(Exception, match="out of data bounds"):
         encoder.run(None, {"input_ids": longer, "attention_mask": np.ones_like(longer)})
 

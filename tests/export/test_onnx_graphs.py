@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from yakusu.export.onnx_graphs import Cache, Decoder, DecoderWithPast, Encoder
-from yakusu.export.verify import N_POSITIONS
+from yakusu.errors import ModelError
+from yakusu.export.formats import refuse
+from yakusu.export.onnx_graphs import N_SINUSOIDS, Cache, Decoder, DecoderWithPast, Encoder
 from yakusu.model.base import Seq2Seq
 from yakusu.model.transformer import Transformer
 
@@ -86,9 +87,36 @@ def _joined(own: tuple[Tensor, Tensor], old: Cache) -> Cache:
 
 
 def test_a_position_outside_the_table_is_an_error(tiny: Tiny) -> None:
-    src = torch.full((1, N_POSITIONS), 3)
+    src = torch.full((1, N_SINUSOIDS), 3)
     encoder = Encoder(cast(Transformer, tiny(n_layers=1)))
     assert encoder(src, torch.ones_like(src)).isfinite().all()
-    longer = torch.full((1, N_POSITIONS + 1), 3)
+    longer = torch.full((1, N_SINUSOIDS + 1), 3)
     with pytest.raises(IndexError, match="out of range"):
         encoder(longer, torch.ones_like(longer))
+
+
+# ---- what the format holds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values())
+def test_the_format_holds_these_variants(variant: dict[str, Any], tiny: Tiny) -> None:
+    refuse(tiny(**variant).config, "onnx")
+
+
+@pytest.mark.parametrize("mixing", ["convolution", "recurrent"])
+def test_other_layers_in_place_of_self_attention_are_refused(mixing: str, tiny: Tiny) -> None:
+    missing = "the format onnx has no convolution or recurrence in place of self-attention"
+    with pytest.raises(ModelError, match=missing):
+        refuse(tiny(mixing=mixing).config, "onnx")
+
+
+@pytest.mark.parametrize("name", ["recurrent", "convolutional"])
+def test_models_that_are_no_transformers_are_refused(name: str, tiny: Tiny) -> None:
+    with pytest.raises(ModelError, match=f"{name} models cannot be exported: only Transformers"):
+        refuse(tiny(name).config, "onnx")
+
+
+@pytest.mark.parametrize("variant", ["learned positions", "restricted", "experts", "additive"])
+def test_another_format_names_onnx_for_what_it_lacks(variant: str, tiny: Tiny) -> None:
+    with pytest.raises(ModelError, match=r"the format hf has no .*: choose --to .*onnx"):
+        refuse(tiny(**VARIANTS[variant]).config, "hf")

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from yakusu.export.verify import N_POSITIONS
 from yakusu.model.attention import SelfAttention
 from yakusu.model.experts import Experts
 from yakusu.model.layers import Embedding, FeedForward, LearnedPositions, sinusoids
 from yakusu.model.transformer import DecoderLayer, EncoderLayer, Transformer
 from yakusu.model.variants import RestrictedSelfAttention, Window
 
+# The library processes sentences of up to 1,024 tokens, whose translations may be longer.
+N_SINUSOIDS = 2048
 KeysValues = tuple[Tensor, Tensor]  # (B, H, n, d_k), (B, H, n, d_v)
 Cache = tuple[Tensor, Tensor, Tensor, Tensor]  # of a layer: of the target, then of the memory
 
@@ -183,7 +184,7 @@ class _Positions(nn.Module):
         super().__init__()
         own = embedding.positions
         learned = isinstance(own, LearnedPositions)
-        table = own.table.detach() if learned else sinusoids(N_POSITIONS, own.table.shape[1])
+        table = own.table.detach() if learned else sinusoids(N_SINUSOIDS, own.table.shape[1])
         self.register_buffer("table", table)
         self.scale = embedding.scale
 

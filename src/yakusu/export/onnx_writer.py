@@ -24,8 +24,7 @@ from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.onnx_graphs import Decoder, DecoderWithPast, Encoder
-from yakusu.export.verify import N_POSITIONS
+from yakusu.export.onnx_graphs import N_SINUSOIDS, Decoder, DecoderWithPast, Encoder
 from yakusu.folder import write_json
 from yakusu.model.architectures import build
 from yakusu.model.config import UNLIMITED, TransformerConfig
@@ -111,7 +110,7 @@ def _config(config: TranslatorConfig, network: Transformer, graphs: dict[str, Gr
         source_pad_token_id=network.src_pad,
         target_pad_token_id=network.tgt_pad,
         decoder_start_token_id=network.tgt_pad if start is None else start,
-        max_positions=N_POSITIONS if network.max_length == UNLIMITED else network.max_length,
+        max_positions=N_SINUSOIDS if network.max_length == UNLIMITED else network.max_length,
         search=config.search,
         graphs=graphs,
     )
