@@ -1,6 +1,7 @@
 """Exports to ONNX compute what torch computes; onnxruntime runs them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from yakusu.translator.network import open_model
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
+pytestmark = pytest.mark.slow  # one export takes about ten seconds
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_translate.py"
@@ -207,6 +209,20 @@ def test_a_graph_of_another_model_leaves_nothing_behind(
     with pytest.raises(ModelError, match="the logits of the exported model differ by up to"):
         export_model(FIXTURES / "transformer", tmp_path / "out", to="onnx", sentences=4)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_decoder_with_past_that_differs_from_the_other_decoder_is_an_error(
+    exports: Exports, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(exports["codes"].folder, tmp_path / "copy")
+    path = folder / "decoder_with_past.onnx"
+    model = onnx.load(path)
+    biases = next(each for each in model.graph.initializer if each.name.endswith("inner.bias"))
+    biases.CopyFrom(onnx.numpy_helper.from_array(np.full(32, 0.5, np.float32), biases.name))
+    onnx.save(model, path)
+    message = "the logits of decoder_with_past.onnx differ from those of decoder.onnx by up to"
+    with pytest.raises(ModelError, match=message):
+        OnnxPeer(folder).values((5, 0), (6, 7, 0))
 
 
 @pytest.mark.parametrize("beam", [1, 4])
