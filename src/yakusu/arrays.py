@@ -65,6 +65,13 @@ class ArraysOnDisk(Mapping[str, Array]):
             )
         return self._read(_TYPES[kind], begin, end).reshape(entry["shape"])
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # without reading it
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array, without reading it."""
+        return tuple(self._entries[name]["shape"])
+
     def _read(self, kind: str, begin: int, end: int) -> Array:
         self._file.seek(self._begin + begin)
         return np.fromfile(self._file, kind, (end - begin) // np.dtype(kind).itemsize)

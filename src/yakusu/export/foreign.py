@@ -16,8 +16,21 @@ import sentencepiece as spm
 from yakusu.arrays import Array
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.export.marian import Floats, checked, from_marian, own_columns
+from yakusu.errors import ModelError
+from yakusu.export.marian import (
+    BIAS,
+    OUTPUT,
+    POSITIONS,
+    SHARED,
+    TABLES,
+    Floats,
+    checked,
+    from_marian,
+    own_columns,
+    stack_parts,
+)
 from yakusu.export.origin import Origin
+from yakusu.export.reading import Renamed
 from yakusu.model.config import TransformerConfig
 
 _NEVER = np.float32(-1e9)  # output bias of a token that is only a decoder input
@@ -58,7 +71,7 @@ class Foreign:
         src: The source vocabulary.
         tgt: The target vocabulary.
         shared: Whether both sides share one table.
-        start: Row of the first decoder input.
+        start: Row of the first decoder input; None: the zero vector.
         halved: Whether all sines precede all cosines.
         languages: Codes of source and target; "" if unknown.
         origin: Where the model is from.
@@ -69,7 +82,7 @@ class Foreign:
     src: Side
     tgt: Side
     shared: bool
-    start: int
+    start: int | None
     halved: bool
     languages: tuple[str, str]
     origin: Origin
@@ -79,15 +92,16 @@ def own_model(foreign: Foreign) -> tuple[TransformerConfig, dict[str, Floats], T
     """Return the sizes, the weights and the tokenizer of a model.
 
     Raises:
-        ModelError: A tensor is missing, has another shape, or contains NaN or infinity.
+        ModelError: A tensor is missing, unknown, has another shape, or contains NaN or infinity.
     """
+    _refuse_unknown(foreign)
     tables, bias = _tables(foreign), _output_bias(foreign)
     src_rows, tgt_rows, start_id = foreign.src.rows, foreign.tgt.rows, None
-    if tables["tgt_table"][foreign.start].any():  # otherwise it starts from the zero vector
+    if foreign.start is not None and tables["tgt_table"][foreign.start].any():
         if foreign.start == foreign.tgt.pad:
             bias[foreign.start] = _NEVER
             tgt_rows.append(foreign.start)
-            src_rows = tgt_rows if foreign.shared else src_rows
+            src_rows = tgt_rows if len(tables) == 1 else src_rows
         start_id = tgt_rows.index(foreign.start)
     columns = own_columns(foreign.config.d_model, halved=foreign.halved)
     weights = from_marian(foreign.tensors, foreign.config, columns)
@@ -107,39 +121,80 @@ def own_model(foreign: Foreign) -> tuple[TransformerConfig, dict[str, Floats], T
     return config, weights, Tokenizer(src, src if src == tgt else tgt)
 
 
+def _refuse_unknown(foreign: Foreign) -> None:
+    """Check that the model computes nothing else.
+
+    Raises:
+        ModelError: A tensor has no equivalent.
+    """
+    tensors = foreign.tensors
+    known = {part.marian for part in stack_parts(foreign.config)}
+    known |= {SHARED, *TABLES.values(), *POSITIONS.values(), OUTPUT, BIAS}
+    if unknown := next((name for name in tensors if name not in known), None):
+        name = tensors.original(unknown) if isinstance(tensors, Renamed) else unknown
+        raise ModelError(f"the tensor '{name}' is not part of a Marian model of these sizes")
+
+
 def _tables(foreign: Foreign) -> dict[str, Floats]:
     """Return the tables that differ, by the name of the first own table that they are."""
-    tensors, width = foreign.tensors, foreign.config.d_model
-    src, tgt = ((len(side.pieces), width) for side in (foreign.src, foreign.tgt))
+    tensors = foreign.tensors
     if foreign.shared:
-        found = {"tgt_table": checked(tensors, "shared.weight", tgt)}
+        found = {"tgt_table": _table(foreign, SHARED, foreign.tgt)}
+        # Own tables that are one object also share their order and their positions.
+        if foreign.src.rows != foreign.tgt.rows or _positions_differ(foreign):
+            found["src_table"] = _table(foreign, SHARED, foreign.src)
     else:
         found = {
-            "tgt_table": checked(tensors, "decoder.embed_tokens.weight", tgt),
-            "src_table": checked(tensors, "encoder.embed_tokens.weight", src),
+            "tgt_table": _table(foreign, TABLES["decoder"], foreign.tgt),
+            "src_table": _table(foreign, TABLES["encoder"], foreign.src),
         }
-    if "lm_head.weight" in tensors:
-        output = checked(tensors, "lm_head.weight", tgt)
+    if OUTPUT in tensors:
+        output = _table(foreign, OUTPUT, foreign.tgt)
         if not np.array_equal(output, found["tgt_table"]):
             found = {"src_table": found["tgt_table"], **found, "output_table": output}
     return found
 
 
+def _table(foreign: Foreign, name: str, side: Side) -> Floats:
+    shape = len(side.pieces), foreign.config.d_model
+    try:
+        return checked(foreign.tensors, name, shape)
+    except ModelError as error:
+        found = foreign.tensors[name].shape if name in foreign.tensors else shape
+        if found[:1] == shape[:1]:
+            raise
+        raise ModelError(
+            f"the vocabulary has {shape[0]:,} tokens and the model {found[0]:,} embeddings: the "
+            "vocabulary belongs to another model"
+        ) from error
+
+
 def _positions(foreign: Foreign, *, shared: bool) -> dict[str, Floats]:
     """Return learned positions; {} with sinusoids."""
-    config, found = foreign.config, dict[str, Floats]()
-    if config.positions == "learned":
-        for own, side in ("tgt", "decoder"), *(() if shared else (("src", "encoder"),)):
-            name, shape = f"{side}.embed_positions.weight", (config.max_positions, config.d_model)
-            found[f"{own}_embedding.positions.table"] = checked(foreign.tensors, name, shape)
-    return found
+    sides = {"tgt": "decoder"} if shared else {"tgt": "decoder", "src": "encoder"}
+    return (
+        {f"{own}_embedding.positions.table": _learned(foreign, side) for own, side in sides.items()}
+        if foreign.config.positions == "learned"
+        else {}
+    )
+
+
+def _positions_differ(foreign: Foreign) -> bool:
+    if foreign.config.positions != "learned":
+        return False
+    return not np.array_equal(_learned(foreign, "encoder"), _learned(foreign, "decoder"))
+
+
+def _learned(foreign: Foreign, side: str) -> Floats:
+    shape = foreign.config.max_positions, foreign.config.d_model
+    return checked(foreign.tensors, POSITIONS[side], shape)
 
 
 def _output_bias(foreign: Foreign) -> Floats:
     shape = (1, len(foreign.tgt.pieces))
-    if "final_logits_bias" not in foreign.tensors:
+    if BIAS not in foreign.tensors:
         return np.zeros(shape[1], np.float32)
-    bias: Floats = checked(foreign.tensors, "final_logits_bias", shape)[0].copy()
+    bias: Floats = checked(foreign.tensors, BIAS, shape)[0].copy()
     return bias
 
 

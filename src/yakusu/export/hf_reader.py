@@ -8,40 +8,50 @@ tokenizer_config.json           languages
 README.md                       licence, in its front matter
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.engine.packing import sinusoids
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
-from yakusu.export.marian import marian_columns
+from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, marian_columns
 from yakusu.export.origin import Origin
-from yakusu.export.reading import Renamed, pieces_by_row, read_json_as, read_segmenter
+from yakusu.export.reading import (
+    Renamed,
+    first_error,
+    pieces_by_row,
+    read_json_as,
+    read_segmenter,
+    row_of,
+)
 from yakusu.model.config import TransformerConfig
 
-_POSITIONS = "decoder.embed_positions.weight"
+_ROUNDING = 4e-3  # of values up to 1 in bfloat16
+_MAX_REPEATED = 5  # tensors of pytorch_model.bin that are one table: it has up to four names
+_ACTIVATIONS = {"relu": "relu", "swish": "silu", "silu": "silu", "gelu": "gelu"}
 
 
 class _Config(BaseModel):
     """What is needed of config.json."""
 
-    model_type: Literal["marian"]
-    d_model: int
-    encoder_layers: int
-    decoder_layers: int
-    encoder_attention_heads: int
-    decoder_attention_heads: int
-    encoder_ffn_dim: int
-    decoder_ffn_dim: int
-    activation_function: Literal["relu", "swish", "silu", "gelu"]
+    model_type: str
+    d_model: PositiveInt
+    encoder_layers: PositiveInt
+    decoder_layers: PositiveInt
+    encoder_attention_heads: PositiveInt
+    decoder_attention_heads: PositiveInt
+    encoder_ffn_dim: PositiveInt
+    decoder_ffn_dim: PositiveInt
+    activation_function: str
     scale_embedding: bool
+    normalize_before: bool = False
     share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
     dropout: float = 0.1
     eos_token_id: int
     pad_token_id: int | None = None
@@ -63,7 +73,8 @@ def read_hf(folder: Path) -> Foreign:
         ModelError: The folder is not a Marian model, or it is inconsistent.
     """
     config = read_json_as(_Config, folder / "config.json")
-    tensors = _read_tensors(folder)
+    _refuse(config)
+    tensors = _read_tensors(folder, config)
     src = tgt = _side(folder, config, "source.spm", "vocab.json")
     if (folder / "target_vocab.json").exists():
         tgt = _side(folder, config, "target.spm", "target_vocab.json")
@@ -83,19 +94,45 @@ def read_hf(folder: Path) -> Foreign:
     )
 
 
+def _refuse(config: _Config) -> None:
+    """Check that the model computes what a Marian model computes.
+
+    Raises:
+        ModelError: It does not.
+    """
+    if config.model_type != "marian":
+        raise ModelError(f"config.json describes a model of type '{config.model_type}', not marian")
+    if config.activation_function not in _ACTIVATIONS:
+        raise ModelError(
+            f"config.json has the activation_function '{config.activation_function}': known are "
+            f"{', '.join(_ACTIVATIONS)}"
+        )
+    if config.normalize_before:
+        raise ModelError("config.json has normalize_before = true, which Marian models never have")
+
+
 def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> Side:
-    pieces = pieces_by_row(folder / vocabulary)
-    special = config.eos_token_id, config.pad_token_id, config.decoder_start_token_id
-    for row in special:
+    path = folder / vocabulary
+    pieces = pieces_by_row(path)
+    unk = row_of("<unk>", pieces, path)
+    special = {
+        "eos_token_id": config.eos_token_id,
+        "pad_token_id": config.pad_token_id,
+        "decoder_start_token_id": config.decoder_start_token_id,
+    }
+    for key, row in special.items():
         if row is not None and not 0 <= row < len(pieces):
-            raise ModelError(f"{folder / vocabulary} has {len(pieces):,} tokens, and no id {row:,}")
-    if "<unk>" not in pieces:
-        raise ModelError(f"{folder / vocabulary} has no token '<unk>'")
+            raise ModelError(
+                f"config.json has {key} = {row}, and {vocabulary} has the ids 0 to "
+                f"{len(pieces) - 1:,}"
+            )
+    if len({config.eos_token_id, unk, config.pad_token_id}) < 3:
+        raise ModelError("config.json has the same id for two of </s>, <unk> and <pad>")
     return Side(
         segmenter=read_segmenter(folder / model),
         pieces=pieces,
         eos=config.eos_token_id,
-        unk=pieces.index("<unk>"),
+        unk=unk,
         pad=config.pad_token_id,
     )
 
@@ -103,11 +140,23 @@ def _side(folder: Path, config: _Config, model: str, vocabulary: str) -> Side:
 # ---- weights -------------------------------------------------------------------------------------
 
 
-def _read_tensors(folder: Path) -> Mapping[str, Array]:
-    """Return the tensors, without the prefix "model." of their names."""
+def _read_tensors(folder: Path, config: _Config) -> Mapping[str, Array]:
+    """Return the tensors, without the prefix "model." of their names.
+
+    Files may have any of the names of tensors that are one object; those of tied tables may have
+    other values, which the library ignores.
+    """
     safe = folder / "model.safetensors"
     stored = ArraysOnDisk(safe) if safe.exists() else _read_pickled(folder / "pytorch_model.bin")
-    return Renamed(stored, {name.removeprefix("model."): name for name in stored})
+    names = {name.removeprefix("model."): name for name in stored}
+    decoder = [SHARED] if config.share_encoder_decoder_embeddings else [TABLES["decoder"]]
+    decoder += [OUTPUT] if config.tie_word_embeddings else []
+    one = [*decoder, *TABLES.values()] if config.share_encoder_decoder_embeddings else decoder
+    if found := next((name for name in one if name in names), None):
+        names[one[0]] = names[found]
+    for alias in one[1:]:
+        names.pop(alias, None)
+    return Renamed(stored, names)
 
 
 def _read_pickled(path: Path) -> dict[str, Array]:
@@ -118,9 +167,12 @@ def _read_pickled(path: Path) -> dict[str, Array]:
         raise ModelError(f"{path.parent} has no model.safetensors: the folder is incomplete")
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
-        return {name: tensor.float().numpy() for name, tensor in stored.items()}
+        size = sum(tensor.numel() * tensor.element_size() for tensor in stored.values())
     except Exception as error:  # torch raises errors of many kinds
-        raise ModelError(f"{path} is not a file of tensors: {error}") from error
+        raise ModelError(f"{path} is not a file that contains only tensors") from error
+    if size > _MAX_REPEATED * path.stat().st_size:  # views of the same numbers
+        raise ModelError(f"{path} contains tensors that are larger than the file")
+    return {name: tensor.float().numpy() for name, tensor in stored.items()}
 
 
 def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
@@ -135,7 +187,11 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
             raise ModelError(f"encoder_{what} = {one} and decoder_{what} = {other} are not equal")
     if config.encoder_layers + config.decoder_layers > len(tensors):
         raise ModelError("config.json has more layers than the model has tensors")
-    activation = {"swish": "silu"}.get(config.activation_function, config.activation_function)
+    if config.d_model % 2 or config.d_model % config.encoder_attention_heads:
+        raise ModelError(
+            f"config.json has d_model = {config.d_model}, which is not an even number divisible by "
+            f"encoder_attention_heads = {config.encoder_attention_heads}"
+        )
     values = {
         "d_model": config.d_model,
         "dropout": config.dropout,
@@ -143,29 +199,40 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         "n_decoder_layers": config.decoder_layers,
         "d_ff": config.encoder_ffn_dim,
         "n_heads": config.encoder_attention_heads,
-        "activation": activation,
+        "activation": _ACTIVATIONS[config.activation_function],
         "scale_embeddings": config.scale_embedding,
     }
-    if (table := tensors.get(_POSITIONS)) is not None and not _sinusoidal(table):
-        values |= {"positions": "learned", "max_positions": len(table)}
+    if (tables := _position_tables(tensors)) and not _are_sinusoids(tables):
+        values |= {"positions": "learned", "max_positions": len(tables[0])}
     try:
         return TransformerConfig.model_validate(values)
     except ValidationError as error:
-        raise ModelError(f"config.json is invalid: {error.errors()[0]['msg']}") from error
+        raise ModelError(f"config.json is invalid: {first_error(error)}") from error
 
 
 def _halved(tensors: Mapping[str, Array]) -> bool:
     """Whether all sines precede all cosines, as the library computes them without a table."""
-    table = tensors.get(_POSITIONS)
-    return table is None or _equals_sinusoids(table, halved=True)
+    return all(_equals_sinusoids(table, halved=True) for table in _position_tables(tensors))
 
 
-def _sinusoidal(table: Array) -> bool:
-    return _equals_sinusoids(table, halved=True) or _equals_sinusoids(table, halved=False)
+def _position_tables(tensors: Mapping[str, Array]) -> list[Array]:
+    tables = [tensors[name] for name in POSITIONS.values() if name in tensors]
+    if any(table.ndim != 2 for table in tables):
+        raise ModelError(f"the tensor 'model.{POSITIONS['encoder']}' is not a matrix")
+    return tables
+
+
+def _are_sinusoids(tables: Sequence[Array]) -> bool:
+    """Whether all tables are sinusoids in the same order."""
+    return any(
+        all(_equals_sinusoids(table, halved=halved) for table in tables) for halved in (True, False)
+    )
 
 
 def _equals_sinusoids(table: Array, *, halved: bool) -> bool:
     n_positions, width = table.shape
+    if width % 2:
+        return False
     computed = sinusoids(n_positions, width)
     order = marian_columns(width) if halved else np.arange(width)
-    return np.allclose(table, computed[:, order], atol=1e-5)
+    return np.allclose(table.astype(np.float32, copy=False), computed[:, order], atol=_ROUNDING)

@@ -5,10 +5,11 @@ from pathlib import Path
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign
 from yakusu.export.hf_reader import read_hf
+from yakusu.export.npz_reader import read_npz
 
 
 def read_foreign(path: Path) -> Foreign:
-    """Read a folder, recognised by its files.
+    """Read a folder or a file, recognised by its name or by the files in it.
 
     Raises:
         ModelError: The format is unknown, or the model is inconsistent.
@@ -16,7 +17,9 @@ def read_foreign(path: Path) -> Foreign:
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
     if {"config.json", "vocab.json"} <= names:
         return read_hf(path)
+    if (path.suffix == ".npz" and path.is_file()) or any(each.endswith(".npz") for each in names):
+        return read_npz(path)
     raise ModelError(
         f"{path} is not a model that can be imported: choose a folder with config.json and "
-        "vocab.json (Hugging Face)"
+        "vocab.json (Hugging Face) or with model.npz and its vocabularies (Marian)"
     )

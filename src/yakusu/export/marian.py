@@ -16,11 +16,18 @@ from numpy.typing import NDArray
 from yakusu.arrays import Array
 from yakusu.engine.shapes import shapes
 from yakusu.errors import ModelError
+from yakusu.export.reading import Renamed
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table_plans import Shapes
 
 Floats = NDArray[np.float32]
 Columns = NDArray[np.intp]
+
+SHARED = "shared.weight"  # the embeddings of both sides, or TABLES
+TABLES = {side: f"{side}.embed_tokens.weight" for side in ("encoder", "decoder")}
+POSITIONS = {side: f"{side}.embed_positions.weight" for side in ("encoder", "decoder")}
+OUTPUT = "lm_head.weight"
+BIAS = "final_logits_bias"
 
 
 class Part(NamedTuple):
@@ -86,14 +93,18 @@ def checked(tensors: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> 
     Raises:
         ModelError: It is missing, has another shape, or contains NaN or infinity.
     """
+    original = tensors.original(name) if isinstance(tensors, Renamed) else name
     if name not in tensors:
-        raise ModelError(f"the tensor '{name}' is missing")
+        raise ModelError(f"the tensor '{original}' is missing")
     tensor = tensors[name]
     if tensor.shape != shape:
-        raise ModelError(f"the tensor '{name}' has the shape {tensor.shape} instead of {shape}")
-    floats: Floats = tensor.astype(np.float32, copy=False)
+        raise ModelError(f"the tensor '{original}' has the shape {tensor.shape} instead of {shape}")
+    if tensor.dtype.kind != "f":
+        raise ModelError(f"the tensor '{original}' has the type {tensor.dtype} instead of float32")
+    with np.errstate(over="ignore"):  # float64 beyond float32 becomes infinity
+        floats: Floats = tensor.astype(np.float32, copy=False)
     if not np.isfinite(floats).all():
-        raise ModelError(f"the tensor '{name}' contains NaN or infinity")
+        raise ModelError(f"the tensor '{original}' contains NaN or infinity")
     return floats
 
 

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from yakusu.folder import sha256
 
+_READ, _LENGTH = 2**16, 100  # characters of a file, and of a name
+
 
 class Origin(BaseModel):
     """The origin of an imported model, for its receipt and card.
@@ -27,14 +29,27 @@ class Origin(BaseModel):
 
     @classmethod
     def of(cls, folder: Path, *, format: str, name: str) -> "Origin":
-        """Describe a folder; its licence is the one in the front matter of README.md."""
+        """Describe a folder.
+
+        Its licence is the one in the front matter of README.md, or the first line of LICENSE.
+        """
         files = {path.name: sha256(path) for path in sorted(folder.iterdir()) if path.is_file()}
-        return cls(format=format, name=name, licence=_licence(folder / "README.md"), files=files)
+        return cls(format=format, name=_one_line(name), licence=_licence(folder), files=files)
 
 
-def _licence(card: Path) -> str:
-    if not card.is_file():
-        return ""
-    front = card.read_text(encoding="utf-8", errors="replace").split("---")
+def _licence(folder: Path) -> str:
+    front = _text(folder / "README.md").split("---")
     found = re.search(r"^licen[sc]e:\s*(.+)$", front[1], re.MULTILINE) if len(front) > 2 else None
-    return found[1].strip().strip("\"'") if found else ""
+    text = found[1] if found else _text(folder / "LICENSE").strip().partition("\n")[0]
+    return _one_line(text.strip().strip("\"'"))
+
+
+def _one_line(text: str) -> str:
+    return "".join(filter(str.isprintable, text))[:_LENGTH]
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_READ)

@@ -1,6 +1,6 @@
 """Reads the files of other toolkits."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,11 +36,31 @@ def pieces_by_row(path: Path) -> list[str]:
         rows = _VOCABULARY.validate_json(_bytes(path))
     except ValidationError as error:
         raise _invalid(path, error) from error
+    return in_order(rows, path)
+
+
+def in_order(rows: Mapping[str, int], path: Path) -> list[str]:
+    """Return the pieces of a vocabulary in the order of their rows.
+
+    Raises:
+        ModelError: The rows are not 0, 1, 2, ...
+    """
     if sorted(rows.values()) != list(range(len(rows))):
         raise ModelError(
             f"{path}: the ids of its {len(rows):,} tokens are not 0 to {len(rows) - 1:,}"
         )
     return sorted(rows, key=rows.__getitem__)
+
+
+def row_of(piece: str, pieces: Sequence[str], path: Path) -> int:
+    """Return the row of a special token.
+
+    Raises:
+        ModelError: The vocabulary has no such token.
+    """
+    if piece not in pieces:
+        raise ModelError(f"{path} has no token '{piece}'")
+    return pieces.index(piece)
 
 
 def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
@@ -62,28 +82,47 @@ def _bytes(path: Path) -> bytes:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _invalid(path: Path, error: ValidationError) -> ModelError:
-    first = error.errors()[0]
+def first_error(error: ValidationError) -> str:
+    """Return what is wrong with the first invalid value."""
+    first = error.errors(include_input=False)[0]
     key = ".".join(map(str, first["loc"]))
-    return ModelError(f"{path}: {key}: {first['msg']}" if key else f"{path}: {first['msg']}")
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{key}: {message}" if key else message
+
+
+def _invalid(path: Path, error: ValidationError) -> ModelError:
+    return ModelError(f"{path}: {first_error(error)}")
 
 
 class Renamed(Mapping[str, Array]):
-    """Tensors under other names, each read when it is accessed.
+    """Tensors under other names, each read and converted when it is accessed.
 
     Args:
         stored: The tensors.
-        names: The name in `stored` of each tensor.
+        names: The name in `stored` of each tensor; `stored` may lack some of them.
+        convert: Returns a tensor, from its new name and the stored one.
     """
 
-    def __init__(self, stored: Mapping[str, Array], names: Mapping[str, str]) -> None:
-        self._stored, self._names = stored, names
+    def __init__(
+        self,
+        stored: Mapping[str, Array],
+        names: Mapping[str, str],
+        convert: Callable[[str, Array], Array] = lambda _, array: array,
+    ) -> None:
+        self._stored, self._names, self._convert = stored, names, convert
+
+    def original(self, name: str) -> str:
+        """Return the name that a tensor has in the file."""
+        return self._names.get(name, name)
 
     def __getitem__(self, name: str) -> Array:
-        return self._stored[self._names[name]]
+        return self._convert(name, self._stored[self._names[name]])
+
+    def __contains__(self, name: object) -> bool:
+        return self._names.get(str(name)) in self._stored
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return (name for name, original in self._names.items() if original in self._stored)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return sum(1 for _ in self)

@@ -1,5 +1,6 @@
 """Imports a translator of another toolkit."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from yakusu.pipeline.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import TranslatorConfig, consistent
 from yakusu.translator.network import save_translator
+
+_CODE = re.compile(r"[\w+-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,11 @@ def import_model(
     source_language: str = "",
     target_language: str = "",
 ) -> ImportedTranslator:
-    """Make a model folder from a Marian model in the form of Hugging Face, such as Opus-MT.
+    """Make a model folder from a Marian model, such as Opus-MT.
 
     Args:
-        source: The folder of the model.
+        source: The folder of the model, in the form of Hugging Face or of Marian; or a file .npz of
+            Marian, in the folder of its vocabularies.
         out: The new model folder.
         source_language: Code of the source language; "": as the model says.
         target_language: Code of the target language; "": as the model says.
@@ -58,7 +62,7 @@ def import_model(
     with consistent(source):
         foreign = read_foreign(source)
         model, weights, tokenizer = own_model(foreign)
-    named = foreign.languages
+    named = [code if _CODE.fullmatch(code) else "" for code in foreign.languages]
     languages = source_language or named[0], target_language or named[1]
     config = TranslatorConfig(
         source_language=languages[0],

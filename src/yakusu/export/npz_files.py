@@ -1,0 +1,139 @@
+"""The files of the original Marian: arrays in .npz, options and vocabularies in YAML.
+
+Sizes are checked before memory is allocated, nothing is unpickled, and YAML is read as events,
+because libyaml's own composer exhausts the stack with deeply nested lists.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yakusu.arrays import Array
+from yakusu.errors import ModelError
+
+Option = str | list[str]
+_MAX_RATIO = 20  # of unpacked to packed size; Marian does not compress
+
+
+class NpzArrays(Mapping[str, Array]):
+    """The arrays of an .npz file, each read when it is accessed.
+
+    Raises:
+        ModelError: The file is missing or is not a valid .npz file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise self._invalid() from error
+        entries = self._file.infolist()
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+        if sum(entry.file_size for entry in entries) > _MAX_RATIO * path.stat().st_size:
+            raise ModelError(f"{path} would unpack to more than {_MAX_RATIO} times its size")
+
+    def __getitem__(self, name: str) -> Array:
+        """Read an array.
+
+        Raises:
+            ModelError: It is not valid.
+        """
+        entry = self._entries[name]
+        try:
+            with self._file.open(entry) as file:
+                self._check_header(file, entry.file_size)
+            with self._file.open(entry) as file:
+                array: Array = np.lib.format.read_array(file, allow_pickle=False)
+            return array
+        except (
+            *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
+            *(zlib.error, zipfile.BadZipFile),
+        ) as error:
+            raise self._invalid(name) from error
+
+    def _check_header(self, file: Any, size: int) -> None:
+        """Compare the size that a header promises with that of the entry.
+
+        Raises:
+            ValueError: They differ, or the array consists of Python objects.
+        """
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read is None:
+            raise ValueError(f"version {version}")
+        shape, _, dtype = read(file)
+        n_items = 1
+        for length in shape:  # Python's integers cannot overflow
+            n_items *= length
+        if dtype.hasobject or min(shape, default=0) < 0:
+            raise ValueError("not an array of numbers")
+        if n_items * dtype.itemsize != size - file.tell():
+            raise ValueError("truncated")
+
+    def _invalid(self, name: str = "") -> ModelError:
+        where = f"{self._path}: '{name}'" if name else str(self._path)
+        return ModelError(f"{where} is not a valid .npz file of numbers: copy the model again")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # without reading it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def read_yaml(text: str | bytes, path: Path) -> dict[str, Option]:
+    """Read a mapping of YAML: scalars as strings, lists of scalars; anything deeper is ignored.
+
+    Raises:
+        ModelError: It is not valid YAML, or not a mapping.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # with libyaml, or without
+    try:
+        return _mapping(yaml.parse(text, Loader=loader))
+    except (yaml.YAMLError, ValueError) as error:
+        raise ModelError(f"{path} is not a valid YAML file: copy the model again") from error
+
+
+def _mapping(events: Iterator[Any]) -> dict[str, Option]:
+    """Return the mapping of a document.
+
+    Raises:
+        ValueError: The document is not a mapping.
+    """
+    from yaml import CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
+
+    next(events), next(events)  # the starts of the stream and the document
+    if not isinstance(next(events), MappingStartEvent):
+        raise ValueError
+    found: dict[str, Option] = {}
+    key, items, depth = None, list[str](), 0
+    for event in events:
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+            if depth < 0:
+                return found
+            if depth == 0 and key is not None:
+                found[key], key, items = items, None, []
+        elif isinstance(event, ScalarEvent) and depth == 1:
+            items.append(event.value)
+        elif isinstance(event, ScalarEvent) and depth == 0:
+            if key is None:
+                key = event.value
+            else:
+                found[key], key = event.value, None
+    raise ValueError

@@ -1,0 +1,382 @@
+"""Reads a model in the form of the original Marian, such as Opus-MT.
+
+model.npz                       weights, and the options of the model in YAML
+decoder.yml                     names the files of the weights and the vocabularies
+vocab.yml                       the row of each piece; or .json, or a SentencePiece model .spm
+source.spm, target.spm          SentencePiece models, if the vocabularies are not
+README.md, LICENSE              licence
+
+Its tensors are read under the names of marian.py, so that a model has the same weights whether it
+is imported from these files or from those that Hugging Face made of them.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece as spm
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
+
+from yakusu.arrays import Array
+from yakusu.errors import ModelError
+from yakusu.export.foreign import Foreign, Side
+from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_parts
+from yakusu.export.npz_files import NpzArrays, Option, read_yaml
+from yakusu.export.origin import Origin
+from yakusu.export.reading import (
+    Renamed,
+    first_error,
+    in_order,
+    pieces_by_row,
+    read_segmenter,
+    row_of,
+)
+from yakusu.model.config import TransformerConfig
+
+_OPTIONS = "special:model.yml"
+_ACTIVATIONS = {"relu": "relu", "swish": "silu", "gelu": "silu"}
+_GELU = math.sqrt(1.702)  # Marian's gelu: x sigmoid(1.702 x) = silu(1.702 x) / 1.702
+_NORMS = {  # preprocess, postprocess, postprocess-top, without dropout -> `norm`
+    ("", "an", ""): "post",
+    ("n", "a", "n"): "pre",
+}
+_ONLY = {  # option -> the only value that has an equivalent
+    "type": "transformer",
+    "transformer-decoder-autoreg": "self-attention",
+    "transformer-ffn-depth": "2",
+}
+_UNSUPPORTED = (  # options that change what a model computes
+    *("right-left", "ulr", "ulr-dim-emb", "lemma-dim-emb", "lemma-dependency", "factors-dim-emb"),
+    *("transformer-no-projection", "transformer-tied-layers", "transformer-pool"),
+    *("transformer-decoder-dim-ffn", "transformer-decoder-ffn-depth"),
+    *("transformer-train-type-embeddings", "transformer-no-bias", "transformer-no-affine"),
+)
+
+
+class _Options(BaseModel):
+    """The options that give the sizes of a model."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    dim_emb: PositiveInt
+    dim_vocabs: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
+    enc_depth: PositiveInt
+    dec_depth: PositiveInt
+    transformer_heads: PositiveInt
+    transformer_dim_ffn: PositiveInt
+    transformer_ffn_activation: str = "swish"
+    transformer_dropout: float = 0.1
+    transformer_preprocess: str = ""
+    transformer_postprocess: str = "dan"
+    transformer_postprocess_top: str = ""
+    transformer_postprocess_emb: str = "d"
+    transformer_train_positions: bool = False
+    transformer_train_position_embeddings: bool = False
+    tied_embeddings: bool = False
+    tied_embeddings_src: bool = False
+    tied_embeddings_all: bool = False
+
+    @property
+    def norm(self) -> str:
+        """The setting `norm` of the model.
+
+        Raises:
+            ModelError: There is none.
+        """
+        options = "preprocess", "postprocess", "postprocess-top", "postprocess-emb"
+        given = [getattr(self, f"transformer_{name.replace('-', '_')}") for name in options]
+        *layers, embeddings = (ops.replace("d", "") for ops in given)
+        if tuple(layers) not in _NORMS or embeddings:
+            values = ", ".join(
+                f"transformer-{name} = '{value}'"
+                for name, value in zip(options, given, strict=True)
+            )
+            raise ModelError(
+                f"the model has {values}: known are post-norm ('', 'dan', '', 'd') and pre-norm "
+                "('n', 'da', 'n', 'd')"
+            )
+        return _NORMS[tuple(layers)]
+
+    @property
+    def learns_positions(self) -> bool:
+        """Whether positions are learned, by the name of the option in older or newer versions."""
+        return self.transformer_train_positions or self.transformer_train_position_embeddings
+
+
+def read_npz(path: Path) -> Foreign:
+    """Read a model that Marian trained.
+
+    Args:
+        path: Its folder, or one of the .npz files in its folder.
+
+    Raises:
+        ModelError: The model is inconsistent, or has an option without an equivalent.
+    """
+    folder = path if path.is_dir() else path.parent
+    decoder = _decoder_options(path)
+    weights = path if path.is_file() else _weights_file(folder, decoder)
+    arrays = NpzArrays(weights)
+    if _OPTIONS not in arrays:
+        raise ModelError(f"{weights} has no '{_OPTIONS}': it is not a model of Marian")
+    text = arrays[_OPTIONS].tobytes().rstrip(b"\0")
+    given = read_yaml(text, weights)
+    _refuse(given)
+    options = _parsed(given, weights)
+    config = _sizes(options, arrays)
+    src, tgt = _sides(folder, decoder, options)
+    return Foreign(
+        config=config,
+        tensors=_tensors(arrays, config, options),
+        src=src,
+        tgt=tgt,
+        shared="Wemb" in arrays,
+        start=None,
+        halved=not options.learns_positions,
+        languages=("", ""),
+        origin=Origin.of(folder, format="Marian", name=weights.name),
+    )
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def _refuse(given: dict[str, Option]) -> None:
+    """Check that all options have an equivalent.
+
+    Raises:
+        ModelError: One of them does not.
+    """
+    for name, value in _ONLY.items():
+        if given.get(name, value) != value:
+            raise ModelError(
+                f"the model has {name} = {given[name]}, which is not supported: only {value} is"
+            )
+    for name in _UNSUPPORTED:
+        if given.get(name, "false") not in ("false", "0", "", []):
+            raise ModelError(f"the model has {name} = {given[name]}, which is not supported")
+
+
+def _parsed(given: dict[str, Option], path: Path) -> _Options:
+    try:
+        return _Options.model_validate(given)
+    except ValidationError as error:
+        raise ModelError(f"{path}: {first_error(error)}") from error
+
+
+def _sizes(options: _Options, arrays: NpzArrays) -> TransformerConfig:
+    """Return the sizes of the model.
+
+    Raises:
+        ModelError: A size or an option is invalid.
+    """
+    activation, width = options.transformer_ffn_activation, options.dim_emb
+    if activation not in _ACTIVATIONS:
+        raise ModelError(
+            f"the model has transformer-ffn-activation = {activation}: known are "
+            f"{', '.join(_ACTIVATIONS)}"
+        )
+    if options.enc_depth + options.dec_depth > len(arrays):
+        raise ModelError("the options of the model name more layers than it has tensors")
+    if width % 2 or width % options.transformer_heads:
+        raise ModelError(
+            f"the model has dim-emb = {width}, which is not an even number divisible by "
+            f"transformer-heads = {options.transformer_heads}"
+        )
+    values: dict[str, Any] = {
+        "d_model": width,
+        "n_encoder_layers": options.enc_depth,
+        "n_decoder_layers": options.dec_depth,
+        "d_ff": options.transformer_dim_ffn,
+        "n_heads": options.transformer_heads,
+        "norm": options.norm,
+        "activation": _ACTIVATIONS[activation],
+        "dropout": options.transformer_dropout,
+        "scale_embeddings": not options.learns_positions,
+    }
+    if options.learns_positions:
+        if "Wpos" not in arrays:
+            raise ModelError("the tensor 'Wpos' is missing")
+        values |= {"positions": "learned", "max_positions": len(np.atleast_1d(arrays["Wpos"]))}
+    try:
+        return TransformerConfig.model_validate(values)
+    except ValidationError as error:
+        raise ModelError(f"the options of the model are invalid: {first_error(error)}") from error
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+_ATTENTION = {"self_attn": "self", "encoder_attn": "context"}
+_LAYER_NORMS = {
+    "self_attn_layer_norm": "self_Wo",
+    "encoder_attn_layer_norm": "context_Wo",
+    "final_layer_norm": "ffn_ffn",
+}
+
+
+def _tensors(arrays: NpzArrays, config: TransformerConfig, options: _Options) -> Renamed:
+    """Return the tensors under the names of marian.py; unknown ones keep theirs."""
+    names = {part.marian: _name(part.marian, config) for part in stack_parts(config)}
+    if "Wemb" in arrays:
+        names[SHARED] = "Wemb"
+    else:
+        names |= {table: f"{side}_Wemb" for side, table in TABLES.items()}
+    if options.learns_positions:
+        names |= dict.fromkeys(POSITIONS.values(), "Wpos")
+    if not (options.tied_embeddings or options.tied_embeddings_all):
+        transposed = "decoder_ff_logit_out_Wt" in arrays  # in older versions
+        names[OUTPUT] = f"decoder_ff_logit_out_W{'t' if transposed else ''}"
+    names[BIAS] = "decoder_ff_logit_out_b"
+    known = {*names.values(), _OPTIONS}
+    names |= {name: name for name in arrays if name not in known}
+
+    def convert(name: str, array: Array) -> Array:
+        if options.transformer_ffn_activation == "gelu":
+            array = _gelu(name, array)
+        if name.endswith(".bias") or "norm.weight" in name:  # (1, n)
+            return array[0] if array.ndim == 2 and len(array) == 1 else array
+        is_matrix = name.endswith("proj.weight") or ".fc" in name
+        return array.T if is_matrix or names[name] == "decoder_ff_logit_out_W" else array
+
+    return Renamed(arrays, names, convert)
+
+
+def _gelu(name: str, array: Array) -> Array:
+    """Scale the tensors of a feed-forward network, so that silu computes Marian's gelu."""
+    if ".fc1." in name:
+        return array * np.float32(_GELU**2)
+    return array / np.float32(_GELU**2) if name.endswith(".fc2.weight") else array
+
+
+def _name(part: str, config: TransformerConfig) -> str:
+    """Return the original name of a tensor of a layer or of the LayerNorm above the layers."""
+    words = part.split(".")
+    if words[1] == "layer_norm":  # of both stacks
+        return f"{words[0]}_top_ln_{_norm_part(words[2])}"
+    side, _, layer, kind, *rest = words
+    prefix = f"{side}_l{int(layer) + 1}"
+    if kind in _LAYER_NORMS:
+        suffix = "_pre" if config.norm == "pre" else ""
+        return f"{prefix}_{_LAYER_NORMS[kind]}_ln_{_norm_part(rest[0])}{suffix}"
+    letter = "W" if rest[-1] == "weight" else "b"
+    if kind in _ATTENTION:
+        return f"{prefix}_{_ATTENTION[kind]}_{letter}{rest[0][0]}"
+    return f"{prefix}_ffn_{letter}{kind[-1]}"  # fc1, fc2
+
+
+def _norm_part(name: str) -> str:
+    return "scale" if name == "weight" else "bias"
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _decoder_options(path: Path) -> dict[str, Option]:
+    """Return the options of the first file that names vocabularies; {} if there is none."""
+    folder = path if path.is_dir() else path.parent
+    names = [f"{path.name}.decoder.yml"] if path.is_file() else []
+    others = sorted(each.name for each in folder.glob("*.npz.decoder.yml"))
+    for name in (*names, "decoder.yml", *others, "config.yml"):
+        if (folder / name).is_file():
+            return read_yaml((folder / name).read_bytes(), folder / name)
+    return {}
+
+
+def _named(decoder: dict[str, Option], option: str) -> list[str]:
+    """Return the names of files, without the folders of the machine that wrote them."""
+    value = decoder.get(option, [])
+    names = [value] if isinstance(value, str) else value
+    return [name.replace("\\", "/").rpartition("/")[2] for name in names]
+
+
+def _weights_file(folder: Path, decoder: dict[str, Option]) -> Path:
+    """Return the file of the weights.
+
+    Raises:
+        ModelError: There are several, or none.
+    """
+    present = {each.name for each in folder.glob("*.npz")}
+    named = [name for name in _named(decoder, "models") if name in present]
+    found = named or sorted(name for name in present if not name.endswith(".optimizer.npz"))
+    if len(found) != 1:
+        listed = ", ".join(found) or "no file *.npz"
+        raise ModelError(f"{folder} has {listed}: give the path of one file *.npz")
+    return folder / found[0]
+
+
+def _sides(folder: Path, decoder: dict[str, Option], options: _Options) -> tuple[Side, Side]:
+    """Read the vocabularies.
+
+    Raises:
+        ModelError: A file is missing or invalid.
+    """
+    paths = [folder / name for name in _named(decoder, "vocabs")] or list(_vocabularies(folder))
+    if len(paths) not in (1, 2):
+        raise ModelError(
+            f"{folder} has {len(paths)} vocabularies: name that of the source and that of the "
+            "target in decoder.yml, as in 'vocabs: [vocab.spm, vocab.spm]'"
+        )
+    names, sizes = ("source", "target"), options.dim_vocabs
+    src, tgt = (
+        _side(folder, path, name, size)
+        for path, name, size in zip((paths[0], paths[-1]), names, sizes, strict=True)
+    )
+    return src, tgt
+
+
+def _vocabularies(folder: Path) -> Iterator[Path]:
+    """Find the vocabularies, that of the source first."""
+    kinds = (".yml", ".yaml", ".json", ".spm")
+    found = [each for each in sorted(folder.glob("*vocab*")) if each.suffix in kinds]
+    first = [each for each in found if ".src." in each.name or "source" in each.name]
+    yield from (*first, *(each for each in found if each not in first))
+
+
+def _side(folder: Path, path: Path, name: str, n_rows: int) -> Side:
+    """Read a vocabulary; Marian uses its first `n_rows` pieces, unless that is 0."""
+    if path.suffix == ".spm":
+        model = read_segmenter(path)
+        pieces, special = _all_pieces(model), {"eos": model.eos_id(), "unk": model.unk_id()}
+    elif path.suffix in (".yml", ".yaml", ".json"):
+        pieces = _listed(path)
+        special = {"eos": row_of("</s>", pieces, path), "unk": row_of("<unk>", pieces, path)}
+        model = read_segmenter(_segmenter(folder, name))
+    else:
+        raise ModelError(f"{path} is not a supported vocabulary: known are .yml, .json and .spm")
+    pieces = pieces[: n_rows or None]
+    for token, row in special.items():
+        if not 0 <= row < len(pieces):
+            raise ModelError(f"{path} has no token for {token} among its {len(pieces):,} tokens")
+    return Side(segmenter=model, pieces=pieces, **special, pad=None)
+
+
+def _all_pieces(model: spm.SentencePieceProcessor) -> list[str]:
+    return [str(model.id_to_piece(i)) for i in range(model.get_piece_size())]
+
+
+def _listed(path: Path) -> list[str]:
+    """Read the pieces of a vocabulary in JSON or YAML."""
+    if path.suffix == ".json":
+        return pieces_by_row(path)
+    try:
+        found = read_yaml(path.read_bytes(), path)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        rows = {piece: int(str(row)) for piece, row in found.items()}
+    except ValueError as error:
+        raise ModelError(f"{path} has a token whose id is not a number") from error
+    return in_order(rows, path)
+
+
+def _segmenter(folder: Path, name: str) -> Path:
+    """Return the SentencePiece model of a side: its own, or the only one of the folder."""
+    if (folder / f"{name}.spm").exists():
+        return folder / f"{name}.spm"
+    found = sorted(folder.glob("*.spm"))
+    if len(found) != 1:
+        raise ModelError(
+            f"{folder} has no {name}.spm: only vocabularies of SentencePiece can be imported"
+        )
+    return found[0]
