@@ -1,9 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
 Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`,
-`translate`, `score`, `evaluate`, `verify` and `demo`; the verb `compress` is the function
-`compress_translator`. `compress`, `vectors` and `view` are packages. Each name is imported when it
-is first used.
+`translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`, `import` and `export` are
+the functions `compress_translator`, `import_model` and `export_model`. `compress`, `vectors` and
+`view` are packages. Each name is imported when it is first used.
 """
 
 from importlib import import_module
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         evaluate_parser,
         evaluate_trees,
     )
+    from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.prepare import prepare
     from yakusu.pipeline.receipt import verify
     from yakusu.pipeline.score import score
@@ -53,6 +54,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
+    "import_model": "pipeline.import_model",
     "prepare": "pipeline.prepare",
     "score": "pipeline.score",
     "train": "pipeline.train",
@@ -85,6 +87,7 @@ __all__ = [
     "evaluate_model",
     "evaluate_parser",
     "evaluate_trees",
+    "import_model",
     "load_recipe",
     "prepare",
     "save_recipe",

@@ -16,6 +16,7 @@ app = import_module("yakusu.cli.app")  # `from yakusu.cli import app` gives the 
         ("numba", "compress"),
         ("MeCab", "mecab"),
         ("lxml.etree", "corpora"),
+        ("yaml", "import"),
     ],
 )
 def test_a_missing_library_is_named_with_the_extra_that_installs_it(

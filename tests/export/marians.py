@@ -139,9 +139,7 @@ class Marian:
                     found[f"{layer}.{norm}.weight"] = 1 + normal(width)
                     found[f"{layer}.{norm}.bias"] = normal(width)
         pad, size = config["pad_token_id"], config["vocab_size"]
-        names = (
-            ["shared"] if self.shared else ["encoder.embed_tokens", "decoder.embed_tokens"]
-        )
+        names = ["shared"] if self.shared else ["encoder.embed_tokens", "decoder.embed_tokens"]
         for name in names:
             table = normal(size, width, scale=0.5)
             table[pad] *= self.pad_row
@@ -272,7 +270,8 @@ def write_npz(path: Path, tensors: Tensors, options: dict[str, Any]) -> None:
     """Write tensors with options, as Marian does."""
     lines = (f"{key}: {json.dumps(value)}\n" for key, value in options.items())
     text = np.frombuffer("".join(lines).encode() + b"\0", np.int8)
-    np.savez(path, **tensors, **{"special:model.yml": text})
+    rows = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    np.savez(path, **rows, **{"special:model.yml": text})
 
 
 def write_json(path: Path, value: Any) -> None:

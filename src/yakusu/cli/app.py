@@ -34,10 +34,14 @@ _EXTRAS = {  # module -> the extra that installs it
     **dict.fromkeys(("markdown_it", "mdit_py_plugins"), "documents"),
     **dict.fromkeys(("lxml", "polib", "py3langid", "zstandard"), "corpora"),
     **dict.fromkeys(("MeCab", "mecab_ko"), "mecab"),
+    "yaml": "import",
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
 }
-_EXTRAS_OF_VERBS = {"compress": "compress", "demo": "demo", "vectors": "compress"}  # with "train"
+_EXTRAS_OF_VERBS = {  # with "train"
+    **{verb: verb for verb in ("compress", "demo", "import")},
+    "vectors": "compress",
+}
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

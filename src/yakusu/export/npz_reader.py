@@ -7,10 +7,10 @@ source.spm, target.spm          SentencePiece models, if the vocabularies are no
 README.md, LICENSE              licence
 
 Its tensors are read under the names of marian.py, so that a model has the same weights whether it
-is imported from these files or from those that Hugging Face made of them.
+is imported from these files or from those that Hugging Face's converter made of them. As there,
+sinusoids have the frequencies of section 3.5, from which Marian's own differ slightly.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,7 @@ from yakusu.export.reading import (
 from yakusu.model.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
-_ACTIVATIONS = {"relu": "relu", "swish": "silu", "gelu": "silu"}
-_GELU = math.sqrt(1.702)  # Marian's gelu: x sigmoid(1.702 x) = silu(1.702 x) / 1.702
+_ACTIVATIONS = {"relu": "relu", "swish": "silu", "gelu": "gelu"}
 _NORMS = {  # preprocess, postprocess, postprocess-top, without dropout -> `norm`
     ("", "an", ""): "post",
     ("n", "a", "n"): "pre",
@@ -52,6 +51,8 @@ _UNSUPPORTED = (  # options that change what a model computes
     *("transformer-no-projection", "transformer-tied-layers", "transformer-pool"),
     *("transformer-decoder-dim-ffn", "transformer-decoder-ffn-depth"),
     *("transformer-train-type-embeddings", "transformer-no-bias", "transformer-no-affine"),
+    *("transformer-disable-position-embeddings", "transformer-alibi-shift"),
+    *("transformer-alibi-trainable", "transformer-rms-norm"),
 )
 
 
@@ -232,21 +233,12 @@ def _tensors(arrays: NpzArrays, config: TransformerConfig, options: _Options) ->
     names |= {name: name for name in arrays if name not in known}
 
     def convert(name: str, array: Array) -> Array:
-        if options.transformer_ffn_activation == "gelu":
-            array = _gelu(name, array)
         if name.endswith(".bias") or "norm.weight" in name:  # (1, n)
             return array[0] if array.ndim == 2 and len(array) == 1 else array
         is_matrix = name.endswith("proj.weight") or ".fc" in name
         return array.T if is_matrix or names[name] == "decoder_ff_logit_out_W" else array
 
     return Renamed(arrays, names, convert)
-
-
-def _gelu(name: str, array: Array) -> Array:
-    """Scale the tensors of a feed-forward network, so that silu computes Marian's gelu."""
-    if ".fc1." in name:
-        return array * np.float32(_GELU**2)
-    return array / np.float32(_GELU**2) if name.endswith(".fc2.weight") else array
 
 
 def _name(part: str, config: TransformerConfig) -> str:

@@ -10,6 +10,7 @@ from yakusu.device import versions
 from yakusu.errors import RunError
 from yakusu.export.foreign import own_model
 from yakusu.export.importing import read_foreign
+from yakusu.export.origin import Origin
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.receipt import ImportReceipt
 from yakusu.search.config import SearchConfig
@@ -25,15 +26,15 @@ class ImportedTranslator:
 
     Attributes:
         folder: The new model folder.
-        languages: Codes of source and target; "" if unknown.
+        config: Its sizes and languages; a language is "" if unknown.
         parameters: Number of parameters.
-        licence: The licence that the model's card names; "" if unknown.
+        origin: Where it is from, with its licence.
     """
 
     folder: Path
-    languages: tuple[str, str]
+    config: TranslatorConfig
     parameters: int
-    licence: str
+    origin: Origin
 
 
 def import_model(
@@ -81,4 +82,4 @@ def import_model(
     )
     tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
     save_translator(out, tensors, tokenizer, config, documents=documents(receipt))
-    return ImportedTranslator(out, languages, receipt.parameters, foreign.origin.licence)
+    return ImportedTranslator(out, config, receipt.parameters, foreign.origin)
