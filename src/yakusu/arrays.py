@@ -143,7 +143,11 @@ def integers_of(stored: Mapping[str, Any], name: str) -> NDArray[np.int8]:
     stream = np.ascontiguousarray(stored[name])
     try:
         n_rows, n_columns = stored[SHAPE + name].tolist()
-        columns = np.frombuffer(zlib.decompress(stream.data), dtype=np.int8)
+        decoder = zlib.decompressobj()
+        # No more than the shape needs, and one byte to reach the end and its checksum.
+        columns = np.frombuffer(decoder.decompress(stream.data, n_rows * n_columns + 1), np.int8)
+        if not decoder.eof:
+            raise ValueError("it is incomplete, or longer than its shape")
         return columns.reshape(n_columns, n_rows).T.copy()
     except (zlib.error, KeyError, ValueError) as error:
         raise ValueError(f"the stream '{name}' is corrupted: {error}") from error

@@ -51,7 +51,7 @@ class TransformerConfig(ModelConfig):
     score: Literal["scaled", "dot", "additive"] = "scaled"  # compatibility, section 3.2.1
     # The layer used for self-attention: docs/decisions/0022.
     mixing: Literal["attention", "restricted", "convolution", "recurrent"] = "attention"
-    neighbourhood: int = Field(32, ge=1)  # r, for mixing = "restricted"
+    neighbourhood: int = Field(32, ge=1, le=UNLIMITED)  # r, for mixing = "restricted"
     kernel: int = Field(3, ge=1)  # k, for mixing = "convolution"
     n_experts: int = Field(0, ge=0)  # per feed-forward layer; 0: a plain feed-forward network
     top_k: int = Field(2, ge=1)  # experts per token
@@ -145,6 +145,11 @@ class ConvolutionalConfig(ModelConfig):
             raise ValueError(
                 f"model.dilations has {len(self.dilations)} values and model.n_layers = "
                 f"{self.n_layers}: give at most one value per layer"
+            )
+        if max(self.dilations) > self.max_positions:
+            raise ValueError(
+                f"model.dilations has {max(self.dilations)}, which exceeds model.max_positions = "
+                f"{self.max_positions}: lower it"
             )
         return self
 

@@ -26,6 +26,7 @@ from yakusu.folder import verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
+from yakusu.translator.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
@@ -58,7 +59,7 @@ class ModelFolder:
 
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
-        """Verify a folder; read its configuration and its tokenizer.
+        """Verify a folder; read its configuration, its tokenizer and the shapes of its weights.
 
         Raises:
             ModelError: The folder is incomplete, corrupted or inconsistent.
@@ -73,6 +74,9 @@ class ModelFolder:
                 f"{path} is inconsistent: its tokenizer has {sizes[0]} source and {sizes[1]} "
                 f"target tokens, and {CONFIG} {config.src_vocab_size} and {config.tgt_vocab_size}"
             )
+        with consistent(path):
+            stored = ArraysOnDisk(path / WEIGHTS)
+            check_sizes(config.model, config.compressed, stored, **config.vocab_sizes)
         return cls(path, config, tokenizer)
 
     @property

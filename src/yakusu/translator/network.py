@@ -6,15 +6,19 @@ from types import MappingProxyType
 
 import torch
 
+from yakusu.arrays import ArraysOnDisk
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
+from yakusu.errors import ModelError
 from yakusu.folder import save_folder, write_json
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import empty_table
 from yakusu.model.ensemble import Ensemble
+from yakusu.model.table_plans import Shapes
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator.folder import CONFIG, WEIGHTS, ModelFolder, TranslatorConfig, consistent
+from yakusu.translator.sizes import compare
 from yakusu.weights import Tensors, from_int8, from_streams, load_tensors, save_tensors
 
 
@@ -52,11 +56,34 @@ def torch_decoder(
 
 def _network(folder: ModelFolder) -> Seq2Seq:
     with consistent(folder.path):
-        model = build(folder.config.model, **folder.config.vocab_sizes)
-        for plan in folder.config.compressed:
-            plan.put(model, empty_table(plan, model))
-        weights = load_tensors(folder.path / WEIGHTS)
-        model.load_weights(from_streams(from_int8(weights)))
+        compare(_shapes(folder), ArraysOnDisk(folder.path / WEIGHTS))
+        model = _empty(folder)
+        weights = from_streams(from_int8(load_tensors(folder.path / WEIGHTS)))
+        for name, weight in weights.items():
+            if not weight.isfinite().all():
+                raise ModelError(f"the weight '{name}' has a number that is NaN or infinite")
+        model.load_weights(weights)
+    return model
+
+
+def _shapes(folder: ModelFolder) -> Shapes:
+    """Return the shapes of the weights, which torch's device "meta" knows without memory.
+
+    Raises:
+        ModelError: A size is too large for torch.
+    """
+    try:
+        with torch.device("meta"):
+            return {name: tuple(each.shape) for name, each in _empty(folder).weights().items()}
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise ModelError("config.json has a size that no model can have") from error
+
+
+def _empty(folder: ModelFolder) -> Seq2Seq:
+    """Build the network of a folder, without its weights."""
+    model = build(folder.config.model, **folder.config.vocab_sizes)
+    for plan in folder.config.compressed:
+        plan.put(model, empty_table(plan, model))
     return model
 
 
