@@ -22,7 +22,8 @@ class Pieces:
     Args:
         model: The SentencePiece model.
         table: The piece of each id; None: as in the model. A piece of the model that is not in the
-            table becomes the unknown token.
+            table becomes the unknown token. It may have tokens of target languages, such as
+            ">>de<<", which a text can begin with.
     """
 
     def __init__(self, model: spm.SentencePieceProcessor, table: list[str] | None = None) -> None:
@@ -89,21 +90,28 @@ class Pieces:
         if self.table is None:
             ids: list[int] = self._model.encode(text, add_eos=True)
             return ids
-        return [
-            *(self._ids.get(piece, UNK) for piece in self._model.encode(text, out_type=str)),
-            EOS,
-        ]
+        return [*(self._ids.get(piece, UNK) for piece in self._divide(text)), EOS]
 
     def surfaces(self, text: str) -> list[str]:
         """Return the pieces of a text, and that of EOS; unknown text appears unchanged."""
-        return [*self._model.encode(text, out_type=str), self.piece(EOS)]
+        return [*self._divide(text), self.piece(EOS)]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where in a text each of its pieces begins and ends."""
-        found: list[tuple[int, int]] = self._model.encode(text, return_type="offset_mapping")[
-            "offsets"
-        ]
-        return found
+        token, rest = self._split_language(text)
+        found = self._model.encode(rest, return_type="offset_mapping")["offsets"]
+        first = [(0, len(token))] if token else []
+        return [*first, *((begin + len(token), end + len(token)) for begin, end in found)]
+
+    def _divide(self, text: str) -> list[str]:
+        token, rest = self._split_language(text)
+        return [*([token] if token else ()), *self._model.encode(rest, out_type=str)]
+
+    def _split_language(self, text: str) -> tuple[str, str]:
+        """Separate the token of the target language, such as ">>de<<", if the table has it."""
+        end = text.find("<<") + 2 if self.table is not None and text.startswith(">>") else 0
+        token = text[:end] if text[:end] in self._ids else ""
+        return token, text[len(token) :]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, in which EOS adds nothing and UNK becomes U+2047."""

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
@@ -29,11 +30,24 @@ _TABLES = "vocabulary.json"
 _SPACES = re.compile(rf"^[\s{SPACE}]+")  # at the beginning of a piece
 
 
-class _Tables(Config):
-    """vocabulary.json of an imported model: the piece of each id."""
+def _check_unique(pieces: list[str]) -> list[str]:
+    if len(set(pieces)) < len(pieces):
+        raise ValueError("a piece occurs twice")
+    return pieces
 
-    source: list[str]
-    target: list[str] | None = None  # None: the same
+
+_Table = Annotated[list[str], Field(min_length=2), AfterValidator(_check_unique)]
+
+
+class _Tables(Config):
+    """vocabulary.json of an imported model: the piece of each id, of both sides or of each.
+
+    A side without a table has the ids of its SentencePiece model.
+    """
+
+    joint: _Table | None = None
+    source: _Table | None = None
+    target: _Table | None = None
 
 
 class Tokenizer:
@@ -94,11 +108,14 @@ class Tokenizer:
         for path, pieces in models.items():
             path.write_bytes(pieces.proto)
         written = [*models, *([self.coverage.save(folder)] if self.coverage else ())]
-        if self.src.table is None:
+        if self.src.table is None and self.tgt.table is None:
             return written
-        own = None if self.joint else self.tgt.table
-        tables = _Tables(source=self.src.table, target=own)
-        write_json(folder / _TABLES, tables.model_dump())
+        tables = (
+            _Tables(joint=self.src.table)
+            if self.joint
+            else _Tables(source=self.src.table, target=self.tgt.table)
+        )
+        write_json(folder / _TABLES, tables.model_dump(exclude_none=True))
         return [*written, folder / _TABLES]
 
     def __eq__(self, other: object) -> bool:
@@ -232,7 +249,7 @@ class Tokenizer:
         return self.tgt.texts_of(ids)
 
 
-def _read_tables(folder: Path) -> tuple[list[str], list[str]] | tuple[None, None]:
+def _read_tables(folder: Path) -> tuple[list[str] | None, list[str] | None]:
     path = folder / _TABLES
     if not path.exists():
         return None, None
@@ -240,7 +257,7 @@ def _read_tables(folder: Path) -> tuple[list[str], list[str]] | tuple[None, None
         tables = _Tables.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise ModelError(f"{path} is corrupt: copy the folder again") from error
-    return tables.source, tables.target or tables.source
+    return tables.joint or tables.source, tables.joint or tables.target
 
 
 def _min_vocab_size(side: Pieces) -> int:
