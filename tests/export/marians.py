@@ -20,7 +20,7 @@ Tensors = dict[str, NDArray[Any]]
 
 @cache
 def sentences(side: int) -> list[str]:
-    """German (0) or English (1) sentences."""
+    """English (0) or German (1) sentences."""
     return [pair[side] for pair in phrasebook("de", n_pairs=1000).train]
 
 
@@ -62,7 +62,7 @@ class Marian:
     pad_row: bool = False
     bias: bool = True
     seed: int = 1
-    languages: tuple[str | None, str | None] = ("de", "en")
+    languages: tuple[str | None, str | None] = ("en", "de")
     config: dict[str, Any] = field(default_factory=dict)
 
     def vocabularies(self) -> list[dict[str, int]]:
@@ -117,7 +117,7 @@ class Marian:
         config, rng = self.settings(), np.random.default_rng(self.seed)
         width, inner = config["d_model"], config["encoder_ffn_dim"]
 
-        def normal(*shape: int, scale: float = 0.15) -> NDArray[np.float32]:
+        def normal(*shape: int, scale: float = 0.3) -> NDArray[np.float32]:
             return rng.normal(0, scale, shape).astype(np.float32)
 
         found: Tensors = {}
@@ -141,11 +141,14 @@ class Marian:
         pad, size = config["pad_token_id"], config["vocab_size"]
         names = ["shared"] if self.shared else ["encoder.embed_tokens", "decoder.embed_tokens"]
         for name in names:
-            table = normal(size, width, scale=0.5)
+            table = normal(size, width, scale=0.25)
             table[pad] *= self.pad_row
             found[f"model.{name}.weight"] = table
+        if self.shared and not self.tied:  # the library then ties nothing
+            for side in "encoder", "decoder":
+                found[f"model.{side}.embed_tokens.weight"] = found["model.shared.weight"].copy()
         if not self.tied:
-            found["lm_head.weight"] = normal(size, width, scale=0.5)
+            found["lm_head.weight"] = normal(size, width, scale=0.25)
         found["final_logits_bias"] = normal(1, size) if self.bias else np.zeros((1, size), "<f4")
         return found
 
@@ -210,6 +213,8 @@ class Marian:
         assert pad == config["vocab_size"] - 1, "Marian has no padding"
         for name, tensor in self.tensors().items():
             original = _original_name(name)
+            if self.shared and "embed_tokens" in name:
+                continue
             if name.endswith(("embed_tokens.weight", "shared.weight")):
                 found[original] = tensor[:pad]
             elif name == "final_logits_bias":
