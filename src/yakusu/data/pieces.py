@@ -37,7 +37,10 @@ class Pieces:
             ModelError: The file is missing, or is not a SentencePiece model.
         """
         try:
-            return cls(spm.SentencePieceProcessor(model_proto=path.read_bytes()), table)
+            content = path.read_bytes()
+            if not content:  # which the library accepts
+                raise RuntimeError
+            return cls(spm.SentencePieceProcessor(model_proto=content), table)
         except OSError as error:
             raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
         except RuntimeError as error:

@@ -81,7 +81,8 @@ def from_marian(
     expected, rows = _shapes(config), dict[str, list[Floats]]()
     for part in stack_parts(config):
         n_rows, *others = expected[part.own]
-        tensor = checked(tensors, part.marian, (len(range(n_rows)[part.rows]), *others))
+        begin, end, _ = part.rows.indices(n_rows)
+        tensor = checked(tensors, part.marian, (end - begin, *others))
         own = tensor if part.axis is None else tensor.take(columns, part.axis)
         rows.setdefault(part.own, []).append(own)
     return {name: np.concatenate(parts) for name, parts in rows.items()}

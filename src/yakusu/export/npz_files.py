@@ -16,6 +16,7 @@ from yakusu.arrays import Array
 from yakusu.errors import ModelError
 
 Option = str | list[str]
+_MAX_DEPTH = 8  # of lists in lists; libyaml needs quadratic time for more
 _MAX_RATIO = 20  # of unpacked to packed size; Marian does not compress
 
 
@@ -103,7 +104,7 @@ def read_yaml(text: str | bytes, path: Path) -> dict[str, Option]:
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # with libyaml, or without
     try:
         return _mapping(yaml.parse(text, Loader=loader))
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, StopIteration) as error:
         raise ModelError(f"{path} is not a valid YAML file: copy the model again") from error
 
 
@@ -111,9 +112,16 @@ def _mapping(events: Iterator[Any]) -> dict[str, Option]:
     """Return the mapping of a document.
 
     Raises:
-        ValueError: The document is not a mapping.
+        ValueError: The document is not a mapping, or has aliases.
+        StopIteration: It is empty.
     """
-    from yaml import CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
+    from yaml import (
+        AliasEvent,
+        CollectionEndEvent,
+        CollectionStartEvent,
+        MappingStartEvent,
+        ScalarEvent,
+    )
 
     next(events), next(events)  # the starts of the stream and the document
     if not isinstance(next(events), MappingStartEvent):
@@ -136,4 +144,6 @@ def _mapping(events: Iterator[Any]) -> dict[str, Option]:
                 key = event.value
             else:
                 found[key], key = event.value, None
+        if depth > _MAX_DEPTH or isinstance(event, AliasEvent) or (depth and key is None):
+            raise ValueError
     raise ValueError

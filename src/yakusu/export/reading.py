@@ -69,10 +69,14 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
     Raises:
         ModelError: The file cannot be read, or is not a SentencePiece model.
     """
+    content = _bytes(path)
     try:
-        return spm.SentencePieceProcessor(model_proto=_bytes(path))
+        model = spm.SentencePieceProcessor(model_proto=content)
     except RuntimeError as error:
         raise ModelError(f"{path} is not a valid SentencePiece model") from error
+    if not content:  # which the library accepts
+        raise ModelError(f"{path} is not a valid SentencePiece model: it is empty")
+    return model
 
 
 def _bytes(path: Path) -> bytes:
