@@ -217,8 +217,8 @@ def _halved(tensors: Mapping[str, Array]) -> bool:
 
 def _position_tables(tensors: Mapping[str, Array]) -> list[Array]:
     tables = [tensors[name] for name in POSITIONS.values() if name in tensors]
-    if any(table.ndim != 2 for table in tables):
-        raise ModelError(f"the tensor 'model.{POSITIONS['encoder']}' is not a matrix")
+    if any(table.ndim != 2 or not table.size for table in tables):
+        raise ModelError(f"the tensor '{POSITIONS['encoder']}' is not a table of positions")
     return tables
 
 
