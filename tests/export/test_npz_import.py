@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.export.marians import Marian
+from tests.export.marians import Marian, sentences, write_npz
+from yakusu.data.vocabulary import UNK, TokenizerConfig, learn
 from yakusu.export.foreign import own_model
 from yakusu.export.hf_reader import read_hf
+from yakusu.export.marian import own_columns
 from yakusu.export.npz_reader import read_npz
 
 VARIANTS: dict[str, Any] = {
@@ -35,3 +37,91 @@ def test_both_forms_of_a_model_give_the_same_weights(name: str, tmp_path: Path) 
     for key, array in weights.items():
         np.testing.assert_array_equal(array, expected[1][key], err_msg=key)
     assert tokenizer == expected[2]
+
+
+def pre_norm(marian: Marian) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tensors and the options of a pre-norm model."""
+    rng = np.random.default_rng(4)
+    tensors = {
+        f"{name}_pre" if "_ln_" in name else name: tensor
+        for name, tensor in marian.original_tensors().items()
+    }
+    for side in "encoder", "decoder":
+        for part in "scale", "bias":
+            tensors[f"{side}_top_ln_{part}"] = rng.normal(size=(1, 32)).astype(np.float32)
+    changes = {"preprocess": "n", "postprocess": "da", "postprocess-top": "n"}
+    options = {f"transformer-{name}": value for name, value in changes.items()}
+    return tensors, marian.options() | options
+
+
+def test_pre_norm_models_have_a_layer_norm_above_each_stack(tmp_path: Path) -> None:
+    folder = Marian().write_original(tmp_path / "npz")
+    tensors, options = pre_norm(Marian())
+    write_npz(folder / "model.npz", tensors, options)
+    config, weights, _ = own_model(read_npz(folder))
+    assert config.norm == "pre"
+    columns = own_columns(32, halved=True)
+    found = weights["decoder_norm.weight"]
+    np.testing.assert_array_equal(found, tensors["decoder_top_ln_scale"][0, columns])
+    found = weights["encoder.0.residuals.1.norm.bias"]
+    np.testing.assert_array_equal(found, tensors["encoder_l1_ffn_ffn_ln_bias_pre"][0, columns])
+
+
+@pytest.mark.parametrize(
+    "option", ["transformer-train-positions", "transformer-train-position-embeddings"]
+)
+def test_learned_positions_are_those_of_both_sides_and_not_scaled(
+    option: str, tmp_path: Path
+) -> None:
+    folder = Marian(shared=False, separate=True).write_original(tmp_path / "npz")
+    marian = Marian(shared=False, separate=True)
+    table = np.random.default_rng(3).normal(size=(20, 32)).astype(np.float32)
+    tensors = marian.original_tensors() | {"Wpos": table}
+    write_npz(folder / "model.npz", tensors, marian.options() | {option: True})
+    config, weights, _ = own_model(read_npz(folder))
+    assert (config.positions, config.max_positions) == ("learned", 20)
+    assert not config.scale_embeddings
+    for side in "src", "tgt":
+        np.testing.assert_array_equal(weights[f"{side}_embedding.positions.table"], table)
+
+
+def test_vocabularies_can_be_sentencepiece_models(tmp_path: Path) -> None:
+    folder = Marian().write_original(tmp_path / "npz")
+    config = TokenizerConfig(vocab_size=200, placeholder_share=0, byte_fallback=False)
+    model = learn(sentences(0), config, 1, side="source")
+    (folder / "vocab.spm").write_bytes(model.serialized_model_proto())
+    (folder / "decoder.yml").write_text("vocabs:\n  - vocab.spm\n  - /models/vocab.spm\n")
+    tensors, n = Marian().original_tensors(), model.get_piece_size()
+    tensors |= {"Wemb": tensors["Wemb"][:n]}
+    tensors["decoder_ff_logit_out_b"] = tensors["decoder_ff_logit_out_b"][:, :n]
+    write_npz(folder / "model.npz", tensors, Marian().options() | {"dim-vocabs": [n, n]})
+    _, _, tokenizer = own_model(read_npz(folder))
+    assert tokenizer.src is tokenizer.tgt and tokenizer.src.table is None
+    assert tokenizer.src.proto == model.serialized_model_proto()
+
+
+def test_pieces_beyond_the_size_of_the_vocabulary_are_not_used(tmp_path: Path) -> None:
+    folder = Marian().write_original(tmp_path / "npz")
+    with (folder / "joint.vocab.yml").open("a") as file:
+        n = len(Marian().vocabularies()[0]) - 1
+        file.write(f"one_more: {n}\nanother: {n + 1}\n")
+    _, _, tokenizer = own_model(read_npz(folder))
+    assert len(tokenizer.tgt) == n and tokenizer.tgt.id_of("one_more") == UNK
+
+
+def test_vocabularies_are_found_without_decoder_yml(tmp_path: Path) -> None:
+    for marian in Marian(), Marian(separate=True, shared=False):
+        folder = marian.write_original(tmp_path / str(marian.separate))
+        expected = own_model(read_npz(folder))[2]
+        (folder / "decoder.yml").unlink()
+        assert own_model(read_npz(folder))[2] == expected
+        assert own_model(read_npz(folder / "model.npz"))[2] == expected
+
+
+def test_the_licence_is_the_first_line_of_its_file(tmp_path: Path) -> None:
+    folder = Marian().write_original(tmp_path / "npz")
+    assert read_npz(folder).origin.licence == ""
+    (folder / "LICENSE").write_text("\nAttribution 4.0 International\n\nMore.\n")
+    assert read_npz(folder).origin.licence == "Attribution 4.0 International"
+    (folder / "README.md").write_text("---\nlicense: 'mit'\n---\n")
+    assert read_npz(folder).origin.licence == "mit"
