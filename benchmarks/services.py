@@ -30,8 +30,9 @@ class Service:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = list(command)
-        # Its output is UTF-8 in any locale.
-        environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+        # Its output is UTF-8 in any locale, and it may import yakusu if it has the libraries.
+        path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": path}
         try:
             self._process = subprocess.Popen(
                 self.command,

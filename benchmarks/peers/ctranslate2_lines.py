@@ -28,7 +28,7 @@ def main(words: list[str]) -> None:
     )
     settings = {"beam_size": int(beam), "length_penalty": float(alpha), "disable_unk": True}
     for line in sys.stdin:
-        pieces = source.encode(line.strip(), out_type=str, add_eos=True)
+        pieces = source.encode(line.strip(), out_type=str)
         (found,) = translator.translate_batch([pieces], **settings)
         sys.stdout.write(target.decode(found.hypotheses[0]) + "\n")
         sys.stdout.flush()

@@ -1,6 +1,7 @@
 """Peer: CTranslate2, as a service (`benchmarks.services`); see `benchmarks.speed.systems`.
 
-Its environment has nothing else: pip install -r benchmarks/peers/requirements-ctranslate2.txt
+Its environment has neither torch nor the other libraries of yakusu:
+pip install -r benchmarks/peers/requirements-ctranslate2.txt
 """
 
 import sys
@@ -41,8 +42,11 @@ def load(folder: str, plain: str, precision: str, inter: int, intra: int) -> Non
 
 
 def search(sources: list[list[int]], batch: int, beam: int, length: int) -> dict[str, Any]:
-    """Translate ids; every translation has `length` tokens, because eos has no probability."""
-    translator, tokens = _loaded["translator"], [[_token(i) for i in ids] for ids in sources]
+    """Translate ids; every translation has `length` tokens, because eos has no probability.
+
+    The library appends eos to sources.
+    """
+    translator, tokens = _loaded["translator"], [[_token(i) for i in ids[:-1]] for ids in sources]
     start = time.perf_counter()
     found = translator.translate_batch(
         tokens,
@@ -62,7 +66,7 @@ def _token(i: int) -> str:
 def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str, Any]:
     """Translate sentences from text to text."""
     start = time.perf_counter()
-    pieces = _loaded["source"].encode(lines, out_type=str, add_eos=True)
+    pieces = _loaded["source"].encode(lines, out_type=str)
     found = _loaded["translator"].translate_batch(
         pieces,
         beam_size=search["beam"],

@@ -21,6 +21,9 @@ from benchmarks.common import INSTALL, Benchmark
 from benchmarks.services import Service
 from yakusu.engine.library import VARIABLE as INSTRUCTION_SET
 from yakusu.errors import DataError, RunError
+from yakusu.export.formats import refuse
+from yakusu.folder import read_json
+from yakusu.model.config import config_of
 
 VARIABLE = "YAKUSU_PEER_PYTHON"
 OURS = "native int8"
@@ -144,8 +147,13 @@ class Model:
         return self.plain / "ctranslate2"
 
     def convert(self, python: str) -> None:
-        """Convert the model for CTranslate2, once."""
+        """Convert the model for CTranslate2, once.
+
+        Raises:
+            ModelError: CTranslate2 does not support the model.
+        """
         if not self.converted.exists():
+            refuse(config_of(read_json(self.plain / "plain.json")["model"]), "ctranslate2")
             with Service([python, "-m", _PEER]) as peer:
                 peer("convert", plain=str(self.plain), out=str(self.converted))
 

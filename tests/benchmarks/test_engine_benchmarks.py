@@ -1,6 +1,7 @@
 """The benchmarks of the CPU engine: services, rounds, models in a neutral form, and timers."""
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from yakusu.engine.compile import system_compiler
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.shapes import shapes
 from yakusu.errors import DataError, RunError
+from yakusu.export.ctranslate2_file import Variables
 from yakusu.translator.folder import ModelFolder
 
 services: Any = pytest.importorskip("benchmarks.services", reason="only a checkout has benchmarks")
@@ -38,6 +40,20 @@ serve({"double": lambda x: (print("to standard error"), 2 * x)[1], "fail": fail,
 needs_engine = pytest.mark.skipif(
     why_unavailable() is not None, reason="the engine is not compiled"
 )
+
+
+# ---- CTranslate2 ---------------------------------------------------------------------------------
+
+
+def test_tokens_that_are_never_generated_have_no_probability_in_ctranslate2(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("ctranslate2")
+    convert: Any = importlib.import_module("benchmarks.peers.ctranslate2_convert")
+    plain.write_random(plain.SHAPES["small"], tmp_path / "plain", seed=1)
+    convert.convert(str(tmp_path / "plain"), str(tmp_path / "out"))
+    bias = Variables(tmp_path / "out" / "model.bin")["decoder/projection/bias"]
+    assert bias.tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197]
 
 
 # ---- services ------------------------------------------------------------------------------------

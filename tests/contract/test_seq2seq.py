@@ -38,6 +38,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"n_experts": 4},
         {"n_experts": 3, "top_k": 1, "norm": "pre"},
         {"n_encoder_layers": 3, "biases": True, "output_bias": True, "activation": "silu"},
+        {"source_eos": False, "norm": "pre"},
         {"start_id": 4, "scale_embeddings": False, "activation": "gelu", "tied": "none"},
     ],
     "recurrent": [

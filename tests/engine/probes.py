@@ -110,7 +110,7 @@ def log_probs(
     found = [np.empty(len(target)) for _, target in pairs]
     with session(models, isa) as handle:
         for key, (source, target) in enumerate(pairs):
-            src, tgt = np.array(source, np.int32), np.array(target, np.int32)
+            src, tgt = np.array(models[0].encoded(source), np.int32), np.array(target, np.int32)
             record = Record(n_alternatives=0, log_probs=found[key].ctypes.data)
             sizes = src.ctypes.data, len(src), tgt.ctypes.data, len(tgt)
             assert library().yk_score(handle, key, *sizes, byref(record))
@@ -130,7 +130,7 @@ def translations(
     found = {}
     with session(models, isa) as handle:
         for key, source in enumerate(sources):
-            src, limit = np.array(source, np.int32), len(source) + max_extra
+            src, limit = np.array(models[0].encoded(source), np.int32), len(source) + max_extra
             settings = Settings(beam=beam, n_best=1, limit=limit, margin=math.inf, alpha=0.6)
             sizes = src.ctypes.data, len(src), None, 0
             assert library().yk_search(handle, key, *sizes, byref(settings), 0)

@@ -46,6 +46,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bias of an untied output": {"output_bias": True, "tied": "none", "tgt_vocab_size": 20},
     "embeddings as they are": {"scale_embeddings": False},
     "start token": {"start_id": 5},
+    "sources without eos": {"source_eos": False},
     "as Marian": {
         "activation": "silu",
         "biases": True,
@@ -185,6 +186,7 @@ CONFIGS = st.fixed_dictionaries(
         "biases": st.booleans(),
         "output_bias": st.booleans(),
         "scale_embeddings": st.booleans(),
+        "source_eos": st.booleans(),
         "start_id": st.none() | st.integers(0, 2),
         "vocab_size": st.integers(4, 40),
         "tgt_vocab_size": st.integers(4, 40),

@@ -58,6 +58,10 @@ class NativeDecoder:
                 f"the vocabularies of the ensemble have {len(sizes)} different sizes: use models "
                 "that were trained with the same tokenizer"
             )
+        if len({model.config.source_eos for model in self.models}) > 1:
+            raise ModelError(
+                "only some models of the ensemble read the eos of a source: use models of one kind"
+            )
         if len(self.models) > MAX_MEMBERS:
             raise ModelError(
                 f"the ensemble has {len(self.models)} models, more than {MAX_MEMBERS}: use fewer, "
@@ -144,8 +148,8 @@ class NativeDecoder:
         for model in self.models:
             recorded = [_with_attention(pair, model, roles) for pair in pairs]
             self._record(pairs, recorded, [model], len(pairs))
-            for own, each in zip(found, recorded, strict=True):
-                own.append(_by_role(each))
+            for own, each, (source, _) in zip(found, recorded, pairs, strict=True):
+                own.append(_by_role(each, len(source)))
         return found
 
     def _record(
@@ -210,7 +214,8 @@ def _recorded(n_target: int, n: int) -> Recorded:
 
 
 def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> Recorded:
-    recorded, (n_source, n_target) = _recorded(len(pair[1]), 0), map(len, pair)
+    n_source, n_target = len(model.encoded(pair[0])), len(pair[1])
+    recorded = _recorded(n_target, 0)
     heads = model.config.n_heads
     if "encoder" in roles:
         shape = model.config.depths[0], n_source, heads, n_source
@@ -223,15 +228,19 @@ def _with_attention(pair: Pair, model: NativeModel, roles: Collection[Role]) -> 
     return recorded
 
 
-def _by_role(recorded: Recorded) -> dict[Role, Weights]:
-    """(N, H, rows, columns) for each role."""
+def _by_role(recorded: Recorded, n_source: int) -> dict[Role, Weights]:
+    """(N, H, rows, columns) for each role; zeros for an eos that the encoder leaves out."""
     found: dict[Role, Weights] = {}
     if recorded.encoder is not None:
-        found["encoder"] = recorded.encoder.transpose(0, 2, 1, 3)
+        missing = 0, n_source - recorded.encoder.shape[-1]
+        square = ((0, 0), (0, 0), missing, missing)
+        found["encoder"] = np.pad(recorded.encoder.transpose(0, 2, 1, 3), square)
     if recorded.decoder is not None:
         found["decoder"] = recorded.decoder.transpose(1, 2, 0, 3)
     if recorded.cross is not None:
-        found["cross"] = recorded.cross.transpose(1, 2, 0, 3)
+        missing = 0, n_source - recorded.cross.shape[-1]
+        columns = ((0, 0), (0, 0), (0, 0), missing)
+        found["cross"] = np.pad(recorded.cross.transpose(1, 2, 0, 3), columns)
     return found
 
 

@@ -82,6 +82,10 @@ class NativeModel:
         sizes = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": tgt_vocab_size}
         return cls(config, stored, plans, **sizes, int8=int8)
 
+    def encoded(self, source: Sequence[int]) -> Sequence[int]:
+        """Return the ids that the encoder reads of a source: without eos if the model says so."""
+        return source if self.config.source_eos or len(source) < 2 else source[:-1]
+
     def __del__(self) -> None:
         if getattr(self, "handle", None):
             self._free(self.handle)

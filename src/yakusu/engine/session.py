@@ -136,7 +136,7 @@ class Session:
             settings: Settings of its search.
             guided: Its constraints and sampler in Python, if it has any.
         """
-        src, given = array("i", query.source), array("i", query.prefix)
+        src, given = array("i", self.models[0].encoded(query.source)), array("i", query.prefix)
         kind = UNGUIDED
         if guided:
             kind, self._guides.sentences[key] = guided.kind, guided
@@ -148,7 +148,7 @@ class Session:
         self, key: int, source: Sequence[int], target: Sequence[int], recorded: Recorded
     ) -> None:
         """Add a sentence whose target is given, including eos."""
-        src, tgt = array("i", source), array("i", target)
+        src, tgt = array("i", self.models[0].encoded(source)), array("i", target)
         ids = *src.buffer_info(), *tgt.buffer_info()
         self._added(self._library.yk_score(self._handle, key, *ids, byref(recorded.structure())))
 

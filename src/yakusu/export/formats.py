@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
 
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.tables import DenseWeights
@@ -10,6 +12,8 @@ from yakusu.errors import ModelError
 from yakusu.export.verify import Peer
 from yakusu.model.config import ModelConfig, TransformerConfig
 from yakusu.translator.folder import ModelFolder, TranslatorConfig
+
+Precision = Literal["float32", "int8"]
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,18 @@ class Exported:
         config: Sizes, languages and search settings.
         weights: The weights as float32.
         tokenizer: The vocabularies.
+        precision: How a format that has 8-bit weights writes them.
+        card: The model card; "" if there is none.
     """
 
     config: TranslatorConfig
     weights: DenseWeights
     tokenizer: Tokenizer
+    precision: Precision = "float32"
+    card: str = ""
 
     @classmethod
-    def of(cls, folder: ModelFolder) -> "Exported":
+    def of(cls, folder: ModelFolder, precision: Precision = "float32") -> "Exported":
         """Read a Transformer.
 
         Raises:
@@ -38,7 +46,9 @@ class Exported:
         weights = DenseWeights(
             config.model, folder.weights, config.compressed, **config.vocab_sizes
         )
-        return cls(config, weights, folder.tokenizer)
+        card = folder.path / "README.md"
+        text = card.read_text(encoding="utf-8") if card.exists() else ""
+        return cls(config, weights, folder.tokenizer, precision, text)
 
 
 @dataclass(frozen=True)
@@ -51,12 +61,14 @@ class Format:
         write: Writes a model into an empty folder.
         peer: Opens such a folder with the library; the second argument is the number of target
             tokens without padding.
+        precisions: How it can store weights.
     """
 
     library: str
     holds: frozenset[str]
     write: Callable[[Path, Exported], None]
     peer: Callable[[Path, int], Peer]
+    precisions: frozenset[Precision] = frozenset({"float32"})
 
 
 def _hf(folder: Path, model: Exported) -> None:
@@ -93,9 +105,70 @@ _IN_ONNX = frozenset(
         "experts",
     )
 )
+
+
+def _ctranslate2(folder: Path, model: Exported) -> None:
+    from yakusu.export.ctranslate2_writer import write_ctranslate2
+
+    source, target = (
+        [pieces.piece(i) for i in range(len(pieces))]
+        for pieces in (model.tokenizer.src, model.tokenizer.tgt)
+    )
+    write_ctranslate2(
+        folder,
+        model.weights,
+        model.weights.config,
+        source=source,
+        target=target,
+        precision=model.precision,
+    )
+
+
+def _ctranslate2_peer(folder: Path, _: int) -> Peer:
+    from yakusu.export.ctranslate2_peer import CTranslate2Peer
+
+    return CTranslate2Peer(folder)
+
+
+def _argos(folder: Path, model: Exported) -> None:
+    from yakusu.export.argos import write_argos
+
+    config, tokenizer = model.config, model.tokenizer
+    languages = config.source_language, config.target_language
+    if tokenizer.src.proto != tokenizer.tgt.proto:
+        raise ModelError(
+            "the format argos has one SentencePiece model for both sides, and this model has two: "
+            "choose --to ctranslate2"
+        )
+    if "" in languages:
+        raise ModelError("the format argos needs the codes of both languages: config.json has none")
+    with TemporaryDirectory() as temporary:
+        _ctranslate2(Path(temporary), model)
+        write_argos(
+            folder,
+            Path(temporary),
+            sentencepiece=tokenizer.src.proto,
+            languages=languages,
+            card=model.card,
+        )
+
+
+def _argos_peer(folder: Path, _: int) -> Peer:
+    from yakusu.export.argos import SUFFIX, unpacked
+    from yakusu.export.ctranslate2_peer import CTranslate2Peer
+
+    (package,) = folder.glob(f"*{SUFFIX}")
+    with unpacked(package) as unpacked_package:
+        return CTranslate2Peer(unpacked_package / "model")
+
+
+_CTRANSLATE2 = frozenset({"pre-norm layers", "learned positions", "sources without eos"})
+_ROUNDED: frozenset[Precision] = frozenset({"float32", "int8"})
 FORMATS = {
     "hf": Format("transformers", frozenset(), _hf, _hf_peer),
     "onnx": Format("onnxruntime", _IN_ONNX, _onnx, _onnx_peer),
+    "ctranslate2": Format("ctranslate2", _CTRANSLATE2, _ctranslate2, _ctranslate2_peer, _ROUNDED),
+    "argos": Format("ctranslate2", _CTRANSLATE2, _argos, _argos_peer, _ROUNDED),
 }
 
 
@@ -115,6 +188,7 @@ FEATURES: dict[str, Callable[[TransformerConfig], bool]] = {
     "convolution or recurrence in place of self-attention": lambda config: (
         config.mixing in ("convolution", "recurrent")
     ),
+    "sources without eos": lambda config: not config.source_eos,
     "experts": lambda config: config.n_experts > 0,
 }
 

@@ -20,6 +20,7 @@ class HfPeer:
     """
 
     compares: Literal["logits"] = "logits"
+    rules: Literal["library"] = "library"
     tolerance = 1e-4
 
     def __init__(self, folder: Path, n_tokens: int) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from yakusu.errors import ModelError
+from yakusu.export.argos import read_argos
+from yakusu.export.ctranslate2_reader import read_ctranslate2
 from yakusu.export.foreign import Foreign
 from yakusu.export.hf_reader import read_hf
 from yakusu.export.npz_reader import read_npz
@@ -15,11 +17,16 @@ def read_foreign(path: Path) -> Foreign:
         ModelError: The format is unknown, or the model is inconsistent.
     """
     names = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    if path.suffix == ".argosmodel" or {"metadata.json", "model"} <= names:
+        return read_argos(path)
+    if "model.bin" in names:
+        return read_ctranslate2(path)
     if {"config.json", "vocab.json"} <= names:
         return read_hf(path)
     if (path.suffix == ".npz" and path.is_file()) or any(each.endswith(".npz") for each in names):
         return read_npz(path)
     raise ModelError(
         f"{path} is not a model that can be imported: choose a folder with config.json and "
-        "vocab.json (Hugging Face) or with model.npz and its vocabularies (Marian)"
+        "vocab.json (Hugging Face), with model.npz and its vocabularies (Marian), or with "
+        "model.bin (CTranslate2), or a file *.argosmodel (Argos Translate)"
     )

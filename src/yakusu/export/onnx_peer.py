@@ -31,6 +31,7 @@ class OnnxPeer:
     """
 
     compares: Literal["logits"] = "logits"
+    rules: Literal["own"] = "own"
     tolerance = 1e-4
 
     def __init__(self, folder: Path) -> None:

@@ -34,10 +34,11 @@ class Origin(BaseModel):
         Its licence is the one in the front matter of README.md, or the first line of LICENSE.
         """
         files = {path.name: sha256(path) for path in sorted(folder.iterdir()) if path.is_file()}
-        return cls(format=format, name=_one_line(name), licence=_licence(folder), files=files)
+        return cls(format=format, name=_one_line(name), licence=licence_of(folder), files=files)
 
 
-def _licence(folder: Path) -> str:
+def licence_of(folder: Path) -> str:
+    """Return the licence in the front matter of README.md or in LICENSE; "" if there is none."""
     front = _text(folder / "README.md").split("---")
     found = re.search(r"^licen[sc]e:\s*(.+)$", front[1], re.MULTILINE) if len(front) > 2 else None
     text = found[1] if found else _text(folder / "LICENSE").strip().partition("\n")[0]

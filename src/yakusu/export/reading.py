@@ -21,7 +21,7 @@ def read_json_as(kind: type[_Read], path: Path) -> _Read:
         ModelError: The file cannot be read, or a value is missing or invalid.
     """
     try:
-        return kind.model_validate_json(_bytes(path))
+        return kind.model_validate_json(read_bytes(path))
     except ValidationError as error:
         raise _invalid(path, error) from error
 
@@ -33,7 +33,7 @@ def pieces_by_row(path: Path) -> list[str]:
         ModelError: The file cannot be read or is invalid, or the rows are not 0, 1, 2, ...
     """
     try:
-        rows = _VOCABULARY.validate_json(_bytes(path))
+        rows = _VOCABULARY.validate_json(read_bytes(path))
     except ValidationError as error:
         raise _invalid(path, error) from error
     return in_order(rows, path)
@@ -69,7 +69,7 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
     Raises:
         ModelError: The file cannot be read, or is not a SentencePiece model.
     """
-    content = _bytes(path)
+    content = read_bytes(path)
     try:
         model = spm.SentencePieceProcessor(model_proto=content)
     except RuntimeError as error:
@@ -79,7 +79,12 @@ def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
     return model
 
 
-def _bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Read a file.
+
+    Raises:
+        ModelError: The file cannot be read.
+    """
     try:
         return path.read_bytes()
     except OSError as error:

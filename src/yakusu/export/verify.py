@@ -2,23 +2,28 @@
 
     difference = max |own - theirs|, over the logits, or the log-probabilities, of all positions
 
+Libraries end a hypothesis only where eos is among the K best candidates of a step; yakusu also
+where it is among the next K. The searches that are compared follow the rule of the libraries.
+
 A search that finds another translation is a tie if the model scores both equally, up to the
 tolerance of the format; anything else is an error.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from yakusu.data.batches import pad
-from yakusu.data.vocabulary import EOS
+from yakusu.data.vocabulary import EOS, UNK
 from yakusu.errors import ModelError
-from yakusu.model.base import Seq2Seq
-from yakusu.search.beam import beam_search
+from yakusu.model.base import SearchModel, Seq2Seq
+from yakusu.search.beam import Search, beam_search
+from yakusu.search.candidates import Candidates
 from yakusu.search.config import SearchConfig
 
 N_POSITIONS = 1024  # the longest sentence of exported models with sinusoidal positions
@@ -36,8 +41,15 @@ class Peer(Protocol):
         """What `values` returns: logits (T, V - 1), or the log-probability of each token (T,)."""
 
     @property
+    def rules(self) -> Literal["own", "library", "without unk"]:
+        """The rules of its search: of yakusu, or of libraries (see above).
+
+        "without unk": unk is excluded before the softmax, which scales all probabilities.
+        """
+
+    @property
     def tolerance(self) -> float:
-        """The largest difference of a value that is not an error."""
+        """The largest difference of a value that is not an error; infinite for rounded weights."""
 
     def values(self, src: Ids, tgt: Ids) -> Values:
         """Score a target; both end with eos."""
@@ -48,7 +60,10 @@ class Peer(Protocol):
 
 @dataclass(frozen=True)
 class Searched:
-    """How many translations were identical, and how many differ but have the same score."""
+    """How many translations were identical, and how many differ within the tolerance.
+
+    The tolerance of rounded weights is infinite.
+    """
 
     identical: int
     ties: int
@@ -91,15 +106,16 @@ def verify_export(
         ModelError: The tolerance is exceeded, or a search finds a worse or better translation.
     """
     own = _Own(network.eval(), peer)
-    greedy = own.search(sources, SearchConfig(beam=1, alpha=0))
+    kind = Search if peer.rules == "own" else _LibrarySearch
+    greedy = own.search(sources, SearchConfig(beam=1, alpha=0), kind)
     difference = max(own.difference(src, tgt) for src, tgt in zip(sources, greedy, strict=True))
     if not difference <= peer.tolerance:
         raise ModelError(
             f"the {peer.compares} of the exported model differ by up to {difference:.2g}, more "
             f"than {peer.tolerance:.0e}"
         )
-    beams = own.search(sources, SearchConfig(beam=4, alpha=0))
-    shipped = own.search(sources, search)
+    beams = own.search(sources, SearchConfig(beam=4, alpha=0), kind)
+    shipped = own.search(sources, search, Search)
     theirs = peer.search(sources, beam=search.beam, alpha=search.alpha)
     return Verification(
         compared=peer.compares,
@@ -109,6 +125,49 @@ def verify_export(
         beam=own.compare(sources, beams, peer.search(sources, beam=4, alpha=0), "beam search"),
         shipped=sum(a == b for a, b in zip(shipped, theirs, strict=True)),
     )
+
+
+class _WithoutUnk(SearchModel[Any, Any]):
+    """A model that never generates unk.
+
+    Args:
+        network: The model.
+    """
+
+    def __init__(self, network: Seq2Seq) -> None:
+        sizes = network.src_vocab_size, network.tgt_vocab_size
+        super().__init__(src_vocab_size=sizes[0], tgt_vocab_size=sizes[1])
+        self._network = network
+
+    @property
+    def max_length(self) -> int:
+        return self._network.max_length
+
+    def encode(self, src: Tensor) -> Any:
+        return self._network.encode(src)
+
+    def decode(self, tgt_in: Tensor, memory: Any) -> Tensor:
+        return self._without(self._network.decode(tgt_in, memory))
+
+    def start(self, memory: Any, n_beams: int) -> Any:
+        return self._network.start(memory, n_beams)
+
+    def step(self, prev_ids: Tensor, state: Any) -> tuple[Tensor, Any]:
+        logits, state = self._network.step(prev_ids, state)
+        return self._without(logits), state
+
+    @staticmethod
+    def _without(logits: Tensor) -> Tensor:
+        logits[..., UNK] = -torch.inf
+        return logits
+
+
+class _LibrarySearch(Search):
+    """A beam search that ends hypotheses as libraries do."""
+
+    def _finish(self, candidates: Candidates, ended: Tensor) -> None:
+        places = torch.arange(ended.shape[1], device=ended.device)
+        super()._finish(candidates, ended & (places < self.config.beam))
 
 
 class _Own:
@@ -122,13 +181,15 @@ class _Own:
     def __init__(self, network: Seq2Seq, peer: Peer) -> None:
         self._network, self._peer = network, peer
 
-    def search(self, sources: Sequence[Ids], config: SearchConfig) -> list[Ids]:
+    def search(self, sources: Sequence[Ids], config: SearchConfig, kind: type[Search]) -> list[Ids]:
         """Translate with limits on length only, because other libraries have no others."""
         update = {"max_length": N_TOKENS - 1, "max_extra": N_TOKENS, "max_repeats": 0, "n_best": 1}
         config, found = config.model_copy(update=update), list[Ids]()
+        without_unk = self._peer.rules == "without unk" and kind is _LibrarySearch
+        model: SearchModel = _WithoutUnk(self._network) if without_unk else self._network
         for i in range(0, len(sources), _BATCH):
             src = pad([[*each] for each in sources[i : i + _BATCH]], self._network.src_pad)
-            found += [best[0].tokens for best in beam_search(self._network, src, config)]
+            found += [best[0].tokens for best in beam_search(model, src, config, kind=kind)]
         return found
 
     def difference(self, src: Ids, tgt: Ids) -> float:

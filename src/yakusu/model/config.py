@@ -48,6 +48,7 @@ class TransformerConfig(ModelConfig):
     output_bias: bool = False  # of the logits
     scale_embeddings: bool = True  # by sqrt(d_model), section 3.4
     start_id: int | None = Field(None, ge=0)  # first decoder input; None: the zero vector
+    source_eos: bool = True  # False: the encoder leaves out the eos of a source
     score: Literal["scaled", "dot", "additive"] = "scaled"  # compatibility, section 3.2.1
     # The layer used for self-attention: docs/decisions/0022.
     mixing: Literal["attention", "restricted", "convolution", "recurrent"] = "attention"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from yakusu.errors import RecipeError
@@ -94,7 +95,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, config: TransformerConfig, *, src_vocab_size: int, tgt_vocab_size: int
     ) -> None:
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
-        self.start_id = config.start_id
+        self.start_id, self.source_eos = config.start_id, config.source_eos
         if config.start_id is not None and config.start_id >= self.tgt_pad:
             raise RecipeError(
                 f"model.start_id = {config.start_id} is not among the ids 0 to {self.tgt_pad - 1} "
@@ -120,11 +121,19 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def encode(self, src: Tensor) -> TransformerMemory:
         """The encoder stack, section 3.1; every position attends to every position."""
-        mask = (src != self.src_pad)[:, None, None, :]  # (B, 1, 1, S)
+        mask = self._visible(src)[:, None, None, :]  # (B, 1, 1, S)
         x = self.src_embedding(self.src_table(src))  # (B, S, d_model)
         for layer in self.encoder:
             x = layer(x, mask)
         return TransformerMemory(self.encoder_norm(x), mask)
+
+    def _visible(self, src: Tensor) -> Tensor:
+        """Whether each token may be attended to: (B, S). An eos that is alone stays."""
+        tokens = src != self.src_pad
+        if self.source_eos:
+            return tokens
+        before_eos = F.pad(tokens[:, 1:], (0, 1))  # the last token is eos
+        return torch.where(before_eos.any(dim=1, keepdim=True), before_eos, tokens)
 
     def hidden(self, tgt_in: Tensor, memory: TransformerMemory) -> Tensor:
         """The decoder stack, section 3.1; each position attends to all positions up to itself."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from yakusu.data.text import Text, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, RunError
-from yakusu.export.formats import FORMATS, Exported, refuse
+from yakusu.export.formats import FORMATS, Exported, Precision, refuse
 from yakusu.export.samples import random_sentences
 from yakusu.export.verify import N_POSITIONS, Verification, verify_export
 from yakusu.folder import save_folder, sha256
@@ -24,6 +24,7 @@ def export_model(
     out: str | Path,
     *,
     to: str,
+    precision: Precision = "float32",
     src: Text | None = None,
     sentences: int = 100,
     progress: Progress | None = None,
@@ -34,7 +35,11 @@ def export_model(
         model: A model folder. Compressed tables and int8 matrices are exported as the numbers that
             they stand for.
         out: The new folder; nothing is left there if the verification fails.
-        to: "hf" (Hugging Face, a Marian model) or "onnx" (graphs for onnxruntime).
+        to: "hf" (Hugging Face, a Marian model), "onnx" (graphs for onnxruntime),
+            "ctranslate2", or "argos" (a package of
+            Argos Translate).
+        precision: "int8" rounds weights to 8 bits, for "ctranslate2" and "argos". The model is
+            verified as float32 before that; what rounding changes is reported only.
         src: Sentences to translate with both; None: random pieces of the vocabulary.
         sentences: How many of them are used, each up to the maximum length of the model.
         progress: Progress reporter.
@@ -42,31 +47,40 @@ def export_model(
     Raises:
         ModelError: The format cannot hold the model, the folder is inconsistent, or the exported
             model computes something else.
-        RunError: `to` is not a format, `out` exists, or a library is missing.
+        RunError: `to` is not a format, or has no such precision, `out` exists, or a library is
+            missing.
         DataError: `src` has no line.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
     if to not in FORMATS:
         raise RunError(f"there is no format '{to}': choose one of {', '.join(FORMATS)}")
+    form = FORMATS[to]
+    if precision not in form.precisions:
+        others = [name for name, each in FORMATS.items() if precision in each.precisions]
+        raise RunError(f"{to} has no precision {precision}: choose --to {' or '.join(others)}")
     if out.exists():
         raise RunError(f"{out} exists: choose another folder")
-    opened, form, receipt = ModelFolder.open(folder), FORMATS[to], read_facts(folder)
+    opened, receipt = ModelFolder.open(folder), read_facts(folder)
     refuse(opened.config.model, to)
     _, network, tokenizer = open_model(folder)
-    lines = _sentences(src, sentences, tokenizer)
+    encoded = tokenizer.encode_source(_sentences(src, sentences, tokenizer))
     longest = min(network.max_length, N_POSITIONS) - 1  # without eos
-    sources = [(*ids[:-1][:longest], ids[-1]) for ids in tokenizer.encode_source(lines)]
+    sources = [(*ids[:-1][:longest], ids[-1]) for ids in encoded if len(ids) > 1]
+    if not sources:
+        raise DataError("the sentences to verify the export with are empty")
     found: list[Verification] = []
 
     def fill(temporary: Path) -> None:
-        form.write(temporary, Exported.of(opened))
-        peer = form.peer(temporary, tokenizer.tgt_vocab_size - 1)
-        found.append(verify_export(network, opened.config.search, sources, peer))
+        for each in _precisions(precision):
+            form.write(temporary, Exported.of(opened, each))
+            peer = form.peer(temporary, tokenizer.tgt_vocab_size - 1)
+            found.append(verify_export(network, opened.config.search, sources, peer))
         facts = ExportFacts(
             source=sha256(folder / "model.safetensors"),
             format=to,
+            precision=precision,
             library=f"{form.library} {version(form.library)}",
-            verified=asdict(found[0]),
+            verified=asdict(found[-1]),
         )
         made = documents(receipt.model_copy(update={"exported": facts}))
         for name, text in made.items():
@@ -74,7 +88,12 @@ def export_model(
 
     with progress.track(f"writing and verifying {out}", "models", 1):
         save_folder(out, fill)
-    return found[0]
+    return found[-1]
+
+
+def _precisions(precision: Precision) -> list[Precision]:
+    """Return what is written and verified, one after the other: rounded weights are the last."""
+    return ["float32"] if precision == "float32" else ["float32", precision]
 
 
 def _sentences(src: Text | None, n: int, tokenizer: Tokenizer) -> list[str]:

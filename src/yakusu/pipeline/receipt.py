@@ -128,12 +128,14 @@ class ExportFacts(Facts):
     Attributes:
         source: SHA-256 of the original model.safetensors.
         format: Name of the format.
+        precision: How it stores weights.
         library: The library that read it, with its version.
         verified: The fields of `Verification`.
     """
 
     source: str = Field(alias="from")
     format: str
+    precision: str = "float32"
     library: str
     verified: dict[str, Any]
 
@@ -142,7 +144,7 @@ class ExportFacts(Facts):
         found = self.verified
         greedy, beam = found["greedy"]["identical"], found["beam"]["identical"]
         return [
-            f"exported from {self.source} to the format {self.format}",
+            f"exported from {self.source} to the format {self.format}, as {self.precision}",
             f"verified with {self.library}: {found['compared']} differ by at most "
             f"{found['difference']:.1g}; of {found['sentences']:,} translations, {greedy:,} are "
             f"identical with greedy search and {beam:,} with beam 4",

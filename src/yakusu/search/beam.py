@@ -43,6 +43,7 @@ def beam_search(
     restrictions: Sequence[Restrictions] = (),
     prefixes: Sequence[Sequence[int]] = (),
     traces: Sequence[list[Step[int]] | None] = (),
+    kind: "type[Search] | None" = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sentences.
 
@@ -59,6 +60,7 @@ def beam_search(
             be reused. (): only UNK is excluded.
         prefixes: The ids that each translation must begin with, without eos; (): none.
         traces: Lists to which the steps of each sentence are appended, or None; (): none.
+        kind: A search with other rules; None: `Search`.
 
     Returns:
         The hypotheses of each sentence, best first: at most `n_best`. If the model's logits are NaN
@@ -70,7 +72,7 @@ def beam_search(
     found: list[list[Hypothesis]] = [[]] * len(src)
     with torch.inference_mode():
         for rows, same_length in _by_length(src, model):
-            search = Search(
+            search = (kind or Search)(
                 model,
                 same_length,
                 config,
