@@ -42,12 +42,36 @@ class DataConfig(Config):
     hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
 
 
+class ParentConfig(Config):
+    """Section [parent] of a recipe: the model whose weights training starts from."""
+
+    model: str = ""  # model folder; empty: random weights
+    sha256: str = ""  # of its weights, set when the run starts
+    vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
+    freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = Field((), strict=False)
+    mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
+
+    @model_validator(mode="after")
+    def _check_model(self) -> "ParentConfig":
+        if not self.model and (self.sha256, self.vocabulary, self.freeze, self.mix) != (
+            "",
+            "keep",
+            (),
+            0.0,
+        ):
+            raise ValueError(
+                "the keys of parent have no effect without a model: set parent.model (--from)"
+            )
+        return self
+
+
 class Recipe(Config):
     """All settings of a run."""
 
     task: Literal["translation", "parsing"] = "translation"
     run: str = ""  # run folder
     seed: int = Field(1, ge=0, lt=2**32)
+    parent: ParentConfig = ParentConfig()
     data: DataConfig = DataConfig()
     filters: FilterConfig = FilterConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -108,6 +132,8 @@ class RecipeFiles(TypedDict, total=False):
 
     Attributes:
         run: Run folder.
+        parent: Model folder to start from.
+        mix: Share of the training pairs that are taken from the parent's corpus.
         src: Source sentences of the training set.
         tgt: Their translations, line by line.
         pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV or CSV.
@@ -122,6 +148,8 @@ class RecipeFiles(TypedDict, total=False):
     """
 
     run: str | Path | None
+    parent: str | Path | None
+    mix: float | None
     src: str | Path | None
     tgt: str | Path | None
     pairs: str | Path | None
@@ -136,6 +164,8 @@ class RecipeFiles(TypedDict, total=False):
 
 _KEYS = {  # name in `RecipeFiles` -> keys of the recipe
     "run": ["run"],
+    "parent": ["parent.model"],
+    "mix": ["parent.mix"],
     "src": ["data.train.src"],
     "tgt": ["data.train.tgt"],
     "pairs": ["data.train.pairs"],
@@ -241,8 +271,8 @@ def _as_overrides(files: Mapping[str, Any]) -> list[str]:
     given = {name: value for name, value in files.items() if value is not None}
     columns = given.pop("columns", None)
     overrides = [
-        f"{key}={json.dumps(str(path), ensure_ascii=False)}"
-        for name, path in given.items()
+        f"{key}={json.dumps(value if isinstance(value, float) else str(value), ensure_ascii=False)}"
+        for name, value in given.items()
         for key in _KEYS[name]
     ]
     return overrides if columns is None else [*overrides, *_column_overrides(columns, given)]

@@ -34,6 +34,13 @@ def _held_out(name: str, panel: str) -> dict[str, Any]:
 _DEV = "Dev set (default: pairs held out of the corpus)"
 _COMPARED = "Dev and test sets to compare with the corpus"
 _RUN = {"run": _path("--run", "Run folder, which receives all output.")}
+_PARENT: dict[str, Any] = {
+    "parent": _path("--from", "Model folder to start from, with its sizes and vocabularies."),
+    "mix": Annotated[
+        float | None,
+        typer.Option("--mix", help="Share of the training pairs from the corpus of --from."),
+    ],
+}
 _TEXT = {
     "src": _path(
         "--src",
@@ -120,7 +127,7 @@ def _test_files(values: dict[str, Any]) -> "RecipeFiles":
 
 takes_files = grouped(
     "files",
-    {**_RUN, **_TEXT, **_PAIRS, **_TREES, **_held_out("dev", _DEV), **_DEV_TREES},
+    {**_RUN, **_PARENT, **_TEXT, **_PAIRS, **_TREES, **_held_out("dev", _DEV), **_DEV_TREES},
     _files,
 )
 takes_pairs = grouped("files", {**_PAIRS, **_held_out("dev", _COMPARED)}, _files)

@@ -122,9 +122,14 @@ class ExtraCorpus(Corpus):
     """Additional training pairs, such as back-translations."""
 
     weight: float = Field(1.0, gt=0, le=1000)  # average number of uses of each pair per epoch
+    share: float | None = Field(None, gt=0, lt=1)  # of the training pairs of an epoch; sets weight
 
     @model_validator(mode="after")
     def _check_weight_has_files(self) -> "ExtraCorpus":
+        if self.weight != 1.0 and self.share is not None:
+            raise ValueError("extra.weight and extra.share are mutually exclusive: remove one")
+        if self.share is not None and not self:
+            raise ValueError(f"extra.share = {self.share} has no effect without files: add them")
         if self.weight != 1.0 and not self:
             raise ValueError(
                 f"extra.weight = {self.weight} has no effect without files: add extra.src and "

@@ -1,7 +1,10 @@
 """The texts in a model folder: receipt.json, and the model card README.md generated from it."""
 
+from pathlib import Path
+
 from yakusu.folder import json_text
 from yakusu.pipeline.receipt import CompressionFacts, ImportReceipt, Receipt, named_average
+from yakusu.recipe import ParentConfig
 from yakusu.tasks.task import tasks
 
 
@@ -53,7 +56,7 @@ def card(receipt: Receipt) -> str:
 | training data | {receipt.pairs.train:,} sentence pairs |
 | model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
 | vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
-| weights | {named_average(receipt.averaged_steps)} |
+{_parent_row(recipe.parent)}| weights | {named_average(receipt.averaged_steps)} |
 | training run | {length}, seed {receipt.seed} |
 
 Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
@@ -74,6 +77,12 @@ Install yakusu in a clone of its source repository with `pip install .`, then:
 `yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
 made; `receipt.json` holds {held}.
 """
+
+
+def _parent_row(parent: ParentConfig) -> str:
+    if not parent.model:
+        return ""
+    return f"| started from | {Path(parent.model).name}, weights {parent.sha256[:12]} |\n"
 
 
 def _compressed_section(facts: CompressionFacts | None) -> str:

@@ -33,6 +33,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import save_folder, sha256, verify_folder
+from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.selection import PairSelector
 from yakusu.progress import Progress, Silent
@@ -88,6 +89,7 @@ def prepare(
         RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The run folder holds a different run, or a corpus has changed since that run.
     """
+    recipe = resolved(recipe)
     with opened(recipe) as run:
         folder = run / "data"
         if existed := folder.exists():
@@ -113,6 +115,7 @@ class _Preparation:
 
     def __init__(self, recipe: Recipe, progress: Progress, workers: int | None) -> None:
         self.recipe, self.progress, self.workers = recipe, progress, workers
+        self.parent = Parent(recipe.parent.model) if recipe.parent.model else None
         self.task = tasks[recipe.task]()
         self.selector = PairSelector(recipe, progress)
         self.report = self.selector.report
@@ -136,9 +139,11 @@ class _Preparation:
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
-        tokenizer.coverage = _coverage(written, pairs)
+        coverage = _coverage(written, pairs)
+        tokenizer.coverage = self.parent.coverage(coverage) if self.parent else coverage
         tokenizer.save(folder)
-        _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
+        if not self.parent:
+            _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
             n_train=written.n_pairs,
@@ -152,7 +157,9 @@ class _Preparation:
         ).write(folder)
 
     def _learn_tokenizer(self, parts: list[Selection]) -> Tokenizer:
-        """Learn the vocabularies from sentences evenly spaced over all parts."""
+        """Learn the vocabularies from sentences evenly spaced over all parts, or keep others."""
+        if self.parent and self.recipe.parent.vocabulary == "keep":
+            return self.parent.tokenizer
         config = self.recipe.tokenizer
         n = min(sum(map(len, parts)), config.sample_sentences)
         samples = sample_evenly(parts, n)
@@ -215,7 +222,10 @@ class _Preparation:
         if not extra:
             return None
         first = int(np.searchsorted(pairs.lines, n_lines, side="right"))
-        return {"train": (Part(first, 1.0), Part(len(pairs) - first, extra.weight))}
+        n_extra, weight = len(pairs) - first, extra.weight
+        if extra.share is not None and n_extra:
+            weight = extra.share / (1 - extra.share) * first / n_extra
+        return {"train": (Part(first, 1.0), Part(n_extra, weight))}
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)

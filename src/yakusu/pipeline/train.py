@@ -15,6 +15,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
+from yakusu.pipeline.parent import Parent, freeze, resolved
 from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
@@ -83,7 +84,8 @@ def train(
 
 
 def _train(recipe: Recipe, progress: Progress) -> Trained:
-    # Both fail before anything is written.
+    # These fail before anything is written.
+    recipe = resolved(recipe)
     pick_device(recipe.training.device)
     require_engine(recipe)
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
@@ -122,7 +124,11 @@ def _train_model(
     if device.type == "cuda":
         torch.cuda.set_device(device)  # for tensors that torch creates without a device
     torch.manual_seed(recipe.seed)
-    model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes).to(device)
+    model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
+    if recipe.parent.model:
+        Parent(recipe.parent.model).load_into(model, tokenizer)
+        freeze(model, recipe)
+    model.to(device)
     with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
             model,

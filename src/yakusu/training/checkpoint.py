@@ -164,7 +164,8 @@ class RunCheckpoints:
         )
         moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
         if len(moments):  # there are none if every step so far was skipped
-            for name, parameter in parameters.items():
+            trained = {name: each for name, each in parameters.items() if each.requires_grad}
+            for name, parameter in trained.items():
                 self.optimizer.state[parameter] = {
                     key: shard_like(moments[f"{key}/{name}"], parameter)
                     for key in ("step", "exp_avg", "exp_avg_sq")

@@ -1,0 +1,161 @@
+"""Further training: a run that starts from the weights of another model.
+
+The sizes of the model are those of the parent. With `parent.vocabulary = "keep"`, so are the
+vocabularies; with "learn", they are learned from the corpus, and the pieces that the parent has
+keep their vectors.
+"""
+
+from pathlib import Path
+
+import torch
+
+from yakusu.data.corpus import Corpus, ExtraCorpus
+from yakusu.data.coverage import Coverage
+from yakusu.data.pieces import Pieces
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.data.vocabulary import UNK
+from yakusu.engine.tables import DenseWeights, Floats
+from yakusu.errors import ModelError, RecipeError
+from yakusu.folder import read_json
+from yakusu.model.base import Seq2Seq
+from yakusu.model.config import TransformerConfig
+from yakusu.pipeline.receipt import Receipt, read_facts
+from yakusu.recipe import DataConfig, Recipe
+from yakusu.translator.folder import WEIGHTS, ModelFolder
+
+_PARTS = {  # of `parent.freeze` -> how the names of its weights begin
+    "embeddings": ("src_table.", "tgt_table.", "output_table.", "src_embedding.", "tgt_embedding."),
+    "encoder": ("encoder.", "encoder_norm."),
+    "decoder": ("decoder.", "decoder_norm."),
+}
+
+
+class Parent:
+    """The model that a run starts from.
+
+    Args:
+        folder: Its folder.
+
+    Raises:
+        ModelError: The folder is incomplete, corrupt, or not of a Transformer.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = ModelFolder.open(Path(folder))
+        config = self._folder.config
+        if not isinstance(config.model, TransformerConfig):
+            raise ModelError(f"{folder} is a {config.model.name} model: start from a Transformer")
+        self._weights = DenseWeights(
+            config.model, self._folder.weights, config.compressed, **config.vocab_sizes
+        )
+        self.tokenizer = self._folder.tokenizer
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its weights."""
+        manifest = read_json(self._folder.path / "manifest.json")
+        return str(manifest["files"][WEIGHTS]["sha256"])
+
+    def resolve(self, recipe: Recipe) -> Recipe:
+        """Put the parent's hash, sizes and vocabulary sizes into a recipe.
+
+        Raises:
+            RecipeError: The parent is not the one that the run started from.
+        """
+        expected, found = recipe.parent.sha256, self.sha256
+        if expected not in ("", found):
+            raise RecipeError(
+                f"{recipe.parent.model} has changed since the run started: restore the model with "
+                f"the hash {expected}, or start a new run"
+            )
+        sizes = self._weights.config.model_copy(update={"dropout": recipe.model.dropout})
+        mix, data = recipe.parent.mix, recipe.data
+        values = recipe.model_dump() | {
+            "model": sizes.model_dump(),
+            "data": (self._with_corpus(data, mix) if mix else data).model_dump(),
+            "parent": recipe.parent.model_dump() | {"sha256": found},
+        }
+        if recipe.parent.vocabulary == "keep":
+            own = {"joint": self.tokenizer.joint, "vocab_size": self.tokenizer.src_vocab_size}
+            values["tokenizer"] = recipe.tokenizer.model_dump() | own
+        return Recipe.model_validate(values)
+
+    def load_into(self, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+        """Copy the weights into a model of the same sizes.
+
+        Vectors of pieces that the parent does not have keep their random values.
+
+        Args:
+            model: A model of the sizes of `resolve`.
+            tokenizer: Its vocabularies.
+        """
+        both, weights = (self.tokenizer, tokenizer), {}
+        same = self.tokenizer == tokenizer
+        for name, own in model.weights().items():
+            table = name.partition(".")[0]
+            if same or table not in ("src_table", "tgt_table", "output_table", "output_bias"):
+                weights[name] = torch.from_numpy(self._weights[name])
+                continue
+            pieces = [each.src if table == "src_table" else each.tgt for each in both]
+            weights[name] = _with_shared_rows(own.detach().clone(), self._weights[name], *pieces)
+        model.load_weights(weights)
+
+    def coverage(self, new: Coverage) -> Coverage:
+        """Add what the parent's training text covers to what that of the run covers."""
+        if (old := self.tokenizer.coverage) is None:
+            return new
+        return Coverage(
+            source_characters=_union(old.source_characters, new.source_characters),
+            target_characters=_union(old.target_characters, new.target_characters),
+            longest_source=max(old.longest_source, new.longest_source),
+        )
+
+    def _with_corpus(self, data: DataConfig, share: float) -> DataConfig:
+        """Add the parent's training corpus to that of the run, unless there is another one.
+
+        Raises:
+            RecipeError: The receipt of the parent does not name its corpus.
+        """
+        corpus: Corpus = data.extra
+        if not corpus:
+            facts = read_facts(self._folder.path)
+            if not isinstance(facts, Receipt):
+                raise RecipeError(
+                    f"{self._folder.path} was imported, so its training corpus is unknown: set "
+                    "data.extra to a corpus to mix in"
+                )
+            corpus = facts.recipe.data.train
+        extra = ExtraCorpus.model_validate(
+            {**{key: getattr(corpus, key) for key in Corpus.model_fields}, "share": share}
+        )
+        return data.model_copy(update={"extra": extra})
+
+
+def resolved(recipe: Recipe) -> Recipe:
+    """Return a recipe with the sizes of its parent, if it has one.
+
+    Raises:
+        ModelError: The parent is incomplete, corrupt, or not a Transformer.
+        RecipeError: The parent has changed since the run started, or `parent.mix` has no corpus.
+    """
+    return Parent(recipe.parent.model).resolve(recipe) if recipe.parent.model else recipe
+
+
+def _union(one: str, other: str) -> str:
+    return "".join(sorted({*one, *other}))
+
+
+def _with_shared_rows(own: torch.Tensor, parent: Floats, old: Pieces, new: Pieces) -> torch.Tensor:
+    """Copy the rows of the pieces that both vocabularies have."""
+    for i in range(len(new)):
+        row = old.id_of(new.piece(i))
+        if row != UNK or i == UNK:
+            own[i] = torch.as_tensor(parent[row])
+    return own
+
+
+def freeze(model: Seq2Seq, recipe: Recipe) -> None:
+    """Exclude the parts of `parent.freeze` from training."""
+    frozen = tuple(prefix for part in recipe.parent.freeze for prefix in _PARTS[part])
+    for name, parameter in model.weights().items():
+        parameter.requires_grad_(not name.startswith(frozen))
