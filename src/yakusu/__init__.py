@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         evaluate_parser,
         evaluate_trees,
     )
+    from yakusu.pipeline.export_model import export_model
     from yakusu.pipeline.import_model import import_model
     from yakusu.pipeline.prepare import prepare
     from yakusu.pipeline.receipt import verify
@@ -54,6 +55,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
+    "export_model": "pipeline.export_model",
     "import_model": "pipeline.import_model",
     "prepare": "pipeline.prepare",
     "score": "pipeline.score",
@@ -87,6 +89,7 @@ __all__ = [
     "evaluate_model",
     "evaluate_parser",
     "evaluate_trees",
+    "export_model",
     "import_model",
     "load_recipe",
     "prepare",

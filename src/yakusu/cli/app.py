@@ -37,6 +37,7 @@ _EXTRAS = {  # module -> the extra that installs it
     "yaml": "import",
     **dict.fromkeys(("ray", "pandas", "pyarrow"), "ray"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
+    **{"transformers": "hf", "ctranslate2": "ctranslate2"},
 }
 _EXTRAS_OF_VERBS = {  # with "train"
     **{verb: verb for verb in ("compress", "demo", "import")},

@@ -1,13 +1,15 @@
 """The verbs that exchange translators with other toolkits."""
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.filesize import decimal
 
 import yakusu
-from yakusu.cli.console import command
+from yakusu.cli.console import ConsoleProgress, command
+from yakusu.cli.options import Model
 
 if TYPE_CHECKING:
     from yakusu.translator.folder import TranslatorConfig
@@ -31,9 +33,34 @@ TargetLanguage = Annotated[
 ]
 
 
+Exported = Annotated[str, typer.Argument(metavar="OUT", help="The folder to write.")]
+Target = Annotated[
+    Literal["hf", "ctranslate2", "argos", "onnx"],
+    typer.Option(
+        "--to",
+        help="hf: Marian of Hugging Face; ctranslate2; argos: a package of Argos Translate; onnx: "
+        "graphs for onnxruntime.",
+    ),
+]
+Rounded = Annotated[
+    Literal["float32", "int8"],
+    typer.Option(help="int8 rounds the weights of ctranslate2 and argos to 8 bits."),
+]
+Samples = Annotated[
+    str | None,
+    typer.Option(
+        "--src",
+        help="Sentences to translate with both, one per line (default: random pieces of the "
+        "vocabulary).",
+    ),
+]
+Sentences = Annotated[int, typer.Option(min=1, help="Number of these sentences.")]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
     app.command("import")(import_model)
+    app.command("export")(export_model)
 
 
 def import_model(
@@ -57,6 +84,39 @@ def import_model(
     print(f"weights: {made.parameters:,} parameters, {decimal(4 * made.parameters)} as float32")
     print(f"licence: {made.origin.licence or 'unknown: ask its authors'}")
     print(f"next: echo 'A sentence.' | {command()} translate {shlex.quote(str(made.folder))}")
+
+
+def export_model(
+    model: Model,
+    out: Exported,
+    to: Target,
+    precision: Rounded = "float32",
+    src: Samples = None,
+    sentences: Sentences = 100,
+) -> None:
+    """Write a translator in the format of another library, and verify it there.
+
+    The library of the format translates sentences with the written model. If its scores or
+    translations differ from those of the original, nothing is left in OUT.
+
+    Example: `yakusu export runs/en-de/model models/en-de-hf --to hf --src test.en`
+    """
+    found = yakusu.export_model(
+        model,
+        out,
+        to=to,
+        precision=precision,
+        src=Path(src) if src is not None else None,
+        sentences=sentences,
+        progress=ConsoleProgress(),
+    )
+    n = found.sentences
+    print(f"largest difference of {found.compared}: {found.difference:.1e}, in {n:,} sentences")
+    for what, searched in ("greedy search", found.greedy), ("beam 4", found.beam):
+        ties = f", {searched.ties:,} of equal score" if searched.ties else ""
+        print(f"identical translations, {what}: {searched.identical:,} of {n:,}{ties}")
+    print(f"identical translations, the model's own settings: {found.shipped:,} of {n:,}")
+    print(f"model: {out}")
 
 
 def _described(config: "TranslatorConfig") -> str:

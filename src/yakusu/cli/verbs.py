@@ -14,7 +14,7 @@ _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "score": "score",
     **dict.fromkeys(("evaluate", "verify"), "evaluate"),
     "compress": "compress",
-    "import": "interop",
+    **dict.fromkeys(("import", "export"), "interop"),
     "vectors": "vectors",
     "view": "view",
 }
