@@ -7,27 +7,15 @@ keep their vectors.
 
 from pathlib import Path
 
-import torch
-
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
-from yakusu.data.pieces import Pieces
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import UNK
-from yakusu.engine.tables import DenseWeights, Floats
+from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
-from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.recipe import DataConfig, Recipe
 from yakusu.translator.folder import WEIGHTS, ModelFolder
-
-_PARTS = {  # of `parent.freeze` -> how the names of its weights begin
-    "embeddings": ("src_table.", "tgt_table.", "output_table.", "src_embedding.", "tgt_embedding."),
-    "encoder": ("encoder.", "encoder_norm."),
-    "decoder": ("decoder.", "decoder_norm."),
-}
 
 
 class Parent:
@@ -35,6 +23,10 @@ class Parent:
 
     Args:
         folder: Its folder.
+
+    Attributes:
+        weights: Its weights as float32, with dense tables.
+        tokenizer: Its vocabularies.
 
     Raises:
         ModelError: The folder is incomplete, corrupt, or not of a Transformer.
@@ -45,7 +37,7 @@ class Parent:
         config = self._folder.config
         if not isinstance(config.model, TransformerConfig):
             raise ModelError(f"{folder} is a {config.model.name} model: start from a Transformer")
-        self._weights = DenseWeights(
+        self.weights = DenseWeights(
             config.model, self._folder.weights, config.compressed, **config.vocab_sizes
         )
         self.tokenizer = self._folder.tokenizer
@@ -68,7 +60,7 @@ class Parent:
                 f"{recipe.parent.model} has changed since the run started: restore the model with "
                 f"the hash {expected}, or start a new run"
             )
-        sizes = self._weights.config.model_copy(update={"dropout": recipe.model.dropout})
+        sizes = self.weights.config.model_copy(update={"dropout": recipe.model.dropout})
         mix, data = recipe.parent.mix, recipe.data
         values = recipe.model_dump() | {
             "model": sizes.model_dump(),
@@ -79,26 +71,6 @@ class Parent:
             own = {"joint": self.tokenizer.joint, "vocab_size": self.tokenizer.src_vocab_size}
             values["tokenizer"] = recipe.tokenizer.model_dump() | own
         return Recipe.model_validate(values)
-
-    def load_into(self, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-        """Copy the weights into a model of the same sizes.
-
-        Vectors of pieces that the parent does not have keep their random values.
-
-        Args:
-            model: A model of the sizes of `resolve`.
-            tokenizer: Its vocabularies.
-        """
-        both, weights = (self.tokenizer, tokenizer), {}
-        same = self.tokenizer == tokenizer
-        for name, own in model.weights().items():
-            table = name.partition(".")[0]
-            if same or table not in ("src_table", "tgt_table", "output_table", "output_bias"):
-                weights[name] = torch.from_numpy(self._weights[name])
-                continue
-            pieces = [each.src if table == "src_table" else each.tgt for each in both]
-            weights[name] = _with_shared_rows(own.detach().clone(), self._weights[name], *pieces)
-        model.load_weights(weights)
 
     def coverage(self, new: Coverage) -> Coverage:
         """Add what the parent's training text covers to what that of the run covers."""
@@ -143,19 +115,3 @@ def resolved(recipe: Recipe) -> Recipe:
 
 def _union(one: str, other: str) -> str:
     return "".join(sorted({*one, *other}))
-
-
-def _with_shared_rows(own: torch.Tensor, parent: Floats, old: Pieces, new: Pieces) -> torch.Tensor:
-    """Copy the rows of the pieces that both vocabularies have."""
-    for i in range(len(new)):
-        row = old.id_of(new.piece(i))
-        if row != UNK or i == UNK:
-            own[i] = torch.as_tensor(parent[row])
-    return own
-
-
-def freeze(model: Seq2Seq, recipe: Recipe) -> None:
-    """Exclude the parts of `parent.freeze` from training."""
-    frozen = tuple(prefix for part in recipe.parent.freeze for prefix in _PARTS[part])
-    for name, parameter in model.weights().items():
-        parameter.requires_grad_(not name.startswith(frozen))

@@ -15,7 +15,8 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
-from yakusu.pipeline.parent import Parent, freeze, resolved
+from yakusu.pipeline.inherit import freeze, inherit
+from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
@@ -126,8 +127,8 @@ def _train_model(
     torch.manual_seed(recipe.seed)
     model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
     if recipe.parent.model:
-        Parent(recipe.parent.model).load_into(model, tokenizer)
-        freeze(model, recipe)
+        inherit(model, Parent(recipe.parent.model), tokenizer)
+        freeze(model, recipe.parent)
     model.to(device)
     with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
