@@ -82,7 +82,7 @@ def test_the_folder_of_an_installed_package_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(package(tmp_path)) as file:
         file.extractall(tmp_path / "installed")
     found = import_model(tmp_path / "installed" / PACKAGE, tmp_path / "own")
-    assert found.languages == ("de", "en")
+    assert (found.config.source_language, found.config.target_language) == ("de", "en")
 
 
 def _error(path: Path) -> str:

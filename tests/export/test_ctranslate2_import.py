@@ -198,7 +198,7 @@ def test_a_weight_that_is_not_a_number_is_named(tmp_path: Path) -> None:
 def test_a_vocabulary_of_another_size_is_an_error(tmp_path: Path) -> None:
     source = write_model(tmp_path / "source")
     (source / "shared_vocabulary.json").write_text('["<unk>", "<s>", "</s>"]', encoding="utf-8")
-    with pytest.raises(ModelError, match=r"has the shape \(49, 16\) instead of \(3, 16\)"):
+    with pytest.raises(ModelError, match="has 3 tokens and the model 49 embeddings"):
         import_model(source, tmp_path / "own")
 
 

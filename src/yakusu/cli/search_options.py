@@ -72,7 +72,7 @@ _OPTIONS: dict[str, Any] = {
         bool,
         typer.Option(
             "--fast",
-            help="Drop unlikely hypotheses early, as --margin 2; a few translations change.",
+            help="Drop unlikely hypotheses early; a few translations change.",
         ),
     ],
     "include": Annotated[
