@@ -13,7 +13,7 @@ from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate
 
-RECIPES = ["base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
+RECIPES = ["adapt", "base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
 
 
 def recipe_file(folder: Path, text: str) -> Path:
