@@ -1,7 +1,7 @@
 """The pieces of one side's vocabulary: text <-> ids, by SentencePiece.
 
 The ids are those of the SentencePiece model, unless another table of pieces is given: imported
-models often share one table between two SentencePiece models (docs/decisions/0037).
+models often share one table between two SentencePiece models (decision 36).
 """
 
 from collections.abc import Sequence

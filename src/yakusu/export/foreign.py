@@ -4,7 +4,7 @@
 
 Another toolkit may give these tokens any ids, and start the decoder with any token. The rows of its
 tables are put into this order, so that the rest of yakusu needs to know only one
-(docs/decisions/0037-imported-vocabularies.md).
+(docs/decisions/0036-interoperability.md).
 """
 
 from collections.abc import Mapping, Sequence
