@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
@@ -42,26 +42,30 @@ class DataConfig(Config):
     hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
 
 
+Frozen = Literal["embeddings", "encoder", "decoder"]
+
+
 class ParentConfig(Config):
     """Section [parent] of a recipe: the model whose weights training starts from."""
 
     model: str = ""  # model folder; empty: random weights
+    required: bool = False  # refuse to start from random weights
     sha256: str = ""  # of its weights, set when the run starts
     vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
-    freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = Field((), strict=False)
+    freeze: tuple[Frozen, ...] = Field((), strict=False)  # parts that keep their weights
     mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
 
     @model_validator(mode="after")
     def _check_model(self) -> "ParentConfig":
-        if not self.model and (self.sha256, self.vocabulary, self.freeze, self.mix) != (
-            "",
-            "keep",
-            (),
-            0.0,
-        ):
+        if self.required and not self.model:
+            raise ValueError("this recipe trains a model further: add --from MODEL")
+        given = self.sha256, self.vocabulary, self.freeze, self.mix
+        if not self.model and given != ("", "keep", (), 0.0):
             raise ValueError(
                 "the keys of parent have no effect without a model: set parent.model (--from)"
             )
+        if len(set(self.freeze)) == len(get_args(Frozen)):
+            raise ValueError("parent.freeze leaves nothing to train: remove a part from it")
         return self
 
 

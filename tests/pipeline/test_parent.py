@@ -139,7 +139,36 @@ def test_the_corpus_of_the_parent_is_mixed_in_by_default(
 
 def test_keys_of_a_parent_need_one(files: dict[str, Path]) -> None:
     with pytest.raises(RecipeError, match=r"set parent\.model \(--from\)"):
-        yakusu.train("adapt", [*SHORT, "parent.mix=0.5"], **files)
+        yakusu.train("tiny", [*SHORT, "parent.mix=0.5"], **files)
+
+
+def test_the_recipe_adapt_needs_a_parent(files: dict[str, Path]) -> None:
+    with pytest.raises(RecipeError, match="trains a model further: add --from MODEL"):
+        yakusu.train("adapt", SHORT, **files)
+
+
+def test_something_must_be_left_to_train(files: dict[str, Path]) -> None:
+    with pytest.raises(RecipeError, match="leaves nothing to train"):
+        adapted(files, 'parent.freeze=["encoder", "decoder", "embeddings"]')
+
+
+def test_languages_that_the_files_do_not_name_are_those_of_the_parent(
+    files: dict[str, Path],
+) -> None:
+    unnamed = {"src": files["src"].rename(files["src"].with_name("source"))}
+    unnamed["tgt"] = files["tgt"].rename(files["tgt"].with_name("target"))
+    config = json.loads((adapted({**files, **unnamed}) / "config.json").read_text())
+    assert (config["source_language"], config["target_language"]) == ("en", "de")
+
+
+def test_what_an_imported_parent_covers_stays_unknown(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    parent = shutil.copytree(PARENT, tmp_path / "parent")  # from before coverage.json
+    assert Tokenizer.load(adapted(files, parent=parent)).coverage is None
+    own = {**files, "run": tmp_path / "own"}
+    learned = adapted(own, 'parent.vocabulary="learn"', "tokenizer.vocab_size=300", parent=parent)
+    assert Tokenizer.load(learned).coverage is not None
 
 
 def test_a_parent_must_be_a_transformer(files: dict[str, Path]) -> None:

@@ -18,8 +18,8 @@ Folder = Annotated[
     str,
     typer.Argument(
         metavar="FOLDER",
-        help="Folder of a Marian model, such as Opus-MT: with config.json (Hugging Face), or with "
-        "model.npz and its vocabularies.",
+        help="Folder of a Marian model, such as Opus-MT (Hugging Face, or model.npz), or of "
+        "CTranslate2; or an .argosmodel file.",
     ),
 ]
 Out = Annotated[str, typer.Argument(metavar="OUT", help="The model folder to write.")]
@@ -69,7 +69,7 @@ def import_model(
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
 ) -> None:
-    """Make a translator from a Marian model, such as Opus-MT.
+    """Make a translator from a model of Marian, such as Opus-MT, CTranslate2 or Argos Translate.
 
     Example: `yakusu import opus-mt-en-de models/en-de`
     """
@@ -111,9 +111,11 @@ def export_model(
         progress=ConsoleProgress(),
     )
     n = found.sentences
-    print(f"largest difference of {found.compared}: {found.difference:.1e}, in {n:,} sentences")
+    tested = f"{n:,} sentence{'s' * (n != 1)}"
+    print(f"largest difference of {found.compared}: {found.difference:.1e}, in {tested}")
     for what, searched in ("greedy search", found.greedy), ("beam 4", found.beam):
-        ties = f", {searched.ties:,} of equal score" if searched.ties else ""
+        others = "different" if precision == "int8" else "of equal score"
+        ties = f", {searched.ties:,} {others}" if searched.ties else ""
         print(f"identical translations, {what}: {searched.identical:,} of {n:,}{ties}")
     print(f"identical translations, the model's own settings: {found.shipped:,} of {n:,}")
     print(f"model: {out}")

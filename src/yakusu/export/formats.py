@@ -114,6 +114,8 @@ def _ctranslate2(folder: Path, model: Exported) -> None:
         [pieces.piece(i) for i in range(len(pieces))]
         for pieces in (model.tokenizer.src, model.tokenizer.tgt)
     )
+    for name, pieces in ("source", model.tokenizer.src), ("target", model.tokenizer.tgt):
+        (folder / f"{name}.spm").write_bytes(pieces.proto)
     write_ctranslate2(
         folder,
         model.weights,

@@ -3,7 +3,13 @@
 from pathlib import Path
 
 from yakusu.folder import json_text
-from yakusu.pipeline.receipt import CompressionFacts, ImportReceipt, Receipt, named_average
+from yakusu.pipeline.receipt import (
+    CompressionFacts,
+    ImportReceipt,
+    ModelFacts,
+    Receipt,
+    named_average,
+)
 from yakusu.recipe import ParentConfig
 from yakusu.tasks.task import tasks
 
@@ -19,6 +25,7 @@ def imported_card(receipt: ImportReceipt) -> str:
     """Return the model card of an imported model."""
     origin, codes = receipt.origin, [code for code in receipt.languages if code]
     source, target = codes if len(codes) == 2 else ("source", "target")
+    held = "its files and their hashes"
     front = {"language": f"[{', '.join(codes)}]" if codes else "", "license": origin.licence}
     lines = "".join(f"{key}: {value}\n" for key, value in front.items() if value)
     return f"""---
@@ -34,7 +41,7 @@ def imported_card(receipt: ImportReceipt) -> str:
 | licence | {origin.licence or "unknown: ask its authors"} |
 | model | {receipt.parameters:,} parameters, {4e-6 * receipt.parameters:.1f} MB as float32 |
 
-{_compressed_section(receipt.compressed)}{_usage("A sentence.", "its files and their hashes")}"""
+{_compressed_section(receipt.compressed)}{_usage(receipt, "A sentence.", held)}"""
 
 
 def card(receipt: Receipt) -> str:
@@ -64,10 +71,13 @@ checkpoints{engine}):
 
 {scores}
 
-{_compressed_section(receipt.compressed)}{_usage(task.example, held)}"""
+{_compressed_section(receipt.compressed)}{_usage(receipt, task.example, held)}"""
 
 
-def _usage(example: str, held: str) -> str:
+def _usage(receipt: ModelFacts, example: str, held: str) -> str:
+    if receipt.exported:
+        lines = "\n".join(f"- {line}" for line in receipt.exported.lines())
+        return f"## Exported\n\nThe facts above describe the original model.\n\n{lines}\n"
     return f"""## How to use it
 
 Install yakusu in a clone of its source repository with `pip install .`, then:

@@ -44,11 +44,12 @@ def import_model(
     source_language: str = "",
     target_language: str = "",
 ) -> ImportedTranslator:
-    """Make a model folder from a Marian model, such as Opus-MT.
+    """Make a model folder from a model of Marian, CTranslate2 or Argos Translate.
 
     Args:
-        source: The folder of the model, in the form of Hugging Face or of Marian; or a file .npz of
-            Marian, in the folder of its vocabularies.
+        source: The folder of a model of Marian, in the form of Hugging Face or its own, or of
+            CTranslate2; a file .npz of Marian, in the folder of its vocabularies; or a package
+            .argosmodel.
         out: The new model folder.
         source_language: Code of the source language; "": as the model says.
         target_language: Code of the target language; "": as the model says.

@@ -62,9 +62,12 @@ class Parent:
             )
         sizes = self.weights.config.model_copy(update={"dropout": recipe.model.dropout})
         mix, data = recipe.parent.mix, recipe.data
+        languages = zip(("source_language", "target_language"), recipe.languages, strict=True)
+        own_languages = {key: code or getattr(self._folder.config, key) for key, code in languages}
+        data = (self._with_corpus(data, mix) if mix else data).model_copy(update=own_languages)
         values = recipe.model_dump() | {
             "model": sizes.model_dump(),
-            "data": (self._with_corpus(data, mix) if mix else data).model_dump(),
+            "data": data.model_dump(),
             "parent": recipe.parent.model_dump() | {"sha256": found},
         }
         if recipe.parent.vocabulary == "keep":
@@ -72,10 +75,13 @@ class Parent:
             values["tokenizer"] = recipe.tokenizer.model_dump() | own
         return Recipe.model_validate(values)
 
-    def coverage(self, new: Coverage) -> Coverage:
-        """Add what the parent's training text covers to what that of the run covers."""
+    def coverage(self, new: Coverage) -> Coverage | None:
+        """Add what the parent's training text covers to what that of the run covers.
+
+        None if the former is unknown, as for imported models: everything then counts as covered.
+        """
         if (old := self.tokenizer.coverage) is None:
-            return new
+            return None
         return Coverage(
             source_characters=_union(old.source_characters, new.source_characters),
             target_characters=_union(old.target_characters, new.target_characters),

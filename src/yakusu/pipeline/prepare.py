@@ -140,7 +140,8 @@ class _Preparation:
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
         coverage = _coverage(written, pairs)
-        tokenizer.coverage = self.parent.coverage(coverage) if self.parent else coverage
+        kept = self.parent if self.recipe.parent.vocabulary == "keep" else None
+        tokenizer.coverage = kept.coverage(coverage) if kept else coverage
         tokenizer.save(folder)
         if not self.parent:
             _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)

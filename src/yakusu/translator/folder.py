@@ -107,6 +107,7 @@ def consistent(folder: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise ModelError(f"{folder}: {error}") from error
+        named = str(error).startswith(str(folder))
+        raise ModelError(str(error) if named else f"{folder}: {error}") from error
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"{folder} is inconsistent: {error}") from error
