@@ -25,7 +25,11 @@ class _Loaded(Mapping[str, Any]):
     """Typer's command of each verb."""
 
     def __getitem__(self, verb: str) -> Any:
-        """Import a verb and build its command; KeyError if there is no such verb."""
+        """Import the module of a verb and build the verb's command.
+
+        Raises:
+            KeyError: There is no such verb.
+        """
         verbs = typer.Typer(rich_markup_mode=MARKUP)
         import_module(f"yakusu.cli.{_MODULES[verb]}").add_to(verbs)
         return typer.main.get_group(verbs).commands[verb]

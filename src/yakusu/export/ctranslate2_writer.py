@@ -5,10 +5,9 @@ config.json                                 special tokens
 shared_vocabulary.json                      the piece of each row
 source_vocabulary.json, target_vocabulary.json    the same, if the sides differ
 
-CTranslate2 adds a table of positions to the embeddings, so sines and cosines stay interleaved. It
-needs no row for padding, and starts from the zero vector and appends eos to a source if it is told
-to.
-It has no vector for a position after the last of its table.
+CTranslate2 adds a table of positions to the embeddings, so sines and cosines stay interleaved.
+Positions after the end of this table have no vector. Tables need no row for padding. Two settings
+make the decoder start from the zero vector and append eos to each source.
 """
 
 from collections.abc import Mapping

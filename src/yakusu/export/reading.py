@@ -56,7 +56,7 @@ def row_of(piece: str, pieces: Sequence[str], path: Path) -> int:
     """Return the row of a special token.
 
     Raises:
-        ModelError: The vocabulary has no such token.
+        ModelError: The token is not in the vocabulary.
     """
     if piece not in pieces:
         raise ModelError(f"{path} has no token '{piece}'")

@@ -79,8 +79,8 @@ class Verification:
         sentences: Number of sentences.
         greedy: Greedy searches.
         beam: Searches with beam 4, without a length penalty.
-        shipped: Number of identical translations with the model's own settings; the formats have no
-            equivalent of its length penalty.
+        shipped: Number of identical translations with the model's own settings. Only the search for
+            ONNX has the same length penalty.
     """
 
     compared: str

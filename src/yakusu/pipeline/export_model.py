@@ -46,8 +46,8 @@ def export_model(
     Raises:
         ModelError: The format cannot hold the model, the folder is inconsistent, or the exported
             model computes something else.
-        RunError: `to` is not a format, or has no such precision, `out` exists, or a library is
-            missing.
+        RunError: The format is unknown, it does not support the precision, or `out` exists.
+        ModuleNotFoundError: The library of the format is not installed.
         DataError: `src` has no line.
     """
     folder, out, progress = Path(model), Path(out), progress or Silent()
