@@ -1,6 +1,7 @@
 """Exported models compute the same in CTranslate2's library."""
 
 import json
+import zipfile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -164,3 +165,20 @@ def test_what_the_library_cannot_compute_is_refused_by_name(
     config = TransformerConfig.model_validate({"d_model": 24, "n_heads": 4} | changes)
     with pytest.raises(ModelError, match=f"the format ctranslate2 has no {missing}"):
         refuse(config, "ctranslate2")
+
+
+def test_the_sentencepiece_models_are_written_once(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    model = exported(network({}))
+    for to in ("ctranslate2", "argos"):
+        (tmp_path / to).mkdir()
+        FORMATS[to].write(tmp_path / to, model)
+    names = {path.name for path in (tmp_path / "ctranslate2").iterdir()}
+    assert {"source.spm", "target.spm"} < names
+    assert (tmp_path / "ctranslate2" / "source.spm").read_bytes() == model.tokenizer.src.proto
+    (package,) = (tmp_path / "argos").iterdir()
+    with zipfile.ZipFile(package) as file:
+        models = [
+            name for name in file.namelist() if name.endswith((".spm", "sentencepiece.model"))
+        ]
+    assert len(models) == 1

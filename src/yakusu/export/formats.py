@@ -108,14 +108,18 @@ _IN_ONNX = frozenset(
 
 
 def _ctranslate2(folder: Path, model: Exported) -> None:
+    for name, pieces in ("source", model.tokenizer.src), ("target", model.tokenizer.tgt):
+        (folder / f"{name}.spm").write_bytes(pieces.proto)
+    _without_segmenters(folder, model)
+
+
+def _without_segmenters(folder: Path, model: Exported) -> None:
     from yakusu.export.ctranslate2_writer import write_ctranslate2
 
     source, target = (
         [pieces.piece(i) for i in range(len(pieces))]
         for pieces in (model.tokenizer.src, model.tokenizer.tgt)
     )
-    for name, pieces in ("source", model.tokenizer.src), ("target", model.tokenizer.tgt):
-        (folder / f"{name}.spm").write_bytes(pieces.proto)
     write_ctranslate2(
         folder,
         model.weights,
@@ -145,7 +149,7 @@ def _argos(folder: Path, model: Exported) -> None:
     if "" in languages:
         raise ModelError("the format argos needs the codes of both languages: config.json has none")
     with TemporaryDirectory() as temporary:
-        _ctranslate2(Path(temporary), model)
+        _without_segmenters(Path(temporary), model)
         write_argos(
             folder,
             Path(temporary),
