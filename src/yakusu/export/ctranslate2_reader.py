@@ -16,8 +16,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2_file import Variables
-from yakusu.export.ctranslate2_tensors import SOURCE_TABLE, read_stacks
+from yakusu.export.ctranslate2_tensors import read_stacks
 from yakusu.export.foreign import Foreign, Side
+from yakusu.export.marian import TABLES
 from yakusu.export.origin import Origin
 from yakusu.export.reading import read_bytes, read_json_as, read_segmenter
 
@@ -63,8 +64,8 @@ def read_ctranslate2(
     tensors = stacks.tensors
     if not config.add_source_eos and config.eos_token not in source:  # no source has it
         source = [*source, config.eos_token]
-        table = tensors[SOURCE_TABLE]
-        tensors = tensors | {SOURCE_TABLE: np.pad(table, ((0, 1), (0, 0)))}
+        table = tensors[TABLES["encoder"]]
+        tensors = tensors | {TABLES["encoder"]: np.pad(table, ((0, 1), (0, 0)))}
     src_segmenter, tgt_segmenter = segmenters or _segmenters(folder)
     return Foreign(
         config=stacks.config.model_copy(update={"source_eos": config.add_source_eos}),

@@ -11,14 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import ValidationError
 
-from yakusu.engine.packing import sinusoids
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2_file import Variables
 from yakusu.export.ctranslate2_writer import ACTIVATIONS, N_POSITIONS
-from yakusu.export.marian import Floats, checked, marian_columns
+from yakusu.export.marian import (
+    BIAS,
+    OUTPUT,
+    POSITIONS,
+    SHARED,
+    TABLES,
+    Floats,
+    checked,
+    kind_of_positions,
+)
+from yakusu.export.reading import first_error
 from yakusu.model.config import TransformerConfig
 
-SOURCE_TABLE, TARGET_TABLE = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
 _SIDES = ("encoder", "decoder")
 _HEADS = {"TransformerBig": 16}  # of older models, which do not state the number of heads
 _WIDEST = 2**16
@@ -67,15 +75,15 @@ def read_stacks(variables: Variables) -> Stacks:
     try:
         config = TransformerConfig.model_validate(values)
     except ValidationError as error:
-        raise ModelError(f"model.bin is invalid: {error.errors()[0]['msg']}") from error
+        raise ModelError(f"model.bin is invalid: {first_error(error)}") from error
     tensors = reader.tensors(config)
     reader.check_all_were_read()
-    shared = np.array_equal(tensors[SOURCE_TABLE], tensors[TARGET_TABLE])
+    shared = np.array_equal(tensors[TABLES["encoder"]], tensors[TABLES["decoder"]])
     if learned:
         shared = shared and np.array_equal(positions["encoder"], positions["decoder"])
-        tensors |= {f"{side}.embed_positions.weight": table for side, table in positions.items()}
+        tensors |= {POSITIONS[side]: table for side, table in positions.items()}
     if shared:
-        tensors["shared.weight"] = tensors[TARGET_TABLE]
+        tensors[SHARED] = tensors[TABLES["decoder"]]
     return Stacks(config, tensors, shared, kinds == {"halved"})
 
 
@@ -178,10 +186,10 @@ class _Reader:
         for side in _SIDES:
             name = self._embeddings(side)
             rows = self._variables.shape(name)[0]
-            found[f"{side}.embed_tokens.weight"] = self._take(name, (rows, width))
-        n_tokens = len(found[TARGET_TABLE])
-        found["lm_head.weight"] = self._take("decoder/projection/weight", (n_tokens, width))
-        found["final_logits_bias"] = self._bias("decoder/projection/bias", n_tokens)[None]
+            found[TABLES[side]] = self._take(name, (rows, width))
+        n_tokens = len(found[TABLES["decoder"]])
+        found[OUTPUT] = self._take("decoder/projection/weight", (n_tokens, width))
+        found[BIAS] = self._bias("decoder/projection/bias", n_tokens)[None]
         for side, depth in zip(_SIDES, config.depths, strict=True):
             if config.norm == "pre":
                 found |= self._norm(f"{side}/layer_norm", f"{side}.layer_norm", width)
@@ -267,18 +275,9 @@ class _Reader:
 
 
 def _kind(table: Floats) -> str:
-    """Return whether positions are sinusoids, "interleaved" or "halved", or "learned"."""
-    n_positions, width = table.shape
-    if width % 2:
-        return "learned"
-    computed = sinusoids(n_positions, width)
+    """Return the kind of a table of positions."""
     # Some toolkits compute angles in float32, with an error that grows with the position.
-    tolerance = 1e-5 + 1e-6 * np.arange(n_positions)[:, None]
-    orders = {"interleaved": np.arange(width), "halved": marian_columns(width)}
-    for kind, order in orders.items():
-        if (np.abs(table - computed[:, order]) <= tolerance).all():
-            return kind
-    return "learned"
+    return kind_of_positions(table, 1e-5 + 1e-6 * np.arange(len(table))[:, None])
 
 
 def _timing_signal(n_positions: int, width: int) -> Floats:

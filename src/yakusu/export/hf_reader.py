@@ -8,7 +8,7 @@ tokenizer_config.json           languages
 README.md                       licence, in its front matter
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +16,9 @@ import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from yakusu.arrays import Array, ArraysOnDisk
-from yakusu.engine.packing import sinusoids
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
-from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, marian_columns
+from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, kind_of_positions
 from yakusu.export.origin import Origin
 from yakusu.export.reading import (
     Renamed,
@@ -88,7 +87,7 @@ def read_hf(folder: Path) -> Foreign:
         tgt=tgt,
         shared=config.share_encoder_decoder_embeddings,
         start=config.decoder_start_token_id,
-        halved=_halved(tensors),
+        halved=_kinds_of_positions(tensors) == {"halved"},
         languages=(languages.source_lang or "", languages.target_lang or ""),
         origin=Origin.of(folder, format="Hugging Face", name=config.name),
     )
@@ -176,7 +175,7 @@ def _read_pickled(path: Path) -> dict[str, Array]:
 
 
 def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
-    """Return the sizes of the model; `_halved` tells the kinds of sinusoids apart.
+    """Return the sizes of the model.
 
     Raises:
         ModelError: A size is invalid, or layers of the encoder and the decoder differ.
@@ -202,17 +201,19 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         "activation": _ACTIVATIONS[config.activation_function],
         "scale_embeddings": config.scale_embedding,
     }
-    if (tables := _position_tables(tensors)) and not _are_sinusoids(tables):
-        values |= {"positions": "learned", "max_positions": len(tables[0])}
+    if len(kinds := _kinds_of_positions(tensors)) > 1 or "learned" in kinds:
+        n_positions = len(_position_tables(tensors)[0])
+        values |= {"positions": "learned", "max_positions": n_positions}
     try:
         return TransformerConfig.model_validate(values)
     except ValidationError as error:
         raise ModelError(f"config.json is invalid: {first_error(error)}") from error
 
 
-def _halved(tensors: Mapping[str, Array]) -> bool:
-    """Whether all sines precede all cosines, as the library computes them without a table."""
-    return all(_equals_sinusoids(table, halved=True) for table in _position_tables(tensors))
+def _kinds_of_positions(tensors: Mapping[str, Array]) -> set[str]:
+    """Return the kinds of both tables; without tables, the library computes "halved" ones."""
+    tables = [table.astype(np.float32, copy=False) for table in _position_tables(tensors)]
+    return {kind_of_positions(table, _ROUNDING) for table in tables} or {"halved"}
 
 
 def _position_tables(tensors: Mapping[str, Array]) -> list[Array]:
@@ -220,19 +221,3 @@ def _position_tables(tensors: Mapping[str, Array]) -> list[Array]:
     if any(table.ndim != 2 or not table.size for table in tables):
         raise ModelError(f"the tensor '{POSITIONS['encoder']}' is not a table of positions")
     return tables
-
-
-def _are_sinusoids(tables: Sequence[Array]) -> bool:
-    """Whether all tables are sinusoids in the same order."""
-    return any(
-        all(_equals_sinusoids(table, halved=halved) for table in tables) for halved in (True, False)
-    )
-
-
-def _equals_sinusoids(table: Array, *, halved: bool) -> bool:
-    n_positions, width = table.shape
-    if width % 2:
-        return False
-    computed = sinusoids(n_positions, width)
-    order = marian_columns(width) if halved else np.arange(width)
-    return np.allclose(table.astype(np.float32, copy=False), computed[:, order], atol=_ROUNDING)

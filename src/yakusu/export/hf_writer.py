@@ -20,7 +20,15 @@ from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import EOS, UNK
 from yakusu.engine.tables import DenseWeights
-from yakusu.export.marian import Floats, marian_columns, to_marian
+from yakusu.export.marian import (
+    BIAS,
+    OUTPUT,
+    SHARED,
+    TABLES,
+    Floats,
+    marian_columns,
+    to_marian,
+)
 from yakusu.export.verify import N_POSITIONS
 from yakusu.folder import write_json
 from yakusu.model.config import TransformerConfig
@@ -62,7 +70,7 @@ def write_hf(
 
 # ---- tensors -------------------------------------------------------------------------------------
 
-_UNPREFIXED = ("final_logits_bias", "lm_head.weight")
+_UNPREFIXED = (BIAS, OUTPUT)
 
 
 def _tables(weights: DenseWeights, size: int) -> dict[str, Floats]:
@@ -75,19 +83,19 @@ def _tables(weights: DenseWeights, size: int) -> dict[str, Floats]:
 
     tied, target = weights.config.tied, table("tgt_table")
     found = (
-        {"shared.weight": target}
+        {SHARED: target}
         if tied == "three-way"
         else {
-            "encoder.embed_tokens.weight": table("src_table"),
-            "decoder.embed_tokens.weight": target,
+            TABLES["encoder"]: table("src_table"),
+            TABLES["decoder"]: target,
         }
     )
     if tied == "none":
-        found["lm_head.weight"] = table("output_table")
+        found[OUTPUT] = table("output_table")
     bias = np.full((1, size), _NEVER, np.float32)
     n_tokens = len(weights["tgt_table.weight"]) - 1
     bias[0, :n_tokens] = weights.get("output_bias", 0)
-    return found | {"final_logits_bias": bias}
+    return found | {BIAS: bias}
 
 
 # ---- settings ------------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ width d_model is permuted, and the model computes the same.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.arrays import Array
+from yakusu.engine.packing import sinusoids
 from yakusu.engine.shapes import shapes
 from yakusu.errors import ModelError
 from yakusu.export.reading import Renamed
@@ -54,6 +55,24 @@ def marian_columns(width: int) -> Columns:
 def own_columns(width: int, *, halved: bool) -> Columns:
     """The column of Marian, or of a model whose sines are interleaved, of each own column."""
     return np.argsort(marian_columns(width)) if halved else np.arange(width)
+
+
+def kind_of_positions(
+    table: Array, tolerance: float | Array
+) -> Literal["halved", "interleaved", "learned"]:
+    """Return whether a table of positions has all sines first, alternates them, or is learned.
+
+    Args:
+        table: (n_positions, d_model).
+        tolerance: The largest difference from the sinusoids of section 3.5, or that of each row.
+    """
+    n_positions, width = table.shape
+    if width % 2:
+        return "learned"
+    computed = sinusoids(n_positions, width)
+    if (np.abs(table - computed[:, marian_columns(width)]) <= tolerance).all():
+        return "halved"
+    return "interleaved" if (np.abs(table - computed) <= tolerance).all() else "learned"
 
 
 def to_marian(weights: Mapping[str, Floats], config: TransformerConfig) -> dict[str, Floats]:
