@@ -16,6 +16,25 @@ from yakusu.errors import ModelError
 SPACE = "\u2581"  # in pieces
 
 
+def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
+    """Read a SentencePiece model.
+
+    Raises:
+        ModelError: The file is missing, or is not a SentencePiece model.
+    """
+    try:
+        content = path.read_bytes()
+        if not content:  # which the library accepts
+            raise RuntimeError
+        return spm.SentencePieceProcessor(model_proto=content)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
+    except RuntimeError as error:
+        raise ModelError(
+            f"{path} is not a valid SentencePiece model: copy the folder again"
+        ) from error
+
+
 class Pieces:
     """Divides text into pieces; joins pieces.
 
@@ -36,17 +55,7 @@ class Pieces:
         Raises:
             ModelError: The file is missing, or is not a SentencePiece model.
         """
-        try:
-            content = path.read_bytes()
-            if not content:  # which the library accepts
-                raise RuntimeError
-            return cls(spm.SentencePieceProcessor(model_proto=content), table)
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: the model folder is incomplete") from error
-        except RuntimeError as error:
-            raise ModelError(
-                f"{path} is not a valid SentencePiece model: copy the folder again"
-            ) from error
+        return cls(read_segmenter(path), table)
 
     @cached_property
     def _ids(self) -> dict[str, int]:

@@ -22,11 +22,12 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel
 
+from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2_reader import read_ctranslate2
 from yakusu.export.foreign import Foreign
 from yakusu.export.origin import Origin, licence_of
-from yakusu.export.reading import read_json_as, read_segmenter
+from yakusu.export.reading import read_json_as
 from yakusu.folder import json_text, sha256
 
 SUFFIX = ".argosmodel"

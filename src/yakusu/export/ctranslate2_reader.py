@@ -14,13 +14,14 @@ import numpy as np
 import sentencepiece as spm
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.ctranslate2_file import Variables
 from yakusu.export.ctranslate2_tensors import read_stacks
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import TABLES
 from yakusu.export.origin import Origin
-from yakusu.export.reading import read_bytes, read_json_as, read_segmenter
+from yakusu.export.reading import read_bytes, read_json_as
 
 SPECIFICATIONS = ("TransformerSpec", "TransformerBase", "TransformerBig")
 _PIECES: TypeAdapter[list[str]] = TypeAdapter(list[str])

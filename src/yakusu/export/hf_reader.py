@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from yakusu.arrays import Array, ArraysOnDisk
+from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, kind_of_positions
@@ -25,7 +26,6 @@ from yakusu.export.reading import (
     first_error,
     pieces_by_row,
     read_json_as,
-    read_segmenter,
     row_of,
 )
 from yakusu.model.config import TransformerConfig

@@ -20,6 +20,7 @@ import sentencepiece as spm
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
 
 from yakusu.arrays import Array
+from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import BIAS, OUTPUT, POSITIONS, SHARED, TABLES, stack_parts
@@ -30,7 +31,6 @@ from yakusu.export.reading import (
     first_error,
     in_order,
     pieces_by_row,
-    read_segmenter,
     row_of,
 )
 from yakusu.model.config import TransformerConfig

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import sentencepiece as spm
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from yakusu.arrays import Array
@@ -61,22 +60,6 @@ def row_of(piece: str, pieces: Sequence[str], path: Path) -> int:
     if piece not in pieces:
         raise ModelError(f"{path} has no token '{piece}'")
     return pieces.index(piece)
-
-
-def read_segmenter(path: Path) -> spm.SentencePieceProcessor:
-    """Read a SentencePiece model.
-
-    Raises:
-        ModelError: The file cannot be read, or is not a SentencePiece model.
-    """
-    content = read_bytes(path)
-    try:
-        model = spm.SentencePieceProcessor(model_proto=content)
-    except RuntimeError as error:
-        raise ModelError(f"{path} is not a valid SentencePiece model") from error
-    if not content:  # which the library accepts
-        raise ModelError(f"{path} is not a valid SentencePiece model: it is empty")
-    return model
 
 
 def read_bytes(path: Path) -> bytes:

@@ -77,7 +77,6 @@ def import_model(
     receipt = ImportReceipt(
         versions=versions(),
         languages=languages,
-        tokenizer={},
         parameters=sum(array.size for array in weights.values()),
         origin=foreign.origin,
     )

@@ -158,7 +158,6 @@ class ModelFacts(Facts):
         version: Version of the file format.
         versions: Versions of Python, yakusu and the libraries.
         languages: Codes of source and target, "" if unknown.
-        tokenizer: SHA-256 of each tokenizer file.
         parameters: Number of parameters.
         compressed: How the model was compressed; None if it was not.
         exported: How it was exported; None if it was not.
@@ -167,7 +166,6 @@ class ModelFacts(Facts):
     version: int = VERSION
     versions: dict[str, str]
     languages: tuple[str, str]
-    tokenizer: dict[str, str]
     parameters: int
     compressed: CompressionFacts | None = None
     exported: ExportFacts | None = None
@@ -205,6 +203,7 @@ class Receipt(ModelFacts):
 
     Attributes:
         inputs: SHA-256 of each training file by its key in the recipe.
+        tokenizer: SHA-256 of each tokenizer file.
         steps, skipped_steps, target_tokens, wall_seconds: Totals of the training run.
         averaged_steps: Steps of the checkpoints that were averaged.
         rejected: The average that scored lower than the best checkpoint, if any.
@@ -214,6 +213,7 @@ class Receipt(ModelFacts):
     recipe: Recipe
     seed: int
     inputs: dict[str, str]
+    tokenizer: dict[str, str]
     pairs: PairCounts
     hardware: Hardware
     steps: int
