@@ -21,7 +21,7 @@ from yakusu.export.ctranslate2_tensors import read_stacks
 from yakusu.export.foreign import Foreign, Side
 from yakusu.export.marian import TABLES
 from yakusu.export.origin import Origin
-from yakusu.export.reading import read_bytes, read_json_as
+from yakusu.export.reading import read_bytes, read_json_as, row_of
 
 SPECIFICATIONS = ("TransformerSpec", "TransformerBase", "TransformerBig")
 _PIECES: TypeAdapter[list[str]] = TypeAdapter(list[str])
@@ -135,13 +135,7 @@ def _start(variables: Variables, config: _Config, target: list[str]) -> int | No
             "the model has no start token, because translations begin with a token for the "
             "language: set decoder_start_token in config.json to this token"
         )
-    return _row(target, config.decoder_start_token, "target")
-
-
-def _row(pieces: list[str], token: str, side: str) -> int:
-    if token not in pieces:
-        raise ModelError(f"the {side} vocabulary has no token '{token}'")
-    return pieces.index(token)
+    return row_of(config.decoder_start_token, target, "the target vocabulary")
 
 
 # ---- vocabularies --------------------------------------------------------------------------------
@@ -179,11 +173,12 @@ def _vocabulary(folder: Path, side: str) -> list[str] | None:
 def _side(
     segmenter: spm.SentencePieceProcessor, pieces: list[str], config: _Config, side: str
 ) -> Side:
+    vocabulary = f"the {side} vocabulary"
     return Side(
         segmenter=segmenter,
         pieces=pieces,
-        eos=_row(pieces, config.eos_token, side),
-        unk=_row(pieces, config.unk_token, side),
+        eos=row_of(config.eos_token, pieces, vocabulary),
+        unk=row_of(config.unk_token, pieces, vocabulary),
         pad=None,
     )
 

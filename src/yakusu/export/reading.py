@@ -51,14 +51,19 @@ def in_order(rows: Mapping[str, int], path: Path) -> list[str]:
     return sorted(rows, key=rows.__getitem__)
 
 
-def row_of(piece: str, pieces: Sequence[str], path: Path) -> int:
+def row_of(piece: str, pieces: Sequence[str], vocabulary: object) -> int:
     """Return the row of a special token.
+
+    Args:
+        piece: The token.
+        pieces: That of each row.
+        vocabulary: Its name in messages.
 
     Raises:
         ModelError: The token is not in the vocabulary.
     """
     if piece not in pieces:
-        raise ModelError(f"{path} has no token '{piece}'")
+        raise ModelError(f"{vocabulary} has no token '{piece}'")
     return pieces.index(piece)
 
 
