@@ -12,7 +12,7 @@ from yakusu.data.pairs import Pairs
 from yakusu.errors import ModelError
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.card import documents
-from yakusu.pipeline.receipt import read_receipt, verify
+from yakusu.pipeline.receipt import ExportFacts, read_receipt, verify
 from yakusu.pipeline.training_facts import flops_per_token
 from yakusu.recipe import load_recipe
 from yakusu.training.flops import count_flops
@@ -123,3 +123,20 @@ def test_the_card_of_a_compressed_model_says_how_it_was_compressed() -> None:
         in card
     )
     assert "## Compressed" not in documents(read_receipt(FILES / "parser"))["README.md"]
+
+
+def test_the_card_of_an_exported_model_says_how_it_was_verified() -> None:
+    same, other = {"identical": 100, "ties": 0}, {"identical": 97, "ties": 3}
+    verified = {"compared": "logits", "difference": 6.7e-6, "sentences": 100}
+    facts = ExportFacts(
+        source="0" * 64,
+        format="hf",
+        library="transformers 5.23.0",
+        verified=verified | {"greedy": same, "beam": other, "shipped": 90},
+    )
+    receipt = read_receipt(FILES / "transformer").model_copy(update={"exported": facts})
+    _, _, section = documents(receipt)["README.md"].partition("## Exported")
+    assert "to the format hf, as float32" in section
+    assert "verified with transformers 5.23.0: logits differ by at most 7e-06" in section
+    assert "100 are identical with greedy search and 97 with beam 4" in section
+    assert "yakusu translate" not in section  # which cannot read the format

@@ -107,7 +107,7 @@ def consistent(folder: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        named = str(error).startswith(str(folder))
+        named = str(error).startswith(str(folder))  # by the reader of one of its files
         raise ModelError(str(error) if named else f"{folder}: {error}") from error
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"{folder} is inconsistent: {error}") from error
