@@ -15,7 +15,8 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.data.batches import BatchConfig
-from yakusu.data.corpus import Corpus, ExtraCorpus, parse_columns, with_languages
+from yakusu.data.config import DataConfig, Direction
+from yakusu.data.corpus import Corpus, parse_columns, with_languages
 from yakusu.data.filters import FilterConfig
 from yakusu.data.text import ErrorPolicy
 from yakusu.data.vocabulary import TokenizerConfig
@@ -25,22 +26,6 @@ from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
 from yakusu.training.config import TrainingConfig
-
-
-class DataConfig(Config):
-    """Section [data] of a recipe: corpora and languages.
-
-    `$NAME` in a path is replaced by the value of that environment variable.
-    """
-
-    # Code such as "en"; empty: the suffix of the file name (train.en), or the column of `pairs`.
-    source_language: str = ""
-    target_language: str = ""  # as above; determines BLEU's tokenizer
-    train: Corpus = Corpus()
-    extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
-    dev: Corpus = Corpus()  # empty: held out from train
-    hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
-
 
 Frozen = Literal["embeddings", "encoder", "decoder"]
 
@@ -106,9 +91,9 @@ class Recipe(Config):
 
     @model_validator(mode="after")
     def _check_task(self) -> "Recipe":
-        parsing, data = self.task == "parsing", self.data
-        for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
-            if corpus and bool(corpus.trees) != parsing:
+        parsing = self.task == "parsing"
+        for key, corpus in self.data.corpora.items():
+            if bool(corpus.trees) != parsing:
                 option = {"train": " (--trees FILE)", "dev": " (--dev-trees FILE)"}.get(key, "")
                 raise ValueError(
                     f"a parser is trained on trees, not on text: set data.{key}.trees{option}"
@@ -126,9 +111,31 @@ class Recipe(Config):
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Codes of the source and target languages; by default those of the training corpus."""
-        data, (src, tgt) = self.data, self.data.train.languages
-        return data.source_language or src, data.target_language or tgt
+        """Codes of the source and target languages, of the first direction if there are several."""
+        return self.data.languages
+
+    @property
+    def directions(self) -> "tuple[Recipe, ...]":
+        """A recipe for each direction, with its corpora and languages; only the first has `extra`.
+
+        Raises:
+            RecipeError: The target language of one of several directions is not known.
+        """
+        first = self.data.model_copy(update={"others": (), "temperature": 1.0})
+        others = (DataConfig(**dict(other), hold_out=first.hold_out) for other in self.data.others)
+        found = tuple(self.model_copy(update={"data": data}) for data in (first, *others))
+        unknown = [" and ".join(map(str, r.data.train.files)) for r in found if not r.languages[1]]
+        if len(found) > 1 and unknown:
+            raise RecipeError(
+                f"the target language of {unknown[0]} is unknown: set target_language next to train"
+            )
+        return found
+
+    @property
+    def target_languages(self) -> tuple[str, ...]:
+        """The codes of several target languages, which need a token each; () for one."""
+        codes = tuple(dict.fromkeys(each.languages[1] for each in self.directions))
+        return codes if len(codes) > 1 else ()
 
 
 class RecipeFiles(TypedDict, total=False):
@@ -257,13 +264,20 @@ def _find(name: str | Path) -> Path:
 def _with_languages(recipe: Recipe) -> Recipe:
     """Select the languages of the recipe in TMX and XLIFF files for which none are selected."""
     data = recipe.data
-    languages = (data.source_language, data.target_language)
-    train = with_languages(data.train, languages)
-    src, tgt = train.languages
-    languages = (languages[0] or src, languages[1] or tgt)
-    dev, extra = (with_languages(corpus, languages) for corpus in (data.dev, data.extra))
-    corpora = {"train": train, "dev": dev, "extra": extra}
-    return recipe.model_copy(update={"data": data.model_copy(update=corpora)})
+    first = _selected(data)
+    updates = {
+        **first,
+        "extra": with_languages(data.extra, data.model_copy(update=first).languages),
+        "others": tuple(each.model_copy(update=_selected(each)) for each in data.others),
+    }
+    return recipe.model_copy(update={"data": data.model_copy(update=updates)})
+
+
+def _selected(direction: Direction) -> dict[str, Corpus]:
+    """Return the corpora of a direction with its languages."""
+    train = with_languages(direction.train, (direction.source_language, direction.target_language))
+    languages = direction.model_copy(update={"train": train}).languages
+    return {"train": train, "dev": with_languages(direction.dev, languages)}
 
 
 def _as_overrides(files: Mapping[str, Any]) -> list[str]:
@@ -295,6 +309,8 @@ def _expand(value: Any) -> Any:
     """Replace environment variables in strings."""
     if isinstance(value, dict):
         return {key: _expand(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand(item) for item in value]
     if not isinstance(value, str) or "$" not in value:
         return value
     expanded = os.path.expandvars(value)

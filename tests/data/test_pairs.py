@@ -67,9 +67,9 @@ def binarised(
     report = FilterReport()
     report.read = len(pairs)
     written = binarise(
-        enumerate(pairs, start=1),
+        [(tokenizer, enumerate(pairs, start=1))],
         folder / "train",
-        tokenizer=tokenizer,
+        dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
         filters=filters,
         report=report,
         total=len(pairs),
@@ -164,9 +164,9 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
     selection = filter_corpus(text, filters, report, Silent())
     assert selection.mask.tolist() == [True] + [False] * 6 + [True] * 5
     binarise(
-        selection.pairs(),
+        [(letters, selection.pairs())],
         tmp_path / "train",
-        tokenizer=letters,
+        dtype="<u2",
         filters=filters,
         report=report,
         total=6,
@@ -285,9 +285,9 @@ def test_memory_is_limited_to_a_few_windows(
             yield PAIRS[n % len(PAIRS)]
 
     binarise(
-        enumerate(stream(), start=1),
+        [(tokenizer, enumerate(stream(), start=1))],
         tmp_path / "train",
-        tokenizer=tokenizer,
+        dtype="<u2",
         filters=EVERYTHING,
         report=FilterReport(),
         total=1,  # so that no processes start

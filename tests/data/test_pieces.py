@@ -83,24 +83,24 @@ def test_bytes_of_a_character_add_it_with_the_last(model: spm.SentencePieceProce
     assert Pieces(with_bytes, no_bytes).byte_ids("ゑ".encode()) == []
 
 
-def test_a_text_may_begin_with_a_language_of_the_table(model: spm.SentencePieceProcessor) -> None:
+@pytest.mark.parametrize("text", [">>de<< a", ">>de<<a", ">>fr<< a", ">>", "a >>de<<", "<<"])
+def test_no_text_contains_the_token_of_a_language(
+    model: spm.SentencePieceProcessor, text: str
+) -> None:
     table = Pieces(model, [*pieces_of(model), ">>de<<"])
-    source, n = PAIRS[0][0], model.get_piece_size()
-    plain = table.encode(source)
-    for text in f">>de<<{source}", f">>de<< {source}":
-        assert table.encode(text) == [n, *plain]
-        assert table.surfaces(text) == [">>de<<", *table.surfaces(source)]
-        first, *others = table.offsets(text)
-        assert text[slice(*first)] == ">>de<<"
-        shown = [text[begin:end].strip() for begin, end in others]
-        assert shown == [source[begin:end].strip() for begin, end in table.offsets(source)]
-
-
-@pytest.mark.parametrize("text", [">>fr<< a", ">>", ">>de<", "a >>de<<", ">>de << a", "<<"])
-def test_anything_else_is_text(model: spm.SentencePieceProcessor, text: str) -> None:
-    table = Pieces(model, [*pieces_of(model), ">>de<<"])
+    assert table.language_tokens == {"de": ">>de<<"}
     assert table.encode(text) == Pieces(model).encode(text)
-    assert Pieces(model).encode(">>de<< a") == [*model.encode(">>de<< a"), EOS]
+    assert table.surfaces(text) == Pieces(model).surfaces(text)
+
+
+def test_a_learned_vocabulary_has_the_tokens_of_its_languages() -> None:
+    config, texts = TokenizerConfig(vocab_size=500), [pair[0] for pair in PAIRS]
+    learned = Pieces(learn(texts, config, 1, side="source", languages=["de", "pt-BR"]))
+    assert learned.language_tokens == {"de": ">>de<<", "pt-BR": ">>pt-BR<<"}
+    for token in learned.language_tokens.values():
+        assert learned.id_of(token) not in {UNK, *learned.encode(f"{token} a")}
+        assert learned.decode([learned.id_of(token)]) == ""
+    assert Pieces(learn(texts, config, 1, side="source")).language_tokens == {}
 
 
 def test_a_tokenizer_with_tables_is_the_same_after_saving(tmp_path: Path) -> None:

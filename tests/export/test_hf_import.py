@@ -126,13 +126,15 @@ def compare_logits(oracle: Oracle, network: Seq2Seq, tokenizer: Tokenizer, folde
     return worst
 
 
-def greedy(folder: Path, texts: Sequence[str], engine: Any) -> list[str]:
+def greedy(folder: Path, texts: Sequence[str], engine: Any, to: str = "") -> list[str]:
     """Translate with one of the engines, with limits on length only."""
     config = EngineConfig(engine=engine, precision="float32", threads=1)
     _, tokenizer, decoder = open_decoder([folder], config)
+    if to:
+        tokenizer = tokenizer.translating_to(to)
     limits = {"max_length": N_TOKENS - 1, "max_extra": N_TOKENS, "max_repeats": 0}
     found = decoder.search(
-        [Query(tokenizer.src.encode(text)) for text in texts],
+        [Query(ids) for ids in tokenizer.encode_source(texts)],
         SearchConfig(beam=1, alpha=0, **limits),
         TokenRules(len(tokenizer.tgt)),
         batch=32,
@@ -198,18 +200,18 @@ def test_learned_positions_are_read(tmp_path: Path) -> None:
         check(folder, n_texts=10)
 
 
-def test_a_text_that_begins_with_a_language_has_the_same_ids(tmp_path: Path) -> None:
+def test_a_target_language_has_the_same_ids_and_translations(tmp_path: Path) -> None:
     folder = Marian(tokens=TOKENS).write(tmp_path / "hf")
     oracle, (_, tokenizer) = Oracle(folder), imported(folder)
     vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-    for text in sentences(0)[:20]:
-        for token in TOKENS:
-            own = tokenizer.src.encode(f"{token} {text}")
-            rows = ids_of(vocabulary, [tokenizer.src.piece(i) for i in own])
-            assert rows == oracle.tokenizer(f"{token} {text}").input_ids
+    for code in "de", "fr":
+        own = tokenizer.translating_to(code).encode_source(sentences(0)[:20])
+        for text, ids in zip(sentences(0), own, strict=False):
+            rows = ids_of(vocabulary, [tokenizer.src.piece(i) for i in ids])
+            assert rows == oracle.tokenizer(f">>{code}<< {text}").input_ids
     theirs = oracle.greedy([f">>fr<< {text}" for text in sentences(0)[:20]])
-    own = greedy(tmp_path / "own", [f">>fr<< {text}" for text in sentences(0)[:20]], "native")
-    assert [text.strip() for text in own] == theirs
+    made = greedy(tmp_path / "own", sentences(0)[:20], "native", to="fr")
+    assert [text.strip() for text in made] == theirs
 
 
 def test_any_sequence_of_ids_has_the_same_text(tmp_path: Path) -> None:

@@ -8,4 +8,8 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder.")]
 Device = Annotated[
     str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one, otherwise the CPU.")
 ]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="CODE", help="Target language, for a model with several of them."),
+]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]

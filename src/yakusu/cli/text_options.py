@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from yakusu.cli.option_groups import grouped
+from yakusu.cli.options import To
 
 if TYPE_CHECKING:
     from yakusu.translator.passage import TextConfig
 
+_TO: dict[str, Any] = {"to": To}
 _GLOSSARY: dict[str, Any] = {
     "glossary": Annotated[
         str | None,
@@ -58,6 +60,7 @@ def _text_config(values: dict[str, Any]) -> "TextConfig":
     from yakusu.translator.passage import TextConfig  # loads pydantic
 
     return TextConfig(
+        to=values["to"] or "",
         protect=tuple(values["protect"] or ()),
         builtin_spans=not values["no_protect"],
         one_sentence_per_line=values["one_sentence_per_line"],
@@ -66,9 +69,11 @@ def _text_config(values: dict[str, Any]) -> "TextConfig":
 
 
 takes_text_options = grouped(
-    "text", {**_GLOSSARY, **_PROTECT, **_no_protect(hidden=True), **_ONE_SENTENCE}, _text_config
+    "text",
+    {**_TO, **_GLOSSARY, **_PROTECT, **_no_protect(hidden=True), **_ONE_SENTENCE},
+    _text_config,
 )
 # Scoring has no glossary: it restricts the search, but does not change probabilities.
 takes_reading_options = grouped(
-    "text", {**_PROTECT, **_no_protect(hidden=False), **_ONE_SENTENCE}, _text_config
+    "text", {**_TO, **_PROTECT, **_no_protect(hidden=False), **_ONE_SENTENCE}, _text_config
 )

@@ -14,7 +14,7 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.console import ConsoleProgress
 from yakusu.cli.engine_options import takes_engine_options
-from yakusu.cli.options import Model
+from yakusu.cli.options import Model, To
 from yakusu.errors import DataError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def view(
     role: SvgRole = None,
     layer: SvgLayer = None,
     heads: SvgHeads = None,
+    to: To = None,
     *,
     engine: "EngineConfig",
 ) -> None:
@@ -92,19 +93,25 @@ def view(
             raise DataError(f"--src {src} is a file: pass a sentence, or the file as --src-file")
         pictures = _picture_files(out)
         _check_outputs([*pictures, json_] if json_ else pictures)
-        maps = yakusu.view.attention_maps(yakusu.Translator.load(model, engine=engine), src, tgt)
+        maps = yakusu.view.attention_maps(_open(model, engine, to), src, tgt)
         svg = yakusu.view.picture(maps, role, layer=layer, heads=_head_numbers(heads))
         _write_pictures(maps, svg, pictures, json_)
     elif src_file and src is tgt is None:
         _reject({"--out": out, "--role": role, "--layer": layer, "--heads": heads})
         inputs = [Path(file) for file in (src_file, tgt_file) if file]
         _check_outputs([json_] if json_ else [], inputs)
-        _print_statistics(yakusu.Translator.load(model, engine=engine), src_file, tgt_file, json_)
+        _print_statistics(_open(model, engine, to), src_file, tgt_file, json_)
     else:
         raise DataError(
             "view needs one sentence or a corpus: use --src SENTENCE, --src-file with --tgt-file, "
             "or --src-file with trees"
         )
+
+
+def _open(model: str, engine: "EngineConfig", to: str | None) -> yakusu.Translator:
+    from yakusu.translator.passage import TextConfig  # loads pydantic
+
+    return yakusu.Translator.load(model, engine=engine, text=TextConfig(to=to or ""))
 
 
 def _reject(options: dict[str, object]) -> None:

@@ -161,9 +161,13 @@ class Selection:
             ) from error
 
 
-def read_in_order(parts: Iterable[Selection]) -> Iterator[NumberedPair]:
-    """Read the pairs of several selections; line numbers continue from one to the next."""
-    n_lines = 0
+def read_in_order(parts: Iterable[Selection], n_lines: int = 0) -> Iterator[NumberedPair]:
+    """Read the pairs of several selections; line numbers continue from one to the next.
+
+    Args:
+        parts: The selections.
+        n_lines: Number of lines before them.
+    """
     for part in parts:
         yield from ((n_lines + line, pair) for line, pair in part.pairs())
         n_lines += len(part.mask)

@@ -172,10 +172,10 @@ def dtype_for(vocab_size: int) -> Literal["<u2", "<u4"]:
 
 
 def binarise(
-    pairs: Iterator[NumberedPair],
+    parts: Iterable[tuple[Tokenizer, Iterator[NumberedPair]]],
     stem: Path,
     *,
-    tokenizer: Tokenizer,
+    dtype: str,
     filters: FilterConfig,
     report: FilterReport,
     total: int,
@@ -186,9 +186,9 @@ def binarise(
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
     Args:
-        pairs: Pairs to encode, with their lines in the corpus.
+        parts: Pairs to encode, with their lines in the corpus, and what converts them to ids.
         stem: Folder and split, such as data/train.
-        tokenizer: Converts text to ids.
+        dtype: Data type of the ids.
         filters: Thresholds of the length filters.
         report: Receives the counts of pairs dropped by the length filters.
         total: Number of pairs, for the progress bar.
@@ -198,10 +198,10 @@ def binarise(
     """
     from joblib import Parallel, delayed  # opening binarised pairs does not need it
 
-    dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
     encode = delayed(_encode)
     jobs = (
         encode(window, tokenizer, filters, dtype, placeholders)
+        for tokenizer, pairs in parts
         for window in windows(pairs, _WINDOW)
     )
     # Encoding a small corpus takes less time than starting processes.

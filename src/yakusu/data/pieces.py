@@ -4,13 +4,14 @@ The ids are those of the SentencePiece model, unless another table of pieces is 
 models often share one table between two SentencePiece models (decision 36).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 import sentencepiece as spm
 
-from yakusu.data.vocabulary import EOS, UNK
+from yakusu.data.vocabulary import EOS, LANGUAGE_TOKEN, UNK
 from yakusu.errors import ModelError
 
 SPACE = "\u2581"  # in pieces
@@ -41,8 +42,7 @@ class Pieces:
     Args:
         model: The SentencePiece model.
         table: The piece of each id; None: as in the model. A piece of the model that is not in the
-            table becomes the unknown token. It may have tokens of target languages, such as
-            ">>de<<", which a text can begin with.
+            table becomes the unknown token.
     """
 
     def __init__(self, model: spm.SentencePieceProcessor, table: list[str] | None = None) -> None:
@@ -60,6 +60,16 @@ class Pieces:
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {piece: i for i, piece in enumerate(self.table or ())}
+
+    @cached_property
+    def language_tokens(self) -> dict[str, str]:
+        """The token of each target language, such as ">>de<<", by its code; no text has them."""
+        if self.table is None:
+            first = takewhile(self._model.is_control, range(UNK + 1, len(self)))
+            tokens: Iterable[str] = map(self.piece, first)
+        else:
+            tokens = self.table
+        return {found[1]: found[0] for found in map(LANGUAGE_TOKEN.fullmatch, tokens) if found}
 
     @property
     def proto(self) -> bytes:
@@ -102,28 +112,19 @@ class Pieces:
         if self.table is None:
             ids: list[int] = self._model.encode(text, add_eos=True)
             return ids
-        return [*(self._ids.get(piece, UNK) for piece in self._divide(text)), EOS]
+        pieces = self._model.encode(text, out_type=str)
+        return [*(self._ids.get(piece, UNK) for piece in pieces), EOS]
 
     def surfaces(self, text: str) -> list[str]:
         """Return the pieces of a text, and that of EOS; unknown text appears unchanged."""
-        return [*self._divide(text), self.piece(EOS)]
+        return [*self._model.encode(text, out_type=str), self.piece(EOS)]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where in a text each of its pieces begins and ends."""
-        token, rest = self._split_language(text)
-        found = self._model.encode(rest, return_type="offset_mapping")["offsets"]
-        first = [(0, len(token))] if token else []
-        return [*first, *((begin + len(token), end + len(token)) for begin, end in found)]
-
-    def _divide(self, text: str) -> list[str]:
-        token, rest = self._split_language(text)
-        return [*([token] if token else ()), *self._model.encode(rest, out_type=str)]
-
-    def _split_language(self, text: str) -> tuple[str, str]:
-        """Separate the token of the target language, such as ">>de<<", if the table has it."""
-        end = text.find("<<") + 2 if self.table is not None and text.startswith(">>") else 0
-        token = text[:end] if text[:end] in self._ids else ""
-        return token, text[len(token) :]
+        found: list[tuple[int, int]] = self._model.encode(text, return_type="offset_mapping")[
+            "offsets"
+        ]
+        return found
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, in which EOS adds nothing and UNK becomes U+2047."""

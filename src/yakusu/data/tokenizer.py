@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
+from yakusu.data.languages import closeness, shown
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
@@ -27,6 +28,7 @@ from yakusu.folder import write_json
 
 _JOINT, _SOURCE, _TARGET = "tokenizer.model", "source.model", "target.model"
 _TABLES = "vocabulary.json"
+T = TypeVar("T")
 _SPACES = re.compile(rf"^[\s{SPACE}]+")  # at the beginning of a piece
 
 
@@ -57,28 +59,46 @@ class Tokenizer:
         src: The pieces of the source side.
         tgt: The pieces of the target side; the same object if both sides have one model.
         coverage: What the training text covers; None: unknown, all that the vocabulary covers.
+        language: The token that each source begins with, such as ">>de<<"; "": none.
     """
 
-    def __init__(self, src: Pieces, tgt: Pieces, coverage: Coverage | None = None) -> None:
+    def __init__(
+        self, src: Pieces, tgt: Pieces, coverage: Coverage | None = None, *, language: str = ""
+    ) -> None:
         self.src, self.tgt, self.coverage = src, tgt, coverage
+        self._language = language
 
     @classmethod
     def train(
-        cls, src: Iterable[str], tgt: Iterable[str], config: TokenizerConfig, *, seed: int
+        cls,
+        src: Iterable[str],
+        tgt: Iterable[str],
+        config: TokenizerConfig,
+        *,
+        seed: int,
+        languages: Sequence[str] = (),
     ) -> "Tokenizer":
         """Learn the vocabularies from sentences of both sides.
+
+        Args:
+            src: Source sentences.
+            tgt: Target sentences.
+            config: How to learn.
+            seed: Seed of the random numbers.
+            languages: Codes of the target languages, each of which gets a token; (): none.
 
         Raises:
             DataError: The corpus is too small for `vocab_size`, or has too many characters.
         """
         if config.joint:
-            model = Pieces(learn(chain(src, tgt), config, seed, side="joint"))
+            both = chain(src, tgt)
+            model = Pieces(learn(both, config, seed, side="joint", languages=languages))
             return cls(model, model)
         if config.target == "tokens":
             words = config.model_copy(update={"placeholder_share": 0.0})
             source = Pieces(learn(src, words, seed, side="source"))
             return cls(source, Pieces(collect(tgt, config)))
-        source = Pieces(learn(src, config, seed, side="source"))
+        source = Pieces(learn(src, config, seed, side="source", languages=languages))
         return cls(source, Pieces(learn(tgt, config, seed, side="target")))
 
     @classmethod
@@ -117,6 +137,26 @@ class Tokenizer:
         )
         write_json(folder / _TABLES, tables.model_dump(exclude_none=True))
         return [*written, folder / _TABLES]
+
+    def translating_to(self, code: str) -> "Tokenizer":
+        """The same for sources that begin with the token of a target language.
+
+        Args:
+            code: The language, as in the token, or another code for it, such as "fr" for ">>fra<<".
+
+        Raises:
+            ModelError: The vocabulary has tokens, but none for this language.
+        """
+        tokens = self.src.language_tokens
+        if not tokens:
+            return self
+        if code not in tokens:
+            same = [own for own in tokens if code and closeness(code, own) == 0]
+            if len(same) != 1:
+                missing = f"has no target language '{code}'" if code else "has several targets"
+                raise ModelError(f"the model {missing}: choose one of {shown(tokens)} (--to)")
+            (code,) = same
+        return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[code])
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same SentencePiece models and tables."""
@@ -193,9 +233,14 @@ class Tokenizer:
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each sentence, ending in eos.
 
-        A slot that is not in the vocabularies becomes unk.
+        The first one is that of the target language, if there is a token for it. A slot that is not
+        in the vocabularies becomes unk.
         """
-        return self._encode(self.src, sentences)
+        encoded = self._encode(self.src, sentences)
+        if not self._language:
+            return encoded
+        first = self.src.id_of(self._language)
+        return [[first, *ids] for ids in encoded]
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the target ids of each sentence, ending in eos; see `encode_source`."""
@@ -217,7 +262,7 @@ class Tokenizer:
 
     def source_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
-        return self.src.surfaces(sentence)
+        return [*self._first(self._language), *self.src.surfaces(sentence)]
 
     def target_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
@@ -228,15 +273,24 @@ class Tokenizer:
         return [self.tgt.piece(i) for i in ids]
 
     def source_starts(self, sentence: str) -> list[int]:
-        """Return where each piece of a source sentence begins in it, after spaces; eos has none."""
+        """Return where each piece of a source sentence begins in it, after spaces; eos has none.
+
+        The token of the target language, which is not part of the sentence, has -1.
+        """
         offsets = self.src.offsets(sentence)
-        return [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
+        starts = [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
+        return [*self._first(-1), *starts]
+
+    def _first(self, value: T) -> list[T]:
+        """What belongs to the token of the target language, if sources begin with it."""
+        return [value] if self._language else []
 
     def source_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a source sentence belongs to; eos has none.
 
         Words are those of `sentence.split()`, counted from 0; text without spaces is one word. A
-        piece that is only a space belongs to the next word.
+        piece that is only a space belongs to the next word. The token of the target language has
+        -1.
         """
         return _words_at(sentence, self.source_starts(sentence))
 
@@ -261,9 +315,14 @@ def _read_tables(folder: Path) -> tuple[list[str] | None, list[str] | None]:
 
 
 def _min_vocab_size(side: Pieces) -> int:
-    """Return the number of single characters, bytes and placeholders, plus eos, unk and pad."""
+    """Return the number of tokens that every vocabulary of these characters has."""
     n_bytes = len(side.byte_ids(bytes(range(256))))
-    return 3 + n_bytes + sum(len(side.piece(i)) == 1 for i in range(len(side)))
+    return (
+        3
+        + n_bytes
+        + len(side.language_tokens)
+        + sum(len(side.piece(i)) == 1 for i in range(len(side)))
+    )
 
 
 def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) -> list[int]:
@@ -277,6 +336,9 @@ def _with_unknown(ids: Sequence[int], sequences: Collection[tuple[int, ...]]) ->
 
 
 def _words_at(text: str, positions: Sequence[int]) -> list[int]:
-    """Return the index of the word at each position, or of the nearest one after it."""
+    """Return the index of the word at each position, or of the nearest one after it; -1: -1."""
     ends = [word.end() for word in re.finditer(r"\S+", text)]
-    return [min(bisect_right(ends, position), max(0, len(ends) - 1)) for position in positions]
+    return [
+        -1 if position < 0 else min(bisect_right(ends, position), max(0, len(ends) - 1))
+        for position in positions
+    ]

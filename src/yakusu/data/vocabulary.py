@@ -1,13 +1,14 @@
 """Vocabularies: learned from text by SentencePiece.
 
-    eos = 0    unk = 1    placeholder tokens    bytes    pieces    pad = V - 1    no bos
+    eos = 0  unk = 1  target languages  placeholder tokens  bytes  pieces  pad = V - 1  no bos
 
-See docs/decisions/0003.
+See docs/decisions/0003. A model with several target languages has a token for each of them, such as
+">>de<<", as Marian's have (docs/decisions/0037-several-languages.md).
 """
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import sentencepiece as spm
@@ -18,6 +19,7 @@ from yakusu.data.placeholders import SLOTS
 from yakusu.errors import DataError
 
 EOS, UNK = 0, 1
+LANGUAGE_TOKEN = re.compile(r">>([\w-]+)<<")
 
 
 class TokenizerConfig(Config):
@@ -50,9 +52,14 @@ class TokenizerConfig(Config):
 
 
 def learn(
-    sentences: Iterable[str], config: TokenizerConfig, seed: int, *, side: str
+    sentences: Iterable[str],
+    config: TokenizerConfig,
+    seed: int,
+    *,
+    side: str,
+    languages: Sequence[str] = (),
 ) -> spm.SentencePieceProcessor:
-    """Learn the pieces of a vocabulary."""
+    """Learn the pieces of a vocabulary, with a token for each of `languages`."""
     model = io.BytesIO()
     spm.set_random_generator_seed(seed)
     try:
@@ -65,6 +72,7 @@ def learn(
             split_digits=config.split_digits,
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
+            control_symbols=[f">>{code}<<" for code in languages],
             user_defined_symbols=list(SLOTS if config.placeholder_share else ()),
             eos_id=EOS,
             unk_id=UNK,

@@ -49,7 +49,9 @@ def card(receipt: Receipt) -> str:
     recipe, codes = receipt.recipe, [code for code in receipt.languages if code]
     task = tasks[recipe.task]
     source, target = codes if len(codes) == 2 else task.sides
-    front = f"---\nlanguage: [{', '.join(codes)}]\ntags: [translation]\n---\n\n" if codes else ""
+    directions = ["-".join(each.languages) for each in recipe.directions]
+    named = dict.fromkeys(code for each in recipe.directions for code in each.languages if code)
+    front = f"---\nlanguage: [{', '.join(named)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
     megabytes = 4e-6 * receipt.parameters  # float32
     engine = "; translated by the native engine" if receipt.used_native_engine else ""
@@ -63,7 +65,7 @@ def card(receipt: Receipt) -> str:
 | training data | {receipt.pairs.train:,} sentence pairs |
 | model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
 | vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
-{_parent_row(recipe.parent)}| weights | {named_average(receipt.averaged_steps)} |
+{_parent_row(recipe.parent)}{_directions_row(directions)}| weights | {named_average(receipt.averaged_steps)} |
 | training run | {length}, seed {receipt.seed} |
 
 Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
@@ -87,6 +89,12 @@ Install yakusu in a clone of its source repository with `pip install .`, then:
 `yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
 made; `receipt.json` holds {held}.
 """
+
+
+def _directions_row(directions: list[str]) -> str:
+    if len(directions) == 1:
+        return ""
+    return f"| translates | {', '.join(directions)}: choose the target language with `--to` |\n"
 
 
 def _parent_row(parent: ParentConfig) -> str:

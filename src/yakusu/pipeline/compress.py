@@ -176,6 +176,8 @@ class _Test:
 
     def bleu(self, translator: Translator, progress: Progress) -> Score:
         """Translate and score the test set."""
+        if translator.targets and self.language:
+            translator = translator.translating_to(self.language)
         with progress.track("translating", "sentences", len(self.src)) as tracker:
             lines = translated(translator, self.src, tracker)
         language = self.language or translator.languages[1] or None

@@ -85,7 +85,7 @@ def evaluate_model(
         references: Reference translations, line by line.
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
         target_language: ISO 639 code such as "de" (default: the suffix of the references file,
-            otherwise the model's target language).
+            otherwise the model's target language). A model with several translates to it.
         engine: What runs the model, as in `translate`.
 
     Raises:
@@ -95,7 +95,7 @@ def evaluate_model(
     language, progress = _checked_language(target_language), progress or Silent()
     sources, truth = _Lines.of(src, "source sentences"), _Lines.of(references, "references")
     _refuse_unequal(sources, truth)
-    made = _translated(model, sources, engine, progress)
+    made = _translated(model, sources, language or truth.language, engine, progress)
     language = language or truth.language or made.language or None
     options = MetricOptions(tokenize, lowercase, language)
     return _score(made, truth, options, baseline, paper, progress)
@@ -105,17 +105,25 @@ def translate_to_score(
     model: str | Path,
     src: Text,
     *,
+    to: str = "",
     engine: EngineConfig | Engine | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Return the translations by a model folder that `evaluate_model` scores.
+
+    Args:
+        model: Model folder.
+        src: Source sentences, as the path of a file or as lines.
+        to: Target language, if the model has several; "": its default.
+        engine: What runs the model, as in `translate`.
+        progress: Progress reporter.
 
     Raises:
         DataError: A file cannot be read.
         ModelError: The model folder is incomplete or corrupted, or holds a parser.
     """
     lines = _Lines.of(src, "source sentences")
-    return _translated(model, lines, engine, progress or Silent()).lines
+    return _translated(model, lines, to, engine, progress or Silent()).lines
 
 
 def evaluate_trees(trees: str | Path, references: str | Path) -> list[Score]:
@@ -182,12 +190,19 @@ class _Lines:
 
 
 def _translated(
-    model: str | Path, sources: _Lines, engine: EngineConfig | Engine | None, progress: Progress
+    model: str | Path,
+    sources: _Lines,
+    language: str,
+    engine: EngineConfig | Engine | None,
+    progress: Progress,
 ) -> _Lines:
+    """Translate lines; `language` is that of the references, which may be unknown."""
     one_sentence = TextConfig(one_sentence_per_line=True)
     translator = Translator.load(model, engine=engine, text=one_sentence)
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
+    if translator.targets and language:
+        translator = translator.translating_to(language)
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)
     return _Lines(f"the output of {model}", lines, translator.languages[1])

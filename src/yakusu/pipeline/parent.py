@@ -7,6 +7,7 @@ keep their vectors.
 
 from pathlib import Path
 
+from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
 from yakusu.engine.tables import DenseWeights
@@ -14,7 +15,7 @@ from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
 from yakusu.model.config import TransformerConfig
 from yakusu.pipeline.receipt import Receipt, read_facts
-from yakusu.recipe import DataConfig, Recipe
+from yakusu.recipe import Recipe
 from yakusu.translator.folder import WEIGHTS, ModelFolder
 
 

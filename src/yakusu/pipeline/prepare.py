@@ -8,10 +8,10 @@ data.json                  sizes, counts and inputs: `DataFacts`
 """
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +26,15 @@ from yakusu.data.filters import (
     read_in_order,
     sample_evenly,
 )
+from yakusu.data.mixing import extra_part, mixed
 from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, binarise, dtype_for
 from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
-from yakusu.errors import DataError, RunError
+from yakusu.errors import DataError, RecipeError
 from yakusu.folder import save_folder, sha256, verify_folder
+from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.selection import PairSelector
@@ -53,6 +55,7 @@ class Prepared:
     report: Mapping[str, int]  # pairs read, dropped by each filter, and kept
     n_train: int
     n_extra: int  # training pairs from data.extra
+    directions: Mapping[str, int]  # training pairs of each, such as "en-de", if there are several
     n_dev: int
     n_masked: int  # training pairs with placeholder tokens
     fullness: float  # share of positions in training batches that are not padding
@@ -62,7 +65,9 @@ class Prepared:
         dropped = ", ".join(
             f"{n:,} {name}" for name, n in self.report.items() if name not in ("read", "kept")
         )
-        extra = f" ({self.n_extra:,} of them extra)" if self.n_extra else ""
+        named = [f"{n:,} {direction}" for direction, n in self.directions.items()]
+        named += [f"{self.n_extra:,} of them extra"] if self.n_extra else []
+        extra = f" ({', '.join(named)})" if named else ""
         return (
             f"{self.report['read']:,} pairs read; dropped: {dropped}\n"
             f"{self.n_train:,} training pairs{extra}, {self.n_dev:,} dev pairs; padding is "
@@ -94,20 +99,51 @@ def prepare(
         folder = run / "data"
         if existed := folder.exists():
             verify_folder(folder)
-            _check_unchanged(folder, recipe)
+            check_unchanged(folder, recipe)
         else:
             save_folder(folder, _Preparation(recipe, progress or Silent(), workers).write)
     facts = DataFacts.read(folder)
+    sizes = [part.n_pairs for part in (facts.parts or {}).get("train", ())]
+    names = ["-".join(each.languages) for each in recipe.directions if recipe.data.others]
     return Prepared(
         folder,
         facts.report,
         facts.n_train,
-        sum(part.n_pairs for part in (facts.parts or {}).get("train", ())[1:]),
+        sizes[-1] if recipe.data.extra else 0,
+        dict(zip(names, sizes, strict=False)),
         facts.n_dev,
         facts.n_masked,
         facts.fullness,
         existed,
     )
+
+
+@dataclass
+class _Direction:
+    """The pairs of a source and a target language, before tokenization.
+
+    Attributes:
+        code: Of the target language.
+        selector: Selects the pairs.
+        train: The training pairs, once they are selected.
+        dev: The dev set.
+    """
+
+    code: str
+    selector: PairSelector
+    train: Selection = field(init=False)
+    dev: Selection = field(init=False)
+
+    def select(self) -> None:
+        """Select the training pairs and the dev set."""
+        self.train = self.selector.train()
+        self.dev = self.selector.dev(self.train)
+
+    def dev_pairs(self, count_tokens: Callable[[Pair], tuple[int, int]]) -> list[NumberedPair]:
+        """The pairs of the dev set that are not too long; see `PairSelector.dev_pairs`."""
+        pairs = self.selector.dev_pairs(self.dev, count_tokens)
+        self.selector.require_dev_pairs(len(pairs), self.dev.corpus)
+        return pairs
 
 
 class _Preparation:
@@ -117,25 +153,28 @@ class _Preparation:
         self.recipe, self.progress, self.workers = recipe, progress, workers
         self.parent = Parent(recipe.parent.model) if recipe.parent.model else None
         self.task = tasks[recipe.task]()
-        self.selector = PairSelector(recipe, progress)
-        self.report = self.selector.report
+        self.report = FilterReport()
+        self.directions = [
+            _Direction(each.languages[1], PairSelector(each, self.report, progress))
+            for each in recipe.directions
+        ]
 
     def write(self, folder: Path) -> None:
         """Write all files of the data folder except its manifest."""
-        files = _inputs(self.recipe)
+        files = inputs_of(self.recipe)
         inputs = {key: sha256(path) for key, path in files.items()}
 
-        train = self.selector.train()
-        dev = self.selector.dev(train)
-        parts = [train, *self.selector.extra(train, dev)]
+        first, *others = self.directions
+        for direction in self.directions:
+            direction.select()
+        extra = first.selector.extra(first.train, first.dev)
+        parts = [first.train, *(each.train for each in others), *extra]
         tokenizer = self._learn_tokenizer(parts)
         written = self._write_train(folder, parts, tokenizer)
-        dev_pairs = self.selector.dev_pairs(dev, partial(self._count_tokens, tokenizer))
-        self.selector.require_training_pairs(written.n_pairs)
-        self.selector.require_dev_pairs(len(dev_pairs), dev.corpus)
-        self._write_dev(folder, dev_pairs, tokenizer)
+        first.selector.require_training_pairs(written.n_pairs)
+        dev_sizes = self._write_dev(folder, tokenizer)
 
-        if changed := _first_changed(files, inputs):
+        if changed := first_changed(files, inputs):
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
         dtype = dtype_for(max(tokenizer.vocab_sizes.values()))
         pairs = Pairs.map(folder / "train", dtype)
@@ -148,20 +187,25 @@ class _Preparation:
         DataFacts(
             dtype=dtype,
             n_train=written.n_pairs,
-            n_dev=len(dev_pairs),
+            n_dev=sum(dev_sizes),
             report=self.report.as_dict(),
             n_masked=written.n_masked,
             inputs=inputs,
-            trees={key: str(path) for key, path in files.items()} if train.corpus.trees else {},
-            parts=self._weigh_parts(pairs, n_lines=len(train.mask)),
+            trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
+            parts=self._parts(pairs, [len(part.mask) for part in parts], dev_sizes),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
 
     def _learn_tokenizer(self, parts: list[Selection]) -> Tokenizer:
         """Learn the vocabularies from sentences evenly spaced over all parts, or keep others."""
+        config, languages = self.recipe.tokenizer, self.recipe.target_languages
         if self.parent and self.recipe.parent.vocabulary == "keep":
+            if languages and not self.parent.tokenizer.src.language_tokens:
+                raise RecipeError(
+                    "the vocabulary of the parent has no tokens for target languages: set "
+                    "parent.vocabulary = 'learn'"
+                )
             return self.parent.tokenizer
-        config = self.recipe.tokenizer
         n = min(sum(map(len, parts)), config.sample_sentences)
         samples = sample_evenly(parts, n)
 
@@ -170,20 +214,34 @@ class _Preparation:
 
         self.progress.say(f"learning a vocabulary of {config.vocab_size:,} tokens from {n:,} pairs")
         with self.progress.track("learning a vocabulary", "tokens", None):
-            return Tokenizer.train(sentences(0), sentences(1), config, seed=self.recipe.seed)
+            return Tokenizer.train(
+                sentences(0), sentences(1), config, seed=self.recipe.seed, languages=languages
+            )
+
+    @property
+    def _reads_trees(self) -> bool:
+        return bool(self.recipe.data.train.trees)
 
     def _read(self, pair: Pair) -> Pair:
         """Convert a pair to the text that the vocabularies encode."""
         return self.task.preprocess_source(pair[0]), self.task.preprocess_target(pair[1])
 
+    def _all_read(self, pairs: Iterable[NumberedPair]) -> Iterator[NumberedPair]:
+        return ((line, self._read(pair)) for line, pair in pairs)
+
     def _write_train(self, folder: Path, parts: list[Selection], tokenizer: Tokenizer) -> Binarised:
-        """Binarise the training pairs."""
+        """Binarise the training pairs; an extra part belongs to the first direction."""
         config = self.recipe.tokenizer
         placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
+        firsts = accumulate((len(part.mask) for part in parts), initial=0)
+        codes = chain((each.code for each in self.directions), [self.directions[0].code])
         return binarise(
-            ((line, self._read(pair)) for line, pair in read_in_order(parts)),
+            [
+                (tokenizer.translating_to(code), self._all_read(read_in_order([part], first)))
+                for part, first, code in zip(parts, firsts, codes, strict=False)
+            ],
             folder / "train",
-            tokenizer=tokenizer,
+            dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
             filters=self.recipe.filters,
             report=self.report,
             total=sum(map(len, parts)),
@@ -201,12 +259,18 @@ class _Preparation:
         )
         return n_src - 1, n_tgt - 1
 
-    def _write_dev(self, folder: Path, pairs: list[NumberedPair], tokenizer: Tokenizer) -> None:
-        """Write the dev pairs, binarised and as text."""
+    def _write_dev(self, folder: Path, tokenizer: Tokenizer) -> list[int]:
+        """Write the dev pairs, binarised and as text; return the number of each direction."""
+        own = [tokenizer.translating_to(each.code) for each in self.directions]
+        parts = [
+            each.dev_pairs(partial(self._count_tokens, of_direction))
+            for each, of_direction in zip(self.directions, own, strict=True)
+        ]
+        pairs = list(chain.from_iterable(parts))
         binarise(
-            ((line, self._read(pair)) for line, pair in pairs),
+            list(zip(own, map(self._all_read, parts), strict=True)),
             folder / "dev",
-            tokenizer=tokenizer,
+            dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
             filters=NO_FILTERS,
             report=FilterReport(),
             total=len(pairs),
@@ -216,17 +280,29 @@ class _Preparation:
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
+        return list(map(len, parts))
 
-    def _weigh_parts(self, pairs: Pairs, *, n_lines: int) -> dict[str, tuple[Part, ...]] | None:
-        """Return the parts of the training pairs; lines after `n_lines` are the extra corpus."""
-        extra = self.recipe.data.extra
-        if not extra:
+    def _parts(
+        self, pairs: Pairs, n_lines: Sequence[int], dev_sizes: Sequence[int]
+    ) -> dict[str, tuple[Part, ...]] | None:
+        """Return the parts of the pairs, the last of which may be the extra corpus.
+
+        Args:
+            pairs: The training pairs.
+            n_lines: Number of lines of each part of their corpora.
+            dev_sizes: Number of dev pairs of each direction.
+        """
+        if len(n_lines) == 1:
             return None
-        first = int(np.searchsorted(pairs.lines, n_lines, side="right"))
-        n_extra, weight = len(pairs) - first, extra.weight
-        if extra.share is not None and n_extra:
-            weight = extra.share / (1 - extra.share) * first / n_extra
-        return {"train": (Part(first, 1.0), Part(n_extra, weight))}
+        data = self.recipe.data
+        ends = np.searchsorted(pairs.lines, np.cumsum(n_lines), side="right")
+        sizes = np.diff(ends, prepend=0).tolist()
+        n_directions = len(self.directions)
+        train = mixed(sizes[:n_directions], data.temperature)
+        n_others = sum(sizes[:n_directions])
+        extra = (extra_part(n, data.extra, n_others) for n in sizes[n_directions:])
+        parts = {"train": (*train, *extra)}
+        return parts | {"dev": tuple(Part(n, 1.0) for n in dev_sizes)} if data.others else parts
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)
@@ -263,47 +339,3 @@ def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: Tokeni
         f"because a token occurs {n_tokens / vocab_size:.1f} times on average (recommended: at "
         f"least {_MIN_OCCURRENCES}): start a new run with --set tokenizer.vocab_size={suggested}"
     )
-
-
-def _check_unchanged(folder: Path, recipe: Recipe) -> None:
-    """Compare the input files that still exist with those that a data folder was made from.
-
-    Tree files are looked up at their recorded paths, because a folder or pattern may no longer
-    match them.
-
-    Raises:
-        RunError: A file has changed, or a tree file was added.
-    """
-    facts = DataFacts.read(folder)
-    recorded = {key: Path(path) for key, path in facts.trees.items()}
-    files = {key: path for key, path in (recorded or _inputs(recipe)).items() if path.exists()}
-    if changed := _first_changed(files, facts.inputs):
-        raise RunError(
-            f"{changed} has changed since {folder} was made from it: restore the file, or choose "
-            "another folder with --run"
-        )
-    if not recorded:
-        return
-    with suppress(DataError):  # the tree files were removed
-        current = {path for path in _inputs(recipe).values() if path.exists()}
-        if added := current - set(recorded.values()):
-            raise RunError(
-                f"{min(added)} was added after {folder} was made: remove it, or choose another "
-                "folder with --run"
-            )
-
-
-def _inputs(recipe: Recipe) -> dict[str, Path]:
-    """Return the files of all corpora by their recipe keys, such as "train.src"."""
-    data = recipe.data
-    return {
-        f"{split}.{key}": path
-        for split, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev))
-        for key, path in corpus.named_files.items()
-    }
-
-
-def _first_changed(files: Mapping[str, Path], digests: Mapping[str, str]) -> Path | None:
-    # Version 0.1.0 named the key "tsv".
-    known = {key: digests.get(key) or digests[key.replace("pairs", "tsv")] for key in files}
-    return next((path for key, path in files.items() if sha256(path) != known[key]), None)

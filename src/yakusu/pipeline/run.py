@@ -104,13 +104,12 @@ def _check_corpora(recipe: Recipe) -> None:
         if recipe.task == "parsing":
             what, how = "trees", "--trees FILE, or data.train.trees"
         raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
+    _ = recipe.directions  # with their languages
     if (Path(recipe.run) / "data").exists():
         return
-    data = recipe.data
-    for key, corpus in (("train", data.train), ("extra", data.extra), ("dev", data.dev)):
-        if corpus:
-            _check_sides(key, corpus)
-            next(read_pairs(corpus), None)
+    for key, corpus in recipe.data.corpora.items():
+        _check_sides(key, corpus)
+        next(read_pairs(corpus), None)
 
 
 def _check_sides(key: str, corpus: Corpus) -> None:

@@ -1,9 +1,12 @@
 """The score of a model on the dev set, during training."""
 
+from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import torch
 
+from yakusu.data.pairs import DataFacts, Part
 from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
@@ -57,32 +60,57 @@ class DevScore:
     ) -> None:
         self.recipe, self.tokenizer = recipe, tokenizer
         self.group, self.progress = group, progress
-        self.src, self.tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
+        src, tgt = (list(read_lines(data / f"dev.{side}.txt")) for side in ("src", "tgt"))
+        parts = (DataFacts.read(data).parts or {}).get("dev") or (Part(len(src), 1.0),)
+        ends = list(accumulate((part.n_pairs for part in parts), initial=0))
+        self.sets = [(src[a:b], tgt[a:b]) for a, b in pairwise(ends)]  # of each direction
 
     def __call__(self, model: Seq2Seq) -> Score:
         """Return the score of the recipe's task: BLEU, or labelled F1.
 
+        That of several directions is the mean of their scores.
+
         Raises:
             ModelError: The native engine cannot hold the weights.
         """
-        recipe = self.recipe
+        decoder = _decoder(model, self.recipe.training.engine)
+        scores = {
+            "-".join(direction.languages): self._score(decoder, direction, *own)
+            for direction, own in zip(self.recipe.directions, self.sets, strict=True)
+        }
+        return mean_score(scores)
+
+    def _score(self, decoder: Decoder, recipe: Recipe, src: list[str], tgt: list[str]) -> Score:
+        """Score the dev set of a direction."""
         translator = Translator(
-            _decoder(model, recipe.training.engine),
+            decoder,
             self.tokenizer,
             languages=recipe.languages,
             search=recipe.search.model_copy(update={"n_best": 1}),
             task=recipe.task,
             text=TextConfig(one_sentence_per_line=True),
         )
-        sources = self.group.shard(self.src)
+        sources = self.group.shard(src)
         with self.progress.track("validating", "sentences", len(sources)) as tracker:
             hypotheses = self.group.gather(translated(translator, sources, tracker))
         return translator.task.score(
             hypotheses,
-            self.tgt,
+            tgt,
             lowercase=recipe.tokenizer.lowercases,
             language=recipe.languages[1],
         )
+
+
+def mean_score(scores: Mapping[str, Score]) -> Score:
+    """Return the mean of the scores of several directions, whose signature names them all."""
+    first, *others = scores.values()
+    if not others:
+        return first
+    values = [score.value for score in scores.values()]
+    signatures = dict.fromkeys(score.signature for score in scores.values())
+    named = [f"{direction} {score.value:.2f}" for direction, score in scores.items()]
+    signature = f"mean of {', '.join(named)}; {'; '.join(signatures)}"
+    return Score(first.name, sum(values) / len(values), signature)
 
 
 def _decoder(model: Seq2Seq, engine: Engine) -> Decoder:

@@ -76,9 +76,12 @@ def _words_of(pair: Translated) -> list[int]:
 
 
 def _units_at(text: str, starts: Sequence[int]) -> list[int]:
-    """The unit at each position, or the nearest one after it."""
+    """The unit at each position, or the nearest one after it; -1 at -1."""
     ends = [end for _, end in units(text)]
-    return [min(bisect_right(ends, start), max(0, len(ends) - 1)) for start in starts]
+    return [
+        -1 if start < 0 else min(bisect_right(ends, start), max(0, len(ends) - 1))
+        for start in starts
+    ]
 
 
 def _links(

@@ -47,6 +47,7 @@ class TextConfig(Config):
     """How text is read.
 
     Attributes:
+        to: Code of the target language; "": that of the model. Models with several have a default.
         protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, entities and addresses.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their
@@ -54,6 +55,7 @@ class TextConfig(Config):
         glossary: Path of a glossary; "": none.
     """
 
+    to: str = ""
     protect: tuple[str, ...] = Field((), strict=False)  # lists, too
     builtin_spans: bool = True
     one_sentence_per_line: bool = False

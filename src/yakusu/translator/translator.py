@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from yakusu.data.corpus import aligned
+from yakusu.data.languages import closeness
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
@@ -50,7 +51,8 @@ class Translator(JobTranslator):
     Args:
         decoder: A model, or an ensemble.
         tokenizer: The tokenizer that the model was trained with.
-        languages: Codes of the source and target languages, "" if unknown.
+        languages: Codes of the source and target languages, "" if unknown. If the model has several
+            target languages, the default one.
         search: Settings of the search, such as beam width and length penalty.
         task: The task of the model, by its name in `tasks`.
         max_source_tokens: Maximum number of source tokens, including eos. Longer sentences are
@@ -59,6 +61,7 @@ class Translator(JobTranslator):
 
     Raises:
         DataError: A regular expression in `text` is not valid, or the glossary cannot be read.
+        ModelError: The model has no target language `text.to`.
     """
 
     def __init__(
@@ -72,20 +75,24 @@ class Translator(JobTranslator):
         max_source_tokens: int = 1024,
         text: TextConfig | None = None,
     ) -> None:
+        text = text or TextConfig()
+        target = text.to or languages[1]
+        if text.to and not tokenizer.src.language_tokens:
+            _refuse_other_target(languages[1], text.to)
         super().__init__(
             decoder,
-            tokenizer,
+            tokenizer.translating_to(target),
             search=search,
             task=task,
             max_source_tokens=max_source_tokens,
         )
-        if self.task.constrains and text and (text.glossary or text.protect):
+        if self.task.constrains and (text.glossary or text.protect):
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
-        self.languages, text = languages, text or TextConfig()
+        self.languages, self._text_config = (languages[0], target), text
         glossary = Glossary(())
         if text.glossary:
             protected = SpanFinder(text.protect, builtin=text.builtin_spans)
-            glossary = Glossary.read(text.glossary, languages=languages, protected=protected)
+            glossary = Glossary.read(text.glossary, languages=self.languages, protected=protected)
             self._constraints.check_terms(glossary.terms, text.glossary)
         self._planner = Planner(self, text, language=languages[0], glossary=glossary)
 
@@ -114,7 +121,7 @@ class Translator(JobTranslator):
 
         Raises:
             ModelError: A folder is incomplete or corrupted, or has a different vocabulary, or the
-                engine cannot run the model.
+                engine cannot run the model, or the model has no target language `text.to`.
             RecipeError: The engine or the value of $YAKUSU_ENGINE is unknown, or the device is not
                 available.
             DataError: A regular expression in `text` is not valid.
@@ -128,6 +135,27 @@ class Translator(JobTranslator):
             search=config.search,
             task=config.task,
             text=text,
+        )
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Codes of the target languages, if the model has several; otherwise ()."""
+        return tuple(self.tokenizer.src.language_tokens)
+
+    def translating_to(self, code: str) -> "Translator":
+        """A translator with the same model and settings for another of its target languages.
+
+        Raises:
+            ModelError: The model has no such target language.
+        """
+        return Translator(
+            self.decoder,
+            self.tokenizer,
+            languages=self.languages,
+            search=self.search,
+            task=self.task_name,
+            max_source_tokens=self.max_source_tokens,
+            text=self._text_config.model_copy(update={"to": code}),
         )
 
     def translate(self, texts: Iterable[str | Request]) -> list[str]:
@@ -266,3 +294,13 @@ class Translator(JobTranslator):
             texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
             n_read += len(some)
+
+
+def _refuse_other_target(language: str, wanted: str) -> None:
+    """Check the target language of a model that has only one.
+
+    Raises:
+        ModelError: It is known, and is not the one that is wanted.
+    """
+    if language and closeness(wanted, language) is None:
+        raise ModelError(f"the model translates to {language} only: remove --to {wanted}")

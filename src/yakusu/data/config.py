@@ -1,0 +1,54 @@
+"""Section [data] of a recipe: corpora and languages."""
+
+from pydantic import Field, model_validator
+
+from yakusu.config import Config
+from yakusu.data.corpus import Corpus, ExtraCorpus
+
+
+class Direction(Config):
+    """A source and a target language with their corpora."""
+
+    # Code such as "en"; empty: the suffix of the file name (train.en), or the column of `pairs`.
+    source_language: str = ""
+    target_language: str = ""  # as above; determines BLEU's tokenizer
+    train: Corpus = Corpus()
+    dev: Corpus = Corpus()  # empty: held out from train
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Codes of both languages; by default those of the training corpus."""
+        src, tgt = self.train.languages
+        return self.source_language or src, self.target_language or tgt
+
+
+class DataConfig(Direction):
+    """Section [data] of a recipe: corpora and languages.
+
+    `$NAME` in a path is replaced by the value of that environment variable.
+    """
+
+    extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
+    hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
+    others: tuple[Direction, ...] = Field((), strict=False)  # for a model of several languages
+    temperature: float = Field(1.0, ge=1, le=1000)  # T: a direction has a share of n^(1/T)
+
+    @property
+    def corpora(self) -> dict[str, Corpus]:
+        """The corpora by their keys, such as "train" and "others.1.dev"."""
+        first = {"train": self.train, "extra": self.extra, "dev": self.dev}
+        others = {
+            f"others.{number}.{name}": corpus
+            for number, other in enumerate(self.others, start=1)
+            for name, corpus in (("train", other.train), ("dev", other.dev))
+        }
+        return {key: corpus for key, corpus in (first | others).items() if corpus}
+
+    @model_validator(mode="after")
+    def _check_others(self) -> "DataConfig":
+        if self.temperature != 1 and not self.others:
+            raise ValueError("data.temperature has no effect without data.others: remove it")
+        for number, other in enumerate(self.others, start=1):
+            if not other.train:
+                raise ValueError(f"number {number} of data.others has no train: add it")
+        return self

@@ -1,0 +1,204 @@
+"""Several directions in one model: corpora, tokens of target languages, scores, `--to`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import yakusu
+from yakusu.data.mixing import mixed
+from yakusu.data.pairs import DataFacts, Pairs
+from yakusu.data.phrasebook import phrasebook
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.errors import ModelError, RecipeError
+from yakusu.metrics import Score
+from yakusu.pipeline.receipt import read_receipt
+from yakusu.pipeline.validation import mean_score
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.translator.passage import TextConfig
+
+SIZES = {"de": 600, "fr": 300}
+SETTINGS = """
+[tokenizer]
+vocab_size = 560
+[filters]
+drop_duplicates = false
+[batches]
+step_tokens = 1_000
+[model]
+n_layers = 1
+d_model = 32
+d_ff = 64
+n_heads = 2
+[training]
+max_steps = 4
+validate_steps = 4
+warmup_steps = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Corpora from English to German and French, and a recipe of both."""
+    folder = tmp_path_factory.mktemp("directions")
+    for code, n in SIZES.items():
+        book = phrasebook(code, n_pairs=1000)
+        for name, pairs in (("train", book.train[:n]), ("dev", book.dev[: n // 20])):
+            for side, suffix in enumerate(("en", code)):
+                lines = (pair[side] + "\n" for pair in pairs)
+                (folder / f"{name}-{code}.{suffix}").write_text("".join(lines))
+    (folder / "two.toml").write_text(
+        f"[data]\n{corpora(folder, 'de')}temperature = 2\n"
+        f"[[data.others]]\n{corpora(folder, 'fr')}{SETTINGS}"
+    )
+    return folder
+
+
+def corpora(folder: Path, code: str) -> str:
+    return "".join(
+        f'{name} = {{ src = "{folder}/{name}-{code}.en", tgt = "{folder}/{name}-{code}.{code}" }}\n'
+        for name in ("train", "dev")
+    )
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Path:
+    return yakusu.train(folder / "two.toml", run=folder / "run").model
+
+
+def recipe_of(folder: Path, *overrides: str) -> Recipe:
+    return load_recipe(folder / "two.toml", overrides, run=folder / "other")
+
+
+# ---- data
+
+
+def test_a_source_begins_with_the_token_of_its_direction(folder: Path, model: Path) -> None:
+    data = folder / "run" / "data"
+    tokenizer, facts = Tokenizer.load(data), DataFacts.read(data)
+    assert list(tokenizer.src.language_tokens) == ["de", "fr"]
+    de, fr = map(tokenizer.src.id_of, tokenizer.src.language_tokens.values())
+    assert facts.parts is not None
+    for split in "train", "dev":
+        pairs, sizes = Pairs.open(data, split), [part.n_pairs for part in facts.parts[split]]
+        firsts = np.array([pairs.src[i][0] for i in range(len(pairs))])
+        assert firsts.tolist() == [de] * sizes[0] + [fr] * sizes[1]
+        assert not {de, fr} & set(pairs.tgt.tokens.tolist())
+    assert "-".join(map(str, read_receipt(model).languages)) == "en-de"
+
+
+def test_the_temperature_brings_corpora_closer_in_size() -> None:
+    assert [part.weight for part in mixed([900, 100], 1.0)] == [1.0, 1.0]
+    large, small = mixed([900, 100], 2.0)
+    assert large.weight * 900 == pytest.approx(750)  # sqrt(900) to sqrt(100), of 1,000
+    assert small.weight * 100 == pytest.approx(250)
+    assert [part.weight * part.n_pairs for part in mixed([900, 100], 1000.0)] == pytest.approx(
+        [500, 500], rel=0.01
+    )
+
+
+def test_a_run_says_how_many_pairs_each_direction_has(folder: Path, model: Path) -> None:
+    prepared = yakusu.prepare(load_recipe(folder / "two.toml", run=folder / "run"))
+    assert set(prepared.directions) == {"en-de", "en-fr"}
+    assert f"({prepared.directions['en-de']:,} en-de, " in str(prepared)
+    assert prepared.n_train == sum(prepared.directions.values())
+
+
+def test_without_a_dev_set_each_direction_holds_out_its_own(folder: Path) -> None:
+    overrides = ["data.dev.src=", "data.dev.tgt="]
+    recipe = recipe_of(folder, *overrides, "data.hold_out=10")
+    yakusu.prepare(recipe)
+    facts = DataFacts.read(folder / "other" / "data")
+    assert facts.parts is not None
+    assert [part.n_pairs for part in facts.parts["dev"]] == [10, SIZES["fr"] // 20]
+
+
+# ---- recipes
+
+
+def test_directions_share_everything_but_corpora_and_languages(folder: Path) -> None:
+    first, second = recipe_of(folder).directions
+    assert (first.languages, second.languages) == (("en", "de"), ("en", "fr"))
+    assert second.data.train.tgt.endswith("train-fr.fr") and not second.data.others
+    assert first.model == second.model
+    assert recipe_of(folder).target_languages == ("de", "fr")
+    assert first.target_languages == ()  # one language needs no token
+
+
+def test_faults_of_directions_are_refused(folder: Path) -> None:
+    with pytest.raises(RecipeError, match="temperature has no effect without data.others"):
+        recipe_of(folder, "data.others=[]")
+    with pytest.raises(RecipeError, match="number 1 of data.others has no train: add it"):
+        recipe_of(folder, 'data.others=[{target_language="fr"}]')
+    with pytest.raises(RecipeError, match="target language of .* is unknown: set target_language"):
+        name = folder / "no-language"
+        name.write_text("a\n")
+        both = f'{{train={{src="{folder}/train-fr.en", tgt="{name}"}}}}'
+        yakusu.prepare(recipe_of(folder, f"data.others=[{both}]"))
+
+
+# ---- scores
+
+
+def test_the_dev_score_is_the_mean_over_directions(model: Path) -> None:
+    one, other = Score("BLEU", 10.0, "tok:13a"), Score("BLEU", 31.0, "tok:13a")
+    assert mean_score({"en-de": one}) is one
+    assert str(mean_score({"en-de": one, "en-fr": other})) == (
+        "BLEU = 20.50 (mean of en-de 10.00, en-fr 31.00; tok:13a)"
+    )
+    assert "mean of en-de" in read_receipt(model).scores[0]
+    card = (model / "README.md").read_text()
+    assert "language: [en, de, fr]" in card and "| translates | en-de, en-fr: " in card
+
+
+# ---- translation
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_a_translator_translates_to_one_of_its_languages(model: Path, engine: str) -> None:
+    default = yakusu.Translator.load(model, engine=engine)
+    french = yakusu.Translator.load(model, engine=engine, text=TextConfig(to="fr"))
+    assert default.targets == ("de", "fr")
+    assert (default.languages, french.languages) == (("en", "de"), ("en", "fr"))
+    sentence = "The small bridge opens at 9 a.m."
+    scores = [next(each.score([sentence], ["Le pont."])).log_prob for each in (default, french)]
+    assert scores[0] != scores[1]
+    same = default.translating_to("fra")  # another code of the same language
+    assert next(same.score([sentence], ["Le pont."])).log_prob == scores[1]
+    with pytest.raises(ModelError, match="no target language 'es': choose one of de, fr"):
+        default.translating_to("es")
+
+
+def test_the_token_of_a_language_is_not_a_word_of_the_source(model: Path) -> None:
+    french = yakusu.Translator.load(model, text=TextConfig(to="fr"))
+    (found,) = french.stream(["small bridge"], details=True)
+    assert found[0].details is not None
+    assert {source for source, _ in found[0].details.links or ()} <= {0, 1}
+    words = french.tokenizer.source_words("small bridge")
+    assert words[0] == -1 and set(words[1:]) == {0, 1}
+    assert french.tokenizer.source_surfaces("small bridge")[0] == ">>fr<<"
+    assert len(words) + 1 == len(french.tokenizer.encode_source(["small bridge"])[0])
+
+
+def test_the_references_choose_the_language_of_an_evaluation(folder: Path, model: Path) -> None:
+    src, ref = folder / "dev-fr.en", folder / "dev-fr.fr"
+    own = yakusu.evaluate_model(model, src, ref)
+    made = yakusu.Translator.load(
+        model, text=TextConfig(to="fr", one_sentence_per_line=True)
+    ).translate(src.read_text().splitlines())
+    assert [str(score) for score in own] == [str(score) for score in yakusu.evaluate(made, ref)]
+
+
+def test_a_model_of_several_languages_is_a_parent(folder: Path, model: Path) -> None:
+    run = yakusu.train(
+        "adapt",
+        ["training.max_steps=2", "training.validate_steps=2", "data.hold_out=5"],
+        parent=model,
+        src=folder / "train-fr.en",
+        tgt=folder / "train-fr.fr",
+        run=folder / "adapted",
+    )
+    pairs, tokenizer = Pairs.open(folder / "adapted" / "data", "train"), Tokenizer.load(run.model)
+    french = tokenizer.src.id_of(">>fr<<")
+    assert {int(pairs.src[i][0]) for i in range(len(pairs))} == {french}
+    assert yakusu.Translator.load(run.model).languages == ("en", "fr")
