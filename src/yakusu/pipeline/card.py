@@ -50,6 +50,7 @@ def card(receipt: Receipt) -> str:
     task = tasks[recipe.task]
     source, target = codes if len(codes) == 2 else task.sides
     directions = ["-".join(each.languages) for each in recipe.directions]
+    rows = _parent_row(recipe.parent) + _directions_row(directions)
     named = dict.fromkeys(code for each in recipe.directions for code in each.languages if code)
     front = f"---\nlanguage: [{', '.join(named)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
@@ -65,7 +66,7 @@ def card(receipt: Receipt) -> str:
 | training data | {receipt.pairs.train:,} sentence pairs |
 | model | {recipe.model.name}, {receipt.parameters:,} parameters, {megabytes:.1f} MB as float32 |
 | vocabulary | {recipe.tokenizer.vocab_size:,} tokens, {recipe.tokenizer.kind} |
-{_parent_row(recipe.parent)}{_directions_row(directions)}| weights | {named_average(receipt.averaged_steps)} |
+{rows}| weights | {named_average(receipt.averaged_steps)} |
 | training run | {length}, seed {receipt.seed} |
 
 Scores on the dev set ({receipt.pairs.dev:,} sentence pairs, not trained on, used to choose the
