@@ -56,6 +56,7 @@ def test_a_receipt_of_version_0_1_keeps_every_fact(name: str) -> None:
             key: own["pairs" if key == "tsv" else key] for key in old
         }
     for section in (
+        "data",
         "search",
         "tokenizer",
         "filters",
