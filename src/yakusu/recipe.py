@@ -121,11 +121,13 @@ class Recipe(Config):
         Raises:
             RecipeError: The target language of one of several directions is not known.
         """
+        if not self.data.others:
+            return (self,)
         first = self.data.model_copy(update={"others": (), "temperature": 1.0})
         others = (DataConfig(**dict(other), hold_out=first.hold_out) for other in self.data.others)
         found = tuple(self.model_copy(update={"data": data}) for data in (first, *others))
         unknown = [" and ".join(map(str, r.data.train.files)) for r in found if not r.languages[1]]
-        if len(found) > 1 and unknown:
+        if unknown:
             raise RecipeError(
                 f"the target language of {unknown[0]} is unknown: set target_language next to train"
             )

@@ -10,6 +10,6 @@ Device = Annotated[
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", metavar="CODE", help="Target language, for a model with several of them."),
+    typer.Option("--to", metavar="CODE", help="Target language, if several."),
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]

@@ -36,7 +36,7 @@ _ONE_SENTENCE: dict[str, Any] = {
         bool,
         typer.Option(
             "--one-sentence-per-line",
-            help="Treat each line, including any bullet, as one sentence.",
+            help="Do not divide lines.",
         ),
     ],
 }

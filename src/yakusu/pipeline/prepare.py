@@ -8,7 +8,7 @@ data.json                  sizes, counts and inputs: `DataFacts`
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain
@@ -139,12 +139,6 @@ class _Direction:
         self.train = self.selector.train()
         self.dev = self.selector.dev(self.train)
 
-    def dev_pairs(self, count_tokens: Callable[[Pair], tuple[int, int]]) -> list[NumberedPair]:
-        """The pairs of the dev set that are not too long; see `PairSelector.dev_pairs`."""
-        pairs = self.selector.dev_pairs(self.dev, count_tokens)
-        self.selector.require_dev_pairs(len(pairs), self.dev.corpus)
-        return pairs
-
 
 class _Preparation:
     """Writes a data folder; `write` calls the other methods in order."""
@@ -171,8 +165,9 @@ class _Preparation:
         parts = [first.train, *(each.train for each in others), *extra]
         tokenizer = self._learn_tokenizer(parts)
         written = self._write_train(folder, parts, tokenizer)
+        dev = self._dev_pairs(tokenizer)
         first.selector.require_training_pairs(written.n_pairs)
-        dev_sizes = self._write_dev(folder, tokenizer)
+        self._write_dev(folder, tokenizer, dev)
 
         if changed := first_changed(files, inputs):
             raise DataError(f"{changed} changed while being read: run 'yakusu prepare' again")
@@ -187,12 +182,12 @@ class _Preparation:
         DataFacts(
             dtype=dtype,
             n_train=written.n_pairs,
-            n_dev=sum(dev_sizes),
+            n_dev=sum(map(len, dev)),
             report=self.report.as_dict(),
             n_masked=written.n_masked,
             inputs=inputs,
             trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
-            parts=self._parts(pairs, [len(part.mask) for part in parts], dev_sizes),
+            parts=self._parts(pairs, [len(part.mask) for part in parts], list(map(len, dev))),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
 
@@ -259,13 +254,22 @@ class _Preparation:
         )
         return n_src - 1, n_tgt - 1
 
-    def _write_dev(self, folder: Path, tokenizer: Tokenizer) -> list[int]:
-        """Write the dev pairs, binarised and as text; return the number of each direction."""
-        own = [tokenizer.translating_to(each.code) for each in self.directions]
-        parts = [
-            each.dev_pairs(partial(self._count_tokens, of_direction))
-            for each, of_direction in zip(self.directions, own, strict=True)
+    def _dev_pairs(self, tokenizer: Tokenizer) -> list[list[NumberedPair]]:
+        """The dev pairs of each direction that are not too long."""
+        return [
+            each.selector.dev_pairs(
+                each.dev, partial(self._count_tokens, tokenizer.translating_to(each.code))
+            )
+            for each in self.directions
         ]
+
+    def _write_dev(
+        self, folder: Path, tokenizer: Tokenizer, parts: list[list[NumberedPair]]
+    ) -> None:
+        """Write the dev pairs, binarised and as text."""
+        for direction, part in zip(self.directions, parts, strict=True):
+            direction.selector.require_dev_pairs(len(part), direction.dev.corpus)
+        own = [tokenizer.translating_to(each.code) for each in self.directions]
         pairs = list(chain.from_iterable(parts))
         binarise(
             list(zip(own, map(self._all_read, parts), strict=True)),
@@ -280,7 +284,6 @@ class _Preparation:
         for side, name in enumerate(("src", "tgt")):
             with (folder / f"dev.{name}.txt").open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
-        return list(map(len, parts))
 
     def _parts(
         self, pairs: Pairs, n_lines: Sequence[int], dev_sizes: Sequence[int]
