@@ -77,6 +77,29 @@ def _peer(record: Record) -> list[str]:
     return [record["name"], libraries, *numbers, fixed(record["seconds"], 0), load]
 
 
+def adaptation(records: list[Record]) -> Iterable[Table]:
+    """BLEU on captions and on the parent's test set, and the dev scores of each run."""
+    if not records:
+        return
+    rows = [[record["name"], _bleu(record["captions"]), _bleu(record["old"])] for record in records]
+    yield Table(["Model", "BLEU, captions", "BLEU, Tatoeba"], rows, records)
+    trained = [record for record in records if "curve" in record.model_extra]
+    curves = [
+        [
+            record["name"],
+            ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
+        ]
+        for record in trained
+    ]
+    if trained:
+        yield Table(["Model", "BLEU on the captions' dev set, by step"], curves, trained, "Curves")
+
+
+def _bleu(score: str) -> str:
+    """The value of "BLEU = 30.12 (...)"."""
+    return score.removeprefix("BLEU = ").partition(" ")[0]
+
+
 SECTIONS = (
     Section(
         "formats",
@@ -111,5 +134,18 @@ SECTIONS = (
         "Each row is the newest run of those tests in `tests/export` that need the library, in an "
         "environment of its own; `make test-peers` does the same. Argos Translate installs a "
         "written package and translates offline.",
+    ),
+    Section(
+        "adaptation",
+        "Further training",
+        "Not measured yet.",
+        "python -m benchmarks.interop.adaptation --model runs/tatoeba-tiny/model --runs runs",
+        adaptation,
+        "The parent has 3 layers per stack and d_model 128, and was trained on 161,704 "
+        "English-German pairs of Tatoeba (`recipes/tatoeba-tiny.toml`). Captions are from "
+        "Multi30k: the first pairs of its training set, test2016 for the scores and the dev set "
+        "for the curves. `mixed`: half of the training pairs of an epoch are from Tatoeba. `from "
+        "scratch`: the same sizes, with a vocabulary learned from the captions. Scores are "
+        "case-sensitive.",
     ),
 )
