@@ -1,7 +1,7 @@
 """Further training: a translator adapted to the captions of Multi30k, with few and with all pairs.
 
 For each number of captions, a model of the same sizes is trained from scratch, and the parent is
-trained further, on the captions alone and mixed with as many pairs of its own corpus. All models are
+trained further, on the captions alone and mixed with as many pairs of its own corpus. All are
 scored on captions and on the parent's test set, which shows what they have forgotten. Validations
 on captions choose the checkpoints. The parent is a model of recipes/tatoeba-tiny.toml.
 """
