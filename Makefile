@@ -9,17 +9,18 @@ export PYTHON PIP_FLAGS
 IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs wheels clean
+.PHONY: help demo test test-peers check docs wheels clean
 .NOTPARALLEL:
 
 help: ## list the targets
 	@echo "make demo             train a small English-Japanese translator, a few minutes"
 	@echo "make demo TARGET=de   the same for German; also fr and ko"
 	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
+	@echo "make test-peers       run the tests that need other libraries, each in its own environment"
 	@echo "make check            formatting, lint, types, layers, spelling"
 	@echo "make docs             build the documentation into site/"
 	@echo "make wheels           build wheels for all platforms into dist/"
-	@echo "make clean            remove .venv and everything that was built, except runs/"
+	@echo "make clean            remove .venv, .peers and everything that was built, except runs/"
 	@echo
 	@echo "Every target sets up .venv if necessary. PYTHON=/path/to/python chooses the interpreter."
 
@@ -28,6 +29,9 @@ demo: .venv/.stamp-demo
 
 test: .venv/.stamp-dev
 	@$(IN_VENV) scripts/test $(ARGS)
+
+test-peers: .venv/.stamp-dev
+	@.venv/bin/python -m benchmarks.interop.peers --record $(ARGS)
 
 check: .venv/.stamp-dev
 	@$(IN_VENV) scripts/check
@@ -40,7 +44,7 @@ wheels:
 	@scripts/wheels
 
 clean:
-	rm -rf .venv site build dist .coverage .coverage.* coverage.xml htmlcov
+	rm -rf .venv .peers site build dist .coverage .coverage.* coverage.xml htmlcov
 	rm -rf src/yakusu/engine/libyakusu.* src/yakusu/engine/.libyakusu-*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -119,17 +119,21 @@ class Benchmark:
         torch.set_num_threads(args.threads)
         return args
 
-    def installed(self, peers: Mapping[str, str]) -> list[str]:
+    def installed(self, peers: Mapping[str, str], install: str = INSTALL) -> list[str]:
         """Return the names of the peers (name: module) that are installed; report the others.
+
+        Args:
+            peers: The module of each peer.
+            install: Command that installs them.
 
         Raises:
             DataError: One is missing and the result should be recorded.
         """
         missing = [name for name, module in peers.items() if not find_spec(module)]
         if missing and self._args.record:
-            raise DataError(f"{', '.join(missing)}: not installed; {INSTALL}, or skip --record")
+            raise DataError(f"{', '.join(missing)}: not installed; {install}, or skip --record")
         for name in missing:
-            print(f"{name} is left out: not installed ({INSTALL})", file=sys.stderr)
+            print(f"{name} is left out: not installed ({install})", file=sys.stderr)
         return [name for name in peers if name not in missing]
 
     def record(self, measured: Mapping[str, Any], *, seed: int = 1) -> bool:

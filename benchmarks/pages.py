@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.records import Record, read
 
 HERE = Path(__file__).parent
-FOLDERS = ("paper", "compression", "speed", "reliability")
+FOLDERS = ("paper", "compression", "speed", "reliability", "interop")
 NONE = "-"
 
 

@@ -79,10 +79,12 @@ def exported(model: Transformer, precision: Precision = "float32") -> Exported:
     return Exported(config, dense, tokenizer(), precision)
 
 
-def verified(folder: Path, model: Transformer, precision: Precision = "float32") -> Verification:
+def verified(
+    folder: Path, model: Transformer, precision: Precision = "float32", to: str = "ctranslate2"
+) -> Verification:
     """Write a model and compare it with the original."""
-    pytest.importorskip("ctranslate2")
-    form, random = FORMATS["ctranslate2"], Random(1)
+    form, random = FORMATS[to], Random(1)
+    pytest.importorskip(form.library)
     folder.mkdir()
     form.write(folder, exported(model, precision))
     peer = form.peer(folder, len(tokenizer().tgt))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.export.marians import Marian, sentences
+from tests.export.marians import TOKENS, VARIANTS, Marian, sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.export.marian import POSITIONS
@@ -27,33 +27,6 @@ transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers
 
 N_TOKENS = 24  # of a translation
-TOKENS = (">>de<<", ">>fr<<")
-ORDERS = {
-    "unk first": (("<unk>", "<s>", "</s>"), ("<pad>",)),
-    "pad first": (("<pad>", "</s>", "<unk>"), ()),
-    "all last": ((), ("<unk>", "<pad>", "</s>")),
-}
-VARIANTS: dict[str, Marian] = {
-    "swish": Marian(),
-    "relu": Marian(config={"activation_function": "relu"}),
-    "gelu": Marian(config={"activation_function": "gelu"}),
-    "no biases": Marian(bias=False),
-    "embeddings not scaled": Marian(config={"scale_embedding": False}),
-    "more encoder layers": Marian(config={"encoder_layers": 3, "decoder_layers": 1}),
-    "more decoder layers": Marian(config={"encoder_layers": 1, "decoder_layers": 2}),
-    "one head": Marian(config={f"{s}_attention_heads": 1 for s in ("encoder", "decoder")}),
-    "separate vocabularies": Marian(separate=True, shared=False),
-    "separate tables": Marian(shared=False),
-    "untied output": Marian(tied=False),
-    "three tables": Marian(separate=True, shared=False, tied=False),
-    "language tokens": Marian(tokens=TOKENS),
-    "start is a token": Marian(start="</s>"),
-    "start has a vector": Marian(pad_row=True),
-    "start of separate tables has a vector": Marian(shared=False, pad_row=True),
-    **{name: Marian(order=order) for name, order in ORDERS.items()},
-    "pad first, with a vector": Marian(order=ORDERS["pad first"], pad_row=True),
-    "separate, pad first": Marian(order=ORDERS["pad first"], separate=True, shared=False),
-}
 
 
 class Oracle:

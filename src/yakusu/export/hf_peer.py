@@ -27,7 +27,9 @@ class HfPeer:
         from transformers import MarianMTModel
 
         self._model: Any = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
-        self._model.generation_config.max_length = None  # `max_new_tokens` takes its place
+        settings = self._model.generation_config
+        settings.max_length = None  # `max_new_tokens` takes its place
+        settings.forced_eos_token_id = None  # and `_EosAtTheLimit` that of this one
         self._n_tokens = n_tokens
 
     def values(self, src: Ids, tgt: Ids) -> Values:
@@ -51,10 +53,33 @@ class HfPeer:
                 num_beams=beam,
                 **({"length_penalty": alpha} if beam > 1 else {}),
                 max_new_tokens=N_TOKENS,
+                logits_processor=[_EosAtTheLimit(config.eos_token_id)],
                 early_stopping=False,
             )
             found += [_until_eos(row[1:], config.eos_token_id) for row in ids.tolist()]
         return found
+
+
+class _EosAtTheLimit:
+    """Makes eos the only candidate of the last step, and keeps its score.
+
+    With the library's `forced_eos_token_id`, eos would be certain, and a hypothesis that the limit
+    cuts off would have a higher score than its probability.
+
+    Args:
+        eos: The token.
+    """
+
+    def __init__(self, eos: int) -> None:
+        self._eos = eos
+
+    def __call__(self, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores (rows, V) of the token after `ids` (rows, T)."""
+        if ids.shape[1] < N_TOKENS:
+            return scores
+        only = torch.full_like(scores, -torch.inf)
+        only[:, self._eos] = scores[:, self._eos]
+        return only
 
 
 def _until_eos(ids: list[int], eos: int) -> Ids:

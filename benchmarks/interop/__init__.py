@@ -1,0 +1,1 @@
+"""Exchange of models with other toolkits."""

@@ -1,0 +1,107 @@
+"""Exchange models with other libraries, which compute the same scores and translations.
+
+Exports: Transformers with random weights are written in each format. The library of the format
+scores and translates sentences with the written model, and the original does the same in torch.
+--model adds trained models.
+
+Imports: Marian models with random weights, made without yakusu, are imported from each format and
+compared with the library of the original in the same way.
+
+Both end with the tolerances of `yakusu export` (docs/export.md).
+"""
+
+import argparse
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.common import Benchmark
+from benchmarks.interop import exports, imports, models
+from yakusu.data.text import read_lines
+from yakusu.errors import DataError
+
+INSTALL = "pip install -r benchmarks/interop/requirements.txt"
+LIBRARIES = ("transformers", "ctranslate2", "onnx", "onnxruntime", "onnxscript")
+
+benchmark = Benchmark(
+    "formats",
+    __doc__,
+    example="python -m benchmarks.interop.formats --model demo=runs/demo-en-ja/model",
+    quick={"variants": ["as in the paper"], "originals": ["swish"], "sentences": 4},
+)
+benchmark.option(
+    "--variants", nargs="*", default=list(models.VARIANTS), choices=models.VARIANTS, help="all"
+)
+benchmark.option(
+    "--originals", nargs="*", default=list(imports.NAMES), choices=imports.NAMES, help="all"
+)
+benchmark.option("--model", nargs="*", default=[], metavar="NAME=PATH", help="trained models")
+benchmark.option("--src", type=Path, help="source sentences of --model (default: a phrasebook)")
+benchmark.option("--sentences", type=int, default=100, help="%(default)s; at most 200")
+
+
+def export_rows(args: argparse.Namespace, libraries: list[str]) -> list[dict[str, Any]]:
+    """Export each model in each format whose library is installed."""
+    rows, generated = [], models.sentences(args.sentences)
+    lines = list(islice(read_lines(args.src), args.sentences)) if args.src else generated
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        written = [(name, models.write_model(name, folder / name)) for name in args.variants]
+        found = [(name, path, generated) for name, path in written]
+        for name, path, texts in found + [(*named(each), lines) for each in args.model]:
+            for form, library in exports.LIBRARIES.items():
+                if library in libraries:
+                    rows.append(exports.export_row(name, path, form, folder / "out", texts))
+                    print(described(rows[-1]), flush=True)
+    return rows
+
+
+def import_rows(args: argparse.Namespace, libraries: list[str]) -> list[dict[str, Any]]:
+    """Import each original from each format whose libraries are installed."""
+    rows = []
+    forms = [form for form, needed in imports.LIBRARIES.items() if {*needed} <= {*libraries}]
+    for name in args.originals if forms else ():
+        with TemporaryDirectory() as temporary:
+            for row in imports.import_rows(name, Path(temporary), forms, args.sentences):
+                rows.append(row)
+                print(described(row), flush=True)
+    return rows
+
+
+def named(word: str) -> tuple[str, Path]:
+    """Split NAME=PATH.
+
+    Raises:
+        DataError: It has another form.
+    """
+    name, equals, path = word.partition("=")
+    if not (name and equals and path):
+        raise DataError(f"--model {word}: give NAME=PATH, as in demo=runs/demo-en-ja/model")
+    return name, Path(path)
+
+
+def described(row: dict[str, Any]) -> str:
+    """Return a row as a line of text."""
+    name = f"{row['model']:38} {row['format']:18}"
+    if "refused" in row:
+        return f"{name} {row['refused']}"
+    return (
+        f"{name} {row['compared']} differ by {row['difference']:.1e}; identical: greedy "
+        f"{row['greedy']['identical']}, beam 4 {row['beam']['identical']} of {row['sentences']}; "
+        f"{row['bytes']:,} bytes, {row['seconds']:.1f} s"
+    )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Export, import, and record both."""
+    libraries = benchmark.installed({name: name for name in LIBRARIES}, INSTALL)
+    used = {"versions": {name: version(name) for name in libraries}}
+    exported, imported = export_rows(args, libraries), import_rows(args, libraries)
+    benchmark.record({"name": "exports", "rows": exported, **used})
+    benchmark.record({"name": "imports", "rows": imported, **used})
+
+
+if __name__ == "__main__":
+    benchmark.run(main)

@@ -1,0 +1,70 @@
+"""Models of other toolkits, run by their libraries with the ids of the imported model.
+
+`verify_export` compares a model with a peer that has the same ids. An import changes the ids, so
+these peers translate them.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from yakusu.data.pieces import Pieces
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.export.ctranslate2_peer import CTranslate2Peer
+from yakusu.export.hf_peer import HfPeer
+from yakusu.export.verify import Ids, Values
+
+
+class HfOriginal(HfPeer):
+    """A folder of Hugging Face; see `Peer`.
+
+    Args:
+        folder: The folder.
+        tokenizer: That of the imported model.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
+        source = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        own = folder / "target_vocab.json"
+        target = json.loads(own.read_text(encoding="utf-8")) if own.exists() else source
+        super().__init__(folder, len(target))
+        self._src = [source[piece] for piece in _pieces(tokenizer.src)]
+        self._tgt = [target[piece] for piece in _pieces(tokenizer.tgt)]
+        self._own = {row: i for i, row in enumerate(self._tgt)}
+        never = [[target["<unk>"]], [target["<pad>"]]]
+        self._model.generation_config.bad_words_ids = never
+
+    def values(self, src: Ids, tgt: Ids) -> Values:
+        """See `Peer`."""
+        rows = super().values(self._sources([src])[0], tuple(self._tgt[i] for i in tgt))
+        return rows[:, self._tgt]
+
+    def search(self, sources: Sequence[Ids], *, beam: int, alpha: float) -> list[Ids]:
+        """See `Peer`."""
+        found = super().search(self._sources(sources), beam=beam, alpha=alpha)
+        return [tuple(self._own[row] for row in rows) for rows in found]
+
+    def _sources(self, sources: Sequence[Ids]) -> list[Ids]:
+        return [tuple(self._src[i] for i in src) for src in sources]
+
+
+class CTranslate2Original(CTranslate2Peer):
+    """A folder of CTranslate2, which computes in float32; see `Peer`.
+
+    Args:
+        folder: The folder.
+        tokenizer: That of the imported model.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
+        from ctranslate2 import Translator
+
+        super().__init__(folder)
+        self._translator = Translator(str(folder), device="cpu", compute_type="float32")
+        self.tolerance = 1e-3
+        self._source, self._target = _pieces(tokenizer.src), _pieces(tokenizer.tgt)
+        self._ids = {piece: i for i, piece in enumerate(self._target)}
+
+
+def _pieces(pieces: Pieces) -> list[str]:
+    return [pieces.piece(i) for i in range(len(pieces))]

@@ -1,0 +1,151 @@
+"""The page of interoperability."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from benchmarks.pages import NONE, Section, Table, fixed
+from benchmarks.records import Record
+
+TITLE = "Interoperability"
+INTRODUCTION = """\
+[Export](../../docs/export.md) and [import](../../docs/import.md) list the formats and what each of
+them can hold. Here, models of all variants are written in each format and models of other toolkits
+are read, and the libraries of the formats compute scores and translations with the same models."""
+
+
+def formats(records: list[Record]) -> Iterable[Table]:
+    """One table for each format of exports, and one for each format of imports."""
+    for record in records:
+        names = dict.fromkeys(row["format"] for row in record["rows"])
+        cells = _exported if record["name"] == "exports" else _imported
+        verb = "Export to" if record["name"] == "exports" else "Import from"
+        for name in names:
+            rows = [row for row in record["rows"] if row["format"] == name]
+            head = [*_COMPARED, *_SIZES[record["name"]], _seconds(record)]
+            yield Table(head, [cells(row) for row in rows], [record], f"{verb} {name}")
+
+
+_COMPARED = ("Model", "Largest difference", "Identical, greedy", "Identical, beam 4")
+_SIZES = {
+    "exports": ("Model folder, kB", "Written, kB", "Same tensors after import"),
+    "imports": ("Original, kB",),
+}
+
+
+def _seconds(record: Record) -> str:
+    return f"Seconds, at a load of {fixed(record.load_before, 1)}"
+
+
+def _exported(row: dict[str, Any]) -> list[str]:
+    if "refused" in row:
+        return [row["model"], _reason(row), *[NONE] * 6]
+    same = f"{row['tensors'][0]} of {row['tensors'][1]}" if row["tensors"] else NONE
+    sizes = [fixed(row[name] / 1000, 0) for name in ("model_bytes", "bytes")]
+    return [*_compared(row), *sizes, same, fixed(row["seconds"], 1)]
+
+
+def _imported(row: dict[str, Any]) -> list[str]:
+    if "refused" in row:
+        return [row["model"], _reason(row), *[NONE] * 4]
+    return [*_compared(row), fixed(row["bytes"] / 1000, 0), fixed(row["seconds"], 1)]
+
+
+def _compared(row: dict[str, Any]) -> list[str]:
+    searches = [f"{row[name]['identical']} of {row['sentences']}" for name in ("greedy", "beam")]
+    return [row["model"], f"{row['difference']:.1e}", *searches]
+
+
+def _reason(row: dict[str, Any]) -> str:
+    """The error, without what to do instead."""
+    return f"error: {row['refused'].partition(': ')[0]}"
+
+
+def peers(records: list[Record]) -> Iterable[Table]:
+    """The newest result of each peer."""
+    if records:
+        head = ["Environment", "Libraries", "Passed", "Skipped", "Failed", "Seconds", "Load"]
+        yield Table(head, [_peer(record) for record in records], records)
+
+
+def _peer(record: Record) -> list[str]:
+    if error := record.get("error"):
+        return [record["name"], f"error: {error}", *[NONE] * 5]
+    found = record["versions"]
+    libraries = ", ".join(f"{name} {version}" for name, version in found.items())
+    numbers = [str(record[name]) for name in ("passed", "skipped", "failed")]
+    load = fixed(record.load_before, 1)
+    return [record["name"], libraries, *numbers, fixed(record["seconds"], 0), load]
+
+
+def adaptation(records: list[Record]) -> Iterable[Table]:
+    """BLEU on captions and on the parent's test set, and the dev scores of each run."""
+    if not records:
+        return
+    rows = [[record["name"], _bleu(record["captions"]), _bleu(record["old"])] for record in records]
+    yield Table(["Model", "BLEU, captions", "BLEU, Tatoeba"], rows, records)
+    trained = [record for record in records if "curve" in record.model_extra]
+    curves = [
+        [
+            record["name"],
+            ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
+        ]
+        for record in trained
+    ]
+    if trained:
+        yield Table(["Model", "BLEU on the captions' dev set, by step"], curves, trained, "Curves")
+
+
+def _bleu(score: str) -> str:
+    """The value of "BLEU = 30.12 (...)"."""
+    return score.removeprefix("BLEU = ").partition(" ")[0]
+
+
+SECTIONS = (
+    Section(
+        "formats",
+        "Scores, translations and sizes",
+        "Not measured yet.",
+        "python -m benchmarks.interop.formats --model demo=runs/demo-en-ja/model",
+        formats,
+        "Differences are those of all logits of given translations (Hugging Face, ONNX, Marian), "
+        "or of the log-probability of each of their tokens (CTranslate2, Argos Translate). "
+        "Translations that are not identical are ties, whose probabilities are equal up to the "
+        "tolerance of [the verification](../../docs/export.md#verification); with exports to int8, "
+        "they are different.\n\n"
+        "Exports: the models have random weights, two layers per stack, d_model 64 and 900 tokens, "
+        "and differ from the paper's in what their names say; `demo` is the model of `make demo`. "
+        "The seconds include the verification, and in the first row the start of the library. A "
+        "tensor is the same after an import if all its numbers are; a compressed table counts as "
+        "the matrix that it stands for. ONNX cannot be imported.\n\n"
+        "Imports: the models have random weights, two layers per stack and d_model 32, in the form "
+        "of Hugging Face. Marian's own form of the same weights is compared with that of Hugging "
+        "Face, because Marian is not run. The models of CTranslate2 are made by its own converter, "
+        "which needs one vocabulary and padding as its last token; `add_source_eos` is then set to "
+        "true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
+        "The packages of Argos Translate contain the same models. The int8 models compute in "
+        "float32 in both libraries.",
+    ),
+    Section(
+        "peers",
+        "Tests with other libraries",
+        "Not measured yet.",
+        "python -m benchmarks.interop.peers",
+        peers,
+        "Each row is the newest run of those tests in `tests/export` that need the library, in an "
+        "environment of its own; `make test-peers` does the same. Argos Translate installs a "
+        "written package and translates offline.",
+    ),
+    Section(
+        "adaptation",
+        "Further training",
+        "Not measured yet.",
+        "python -m benchmarks.interop.adaptation --model runs/tatoeba-tiny/model --runs runs",
+        adaptation,
+        "The parent has 3 layers per stack and d_model 128, and was trained on 161,704 "
+        "English-German pairs of Tatoeba (`recipes/tatoeba-tiny.toml`). Captions are from "
+        "Multi30k: the first pairs of its training set, test2016 for the scores and the dev set "
+        "for the curves. `mixed`: half of the training pairs of an epoch are from Tatoeba. `from "
+        "scratch`: the same sizes, with a vocabulary learned from the captions. Scores are "
+        "case-sensitive.",
+    ),
+)
