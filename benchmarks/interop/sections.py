@@ -56,8 +56,10 @@ def _compared(row: dict[str, Any]) -> list[str]:
 
 
 def _reason(row: dict[str, Any]) -> str:
-    """The error, without what to do instead."""
-    return f"error: {row['refused'].partition(': ')[0]}"
+    """What the format does not support, or the error, without what to do instead."""
+    reason = row["refused"].partition(": ")[0]
+    kind = "not supported" if reason.startswith("the format") else "error"
+    return f"{kind}: {reason}"
 
 
 def peers(records: list[Record]) -> Iterable[Table]:
@@ -86,16 +88,18 @@ SECTIONS = (
         formats,
         "Differences are those of all logits of given translations (Hugging Face, ONNX, Marian), "
         "or of the log-probability of each of their tokens (CTranslate2, Argos Translate). "
-        "Translations that are not identical are ties, whose probabilities are equal up to the "
-        "tolerance of [the verification](../../docs/export.md#verification); with exports to int8, "
-        "they are different.\n\n"
+        "Of exports in float32, translations that are not identical are ties, whose probabilities "
+        "are equal up to the tolerance of [the "
+        "verification](../../docs/export.md#verification). Of exports to int8 and of imports, all "
+        "that differ are counted.\n\n"
         "Exports: the models have random weights, two layers per stack, d_model 64 and 900 tokens, "
         "and differ from the paper's in what their names say; `demo` is the model of `make demo`. "
         "The seconds include the verification, and in the first row the start of the library. A "
         "tensor is the same after an import if all its numbers are; a compressed table counts as "
         "the matrix that it stands for. ONNX cannot be imported.\n\n"
         "Imports: the models have random weights, two layers per stack and d_model 32, in the form "
-        "of Hugging Face. Marian's own form of the same weights is compared with that of Hugging "
+        "of Hugging Face; its padding gets no probability, because the imported model has none. "
+        "Marian's own form of the same weights is compared with that of Hugging "
         "Face, because Marian is not run. The models of CTranslate2 are made by its own converter, "
         "which needs one vocabulary and padding as its last token; `add_source_eos` is then set to "
         "true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
