@@ -4,10 +4,8 @@ Exports: Transformers with random weights are written in each format. The librar
 scores and translates sentences with the written model, and the original does the same in torch.
 --model adds trained models.
 
-Imports: Marian models with random weights, made without yakusu, are imported from each format and
-compared with the library of the original in the same way.
-
-Both end with the tolerances of `yakusu export` (docs/export.md).
+Imports: Marian models with random weights are imported from each format, and compared with the
+library of the original in the same way.
 """
 
 import argparse
@@ -98,9 +96,9 @@ def main(args: argparse.Namespace) -> None:
     """Export, import, and record both."""
     libraries = benchmark.installed({name: name for name in LIBRARIES}, INSTALL)
     used = {"versions": {name: version(name) for name in libraries}}
-    exported, imported = export_rows(args, libraries), import_rows(args, libraries)
-    benchmark.record({"name": "exports", "rows": exported, **used})
-    benchmark.record({"name": "imports", "rows": imported, **used})
+    for name, measure in ("exports", export_rows), ("imports", import_rows):
+        if rows := measure(args, libraries):
+            benchmark.record({"name": name, "rows": rows, **used})
 
 
 if __name__ == "__main__":

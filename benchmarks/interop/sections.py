@@ -56,8 +56,10 @@ def _compared(row: dict[str, Any]) -> list[str]:
 
 
 def _reason(row: dict[str, Any]) -> str:
-    """The error, without what to do instead."""
-    return f"error: {row['refused'].partition(': ')[0]}"
+    """What the format does not support, or the error, without what to do instead."""
+    reason = row["refused"].partition(": ")[0]
+    kind = "not supported" if reason.startswith("the format") else "error"
+    return f"{kind}: {reason}"
 
 
 def peers(records: list[Record]) -> Iterable[Table]:
@@ -104,31 +106,40 @@ SECTIONS = (
     Section(
         "formats",
         "Scores, translations and sizes",
-        "Not measured yet.",
+        "Exported in float32, every model that a format can hold gives 100 of 100 identical "
+        "translations, with greedy search and with beam 4. Imported models give 100 of 100 with "
+        "greedy search, and at least 99 of 100 with beam 4. Values differ by at most 1.2e-05. With "
+        "int8 weights, the trained model has 100 of 100, and those with random weights 19 to 76 "
+        "with beam 4.",
         "python -m benchmarks.interop.formats --model demo=runs/demo-en-ja/model",
         formats,
         "Differences are those of all logits of given translations (Hugging Face, ONNX, Marian), "
         "or of the log-probability of each of their tokens (CTranslate2, Argos Translate). "
-        "Translations that are not identical are ties, whose probabilities are equal up to the "
-        "tolerance of [the verification](../../docs/export.md#verification); with exports to int8, "
-        "they are different.\n\n"
+        "Of exports in float32, translations that are not identical are ties, whose probabilities "
+        "are equal up to the tolerance of [the "
+        "verification](../../docs/export.md#verification). Of exports to int8 and of imports, all "
+        "that differ are counted.\n\n"
         "Exports: the models have random weights, two layers per stack, d_model 64 and 900 tokens, "
         "and differ from the paper's in what their names say; `demo` is the model of `make demo`. "
-        "The seconds include the verification, and in the first row the start of the library. A "
+        "The seconds include the verification, and in the first row the start of the library; the "
+        "load is the number of processes that used or awaited the two cores at the start. A "
         "tensor is the same after an import if all its numbers are; a compressed table counts as "
         "the matrix that it stands for. ONNX cannot be imported.\n\n"
         "Imports: the models have random weights, two layers per stack and d_model 32, in the form "
-        "of Hugging Face. Marian's own form of the same weights is compared with that of Hugging "
+        "of Hugging Face; its padding gets no probability, because the imported model has none. "
+        "Marian's own form of the same weights is compared with that of Hugging "
         "Face, because Marian is not run. The models of CTranslate2 are made by its own converter, "
         "which needs one vocabulary and padding as its last token; `add_source_eos` is then set to "
         "true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
         "The packages of Argos Translate contain the same models. The int8 models compute in "
-        "float32 in both libraries.",
+        "float32 in both libraries. Where a beam search finds another translation, rounding chose "
+        "between two candidates whose log-probabilities differ by less than 2e-5.",
     ),
     Section(
         "peers",
         "Tests with other libraries",
-        "Not measured yet.",
+        "All tests pass with transformers 4.57.6 and 5.23.0, CTranslate2 4.8.5, onnxruntime 1.32.0 "
+        "and Argos Translate 1.11.0.",
         "python -m benchmarks.interop.peers",
         peers,
         "Each row is the newest run of those tests in `tests/export` that need the library, in an "

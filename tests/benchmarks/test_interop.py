@@ -51,7 +51,7 @@ def test_a_format_that_cannot_hold_a_model_gives_the_reason(tmp_path: Path) -> N
     model = models.write_model("convolutions", tmp_path)
     row = exports.export_row("a", model, "ONNX", tmp_path / "out", models.sentences(2))
     assert sections._exported(row)[1] == (
-        "error: the format onnx has no convolution or recurrence in place of self-attention"
+        "not supported: the format onnx has no convolution or recurrence in place of self-attention"
     )
 
 
