@@ -149,14 +149,15 @@ SECTIONS = (
     Section(
         "adaptation",
         "Further training",
-        "Not measured yet.",
+        "1,000 captions raise BLEU on captions from 12.66 to 19.52, and lower it on Tatoeba from "
+        "33.43 to 20.86; mixed with pairs of Tatoeba, it is 19.76 and 32.54.",
         "python -m benchmarks.interop.adaptation --model runs/tatoeba-tiny/model --runs runs",
         adaptation,
         "The parent has 3 layers per stack and d_model 128, and was trained on 161,704 "
-        "English-German pairs of Tatoeba (`recipes/tatoeba-tiny.toml`). Captions are from "
-        "Multi30k: the first pairs of its training set, test2016 for the scores and the dev set "
-        "for the curves. `mixed`: half of the training pairs of an epoch are from Tatoeba. `from "
-        "scratch`: the same sizes, with a vocabulary learned from the captions. Scores are "
-        "case-sensitive.",
+        "English-German pairs of Tatoeba (`recipes/tatoeba-tiny.toml`, stopped at step 2,000). "
+        "Captions are from Multi30k: the first pairs of its training set, test2016 for the scores "
+        "and the dev set for the curves. `mixed`: half of the training pairs of an epoch are from "
+        "Tatoeba. `from scratch`: the same sizes, with a vocabulary learned from the captions. "
+        "Scores are case-sensitive.",
     ),
 )

@@ -1,5 +1,6 @@
 """Imported models of CTranslate2 compute what its library computes."""
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
 from yakusu.errors import ModelError
 from yakusu.export.importing import read_foreign
+from yakusu.model.config import TransformerConfig
 from yakusu.pipeline.import_model import import_model
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
@@ -122,7 +124,7 @@ def test_a_model_without_a_table_of_positions_is_read(
 
 
 def test_a_model_that_starts_from_the_zero_vector_is_read(tmp_path: Path) -> None:
-    source = write_model(tmp_path / "source")
+    source = write_model(tmp_path / "source", source_eos=True)
     variables = random_variables(len(opennmt_vocabulary()), pre_norm=True)
     variables["decoder/start_from_zero_embedding"] = np.int8(1)
     variables["decoder/scale_embeddings"] = variables["encoder/scale_embeddings"] = np.int8(0)
@@ -130,6 +132,21 @@ def test_a_model_that_starts_from_the_zero_vector_is_read(tmp_path: Path) -> Non
     import_model(source, tmp_path / "own")
     assert ModelFolder.open(tmp_path / "own").config.model.start_id is None  # type: ignore[union-attr]
     compare(source, tmp_path / "own", "torch", "float32")
+
+
+@pytest.mark.parametrize(("bos", "expected"), [("<s>", True), ("</s>", False)])
+def test_sources_of_converted_marian_models_end_with_eos(
+    tmp_path: Path, bos: str, expected: bool
+) -> None:
+    source = write_model(tmp_path / "source", source_eos=False)
+    variables = random_variables(len(opennmt_vocabulary()), pre_norm=True)
+    variables["decoder/start_from_zero_embedding"] = np.int8(1)
+    (source / "model.bin").write_bytes(model_bin(variables))
+    config = json.loads((source / "config.json").read_text())
+    (source / "config.json").write_text(json.dumps(config | {"bos_token": bos}))
+    import_model(source, tmp_path / "own")
+    made = ModelFolder.open(tmp_path / "own").config.model
+    assert isinstance(made, TransformerConfig) and made.source_eos is expected
 
 
 def test_a_folder_of_version_5_gives_the_same_weights(tmp_path: Path) -> None:

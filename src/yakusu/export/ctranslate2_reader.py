@@ -63,13 +63,14 @@ def read_ctranslate2(
     config, (source, target) = _config(folder, variables), _vocabularies(folder)
     stacks = read_stacks(variables)
     tensors = stacks.tensors
-    if not config.add_source_eos and config.eos_token not in source:  # no source has it
+    source_eos = config.add_source_eos or _is_marian(variables, config)
+    if not source_eos and config.eos_token not in source:  # no source has it
         source = [*source, config.eos_token]
         table = tensors[TABLES["encoder"]]
         tensors = tensors | {TABLES["encoder"]: np.pad(table, ((0, 1), (0, 0)))}
     src_segmenter, tgt_segmenter = segmenters or _segmenters(folder)
     return Foreign(
-        config=stacks.config.model_copy(update={"source_eos": config.add_source_eos}),
+        config=stacks.config.model_copy(update={"source_eos": source_eos}),
         tensors=tensors,
         src=_side(src_segmenter, source, config, "source"),
         tgt=_side(tgt_segmenter, target, config, "target"),
@@ -124,6 +125,16 @@ def _older_config(variables: Variables) -> _Config:
 
 
 _BOUNDARIES = ("bos", "<s>"), ("eos", "</s>")
+
+
+def _is_marian(variables: Variables, config: _Config) -> bool:
+    """Whether CTranslate2 converted the model from Hugging Face's form of Marian.
+
+    Sources of these models end with eos, but the configuration says the opposite, because the
+    tokenizer of Hugging Face adds it. Exports of yakusu have eos as `bos_token`.
+    """
+    starts_from_zero = bool(variables.number("decoder/start_from_zero_embedding", 0))
+    return starts_from_zero and config.bos_token != config.eos_token
 
 
 def _start(variables: Variables, config: _Config, target: list[str]) -> int | None:
