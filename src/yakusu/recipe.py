@@ -19,7 +19,7 @@ from yakusu.data.config import DataConfig, Direction
 from yakusu.data.corpus import Corpus, parse_columns, with_languages
 from yakusu.data.filters import FilterConfig
 from yakusu.data.text import ErrorPolicy
-from yakusu.data.vocabulary import TokenizerConfig
+from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
@@ -101,6 +101,8 @@ class Recipe(Config):
                     else "only a parser is trained on trees: start from the recipe 'parse' or "
                     "'parse-small'"
                 )
+        if parsing and self.data.others:
+            raise ValueError("a parser has one corpus of trees: remove data.others")
         if parsing != (self.tokenizer.target == "tokens"):
             raise ValueError(
                 f"task = '{self.task}' does not match tokenizer.target = "
@@ -129,15 +131,26 @@ class Recipe(Config):
         unknown = [" and ".join(map(str, r.data.train.files)) for r in found if not r.languages[1]]
         if unknown:
             raise RecipeError(
-                f"the target language of {unknown[0]} is unknown: set target_language next to train"
+                f"the target language of {unknown[0]} is unknown: set target_language"
             )
         return found
 
     @property
     def target_languages(self) -> tuple[str, ...]:
-        """The codes of several target languages, which need a token each; () for one."""
+        """The codes of several target languages, which need a token each; () for one.
+
+        Raises:
+            RecipeError: A code is not known, or cannot be part of a token.
+        """
         codes = tuple(dict.fromkeys(each.languages[1] for each in self.directions))
-        return codes if len(codes) > 1 else ()
+        if len(codes) == 1:
+            return ()
+        for code in codes:
+            if not LANGUAGE_TOKEN.fullmatch(f">>{code}<<"):
+                raise RecipeError(
+                    f"target_language = '{code}' is not a language code: use letters, digits and -"
+                )
+        return codes
 
 
 class RecipeFiles(TypedDict, total=False):

@@ -12,6 +12,7 @@ from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError, RecipeError
 from yakusu.metrics import Score
+from yakusu.pipeline.parent import resolved
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.validation import mean_score
 from yakusu.recipe import Recipe, load_recipe
@@ -88,7 +89,8 @@ def test_a_source_begins_with_the_token_of_its_direction(folder: Path, model: Pa
 
 
 def test_the_temperature_brings_corpora_closer_in_size() -> None:
-    assert [part.weight for part in mixed([900, 100], 1.0)] == [1.0, 1.0]
+    for sizes in [900, 100], [1, 48], [0, 7], [3, 5, 11]:
+        assert [part.weight for part in mixed(sizes, 1.0)] == [1.0] * len(sizes)
     large, small = mixed([900, 100], 2.0)
     assert large.weight * 900 == pytest.approx(750)  # sqrt(900) to sqrt(100), of 1,000
     assert small.weight * 100 == pytest.approx(250)
@@ -99,9 +101,10 @@ def test_the_temperature_brings_corpora_closer_in_size() -> None:
 
 def test_a_run_says_how_many_pairs_each_direction_has(folder: Path, model: Path) -> None:
     prepared = yakusu.prepare(load_recipe(folder / "two.toml", run=folder / "run"))
-    assert set(prepared.directions) == {"en-de", "en-fr"}
-    assert f"({prepared.directions['en-de']:,} en-de, " in str(prepared)
-    assert prepared.n_train == sum(prepared.directions.values())
+    (first, n_first), (second, n_second) = prepared.directions
+    assert (first, second) == ("en-de", "en-fr")
+    assert f"({n_first:,} en-de, {n_second:,} en-fr)" in str(prepared)
+    assert prepared.n_train == n_first + n_second
 
 
 def test_without_a_dev_set_each_direction_holds_out_its_own(folder: Path) -> None:
@@ -128,7 +131,7 @@ def test_directions_share_everything_but_corpora_and_languages(folder: Path) -> 
 def test_faults_of_directions_are_refused(folder: Path) -> None:
     with pytest.raises(RecipeError, match=r"temperature has no effect without data\.others"):
         recipe_of(folder, "data.others=[]")
-    with pytest.raises(RecipeError, match=r"number 1 of data\.others has no train: add it"):
+    with pytest.raises(RecipeError, match=r"entry 1 of data\.others has no training corpus"):
         recipe_of(folder, 'data.others=[{target_language="fr"}]')
     with pytest.raises(RecipeError, match=r"target language of .* is unknown: set target_language"):
         name = folder / "no-language"
@@ -142,13 +145,14 @@ def test_faults_of_directions_are_refused(folder: Path) -> None:
 
 def test_the_dev_score_is_the_mean_over_directions(model: Path) -> None:
     one, other = Score("BLEU", 10.0, "tok:13a"), Score("BLEU", 31.0, "tok:13a")
-    assert mean_score({"en-de": one}) is one
-    assert str(mean_score({"en-de": one, "en-fr": other})) == (
+    assert mean_score([("en-de", one)]) is one
+    assert mean_score([("-en", one), ("-en", other)]).value == 20.5  # of equal names, too
+    assert str(mean_score([("en-de", one), ("en-fr", other)])) == (
         "BLEU = 20.50 (mean of en-de 10.00, en-fr 31.00; tok:13a)"
     )
     assert "mean of en-de" in read_receipt(model).scores[0]
     card = (model / "README.md").read_text()
-    assert "language: [en, de, fr]" in card and "| translates | en-de, en-fr: " in card
+    assert "language: [en, de, fr]" in card and "| translates | en-de, en-fr; " in card
 
 
 # ---- translation
@@ -198,7 +202,34 @@ def test_a_model_of_several_languages_is_a_parent(folder: Path, model: Path) -> 
         tgt=folder / "train-fr.fr",
         run=folder / "adapted",
     )
-    pairs, tokenizer = Pairs.open(folder / "adapted" / "data", "train"), Tokenizer.load(run.model)
+    data = folder / "adapted" / "data"
+    pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(run.model)
     french = tokenizer.src.id_of(">>fr<<")
     assert {int(pairs.src[i][0]) for i in range(len(pairs))} == {french}
     assert yakusu.Translator.load(run.model).languages == ("en", "fr")
+
+
+def test_the_corpus_of_the_same_language_is_mixed_in(folder: Path, model: Path) -> None:
+    files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr.fr", "run": folder / "mixed"}
+    french = resolved(load_recipe("adapt", parent=model, mix=0.5, **files))
+    assert french.data.extra.tgt.endswith("train-fr.fr")
+    spanish = load_recipe("adapt", ["data.target_language=es"], parent=model, mix=0.5, **files)
+    with pytest.raises(RecipeError, match=r"no corpus with the target language 'es', only de, fr"):
+        resolved(spanish)
+
+
+def test_a_model_without_a_default_waits_for_a_language(model: Path) -> None:
+    known = yakusu.Translator.load(model)
+    unbound = Tokenizer(known.tokenizer.src, known.tokenizer.tgt)
+    names = ("en", "roa")
+    translator = yakusu.Translator(known.decoder, unbound, languages=names, search=known.search)
+    with pytest.raises(ModelError, match="has several target languages: choose one of de, fr"):
+        translator.translate(["a"])
+    french = translator.translating_to("fr")
+    assert french.translate(["a"]) == known.translating_to("fr").translate(["a"])
+
+
+def test_a_source_without_text_has_no_token(model: Path) -> None:
+    tokenizer = yakusu.Translator.load(model).tokenizer
+    empty, full = tokenizer.encode_source(["", "a"])
+    assert len(empty) == 1 and len(full) > 2

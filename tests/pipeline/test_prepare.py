@@ -189,7 +189,7 @@ def test_the_report_counts_what_the_filters_dropped(tmp_path: Path) -> None:
 
 def test_numbers_in_the_report_have_thousands_separators() -> None:
     report = {"read": 1_234_567, "empty": 1_000, "kept": 1_233_567}
-    made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, {}, 1_000, 23_456, 0.987, False)
+    made = Prepared(Path("runs/x/data"), report, 1_232_567, 0, (), 1_000, 23_456, 0.987, False)
     assert str(made) == (
         "1,234,567 pairs read; dropped: 1,000 empty\n"
         "1,232,567 training pairs, 1,000 dev pairs; padding is 1.3% of a batch\n"

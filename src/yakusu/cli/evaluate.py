@@ -83,6 +83,7 @@ def evaluate(
     Example: `yakusu evaluate runs/en-de/model test.de --src test.en --language de`
     """
     from yakusu.data.corpus import holds_trees  # loads pydantic
+    from yakusu.data.text import language_of
 
     if holds_trees(reference) if trees is None else trees:
         if src or baseline or lowercase or tokenize or language or paper:
@@ -97,9 +98,10 @@ def evaluate(
     else:
         _refuse_unused(system, baseline, src, engine)
         score = partial(yakusu.evaluate, Path(system))
+    to = language or language_of(reference)
     results = score(
         Path(reference),
-        baseline=None if baseline is None else _translations(baseline, src, engine),
+        baseline=None if baseline is None else _translations(baseline, src, to, engine),
         lowercase=lowercase,
         tokenize=tokenize,
         target_language=language,
@@ -149,14 +151,16 @@ def _sources(model: str, src: str | None) -> Path:
     return Path(src)
 
 
-def _translations(system: str, src: str | None, engine: "EngineConfig") -> Path | list[str]:
+def _translations(
+    system: str, src: str | None, to: str, engine: "EngineConfig"
+) -> Path | list[str]:
     """Return a file of translations, or the source sentences translated with a model folder."""
     if not Path(system).is_dir():
         return Path(system)
     from yakusu.pipeline.evaluate import translate_to_score  # loads numpy
 
     return translate_to_score(
-        system, _sources(system, src), engine=engine, progress=ConsoleProgress()
+        system, _sources(system, src), to=to, engine=engine, progress=ConsoleProgress()
     )
 
 

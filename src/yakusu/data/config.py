@@ -31,7 +31,9 @@ class DataConfig(Direction):
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
     hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
     others: tuple[Direction, ...] = Field((), strict=False)  # for a model of several languages
-    temperature: float = Field(1.0, ge=1, le=1000)  # T: a direction has a share of n^(1/T)
+    temperature: float = Field(
+        1.0, ge=1, le=1000
+    )  # T: the share of n pairs is proportional to n^(1/T)
 
     @property
     def corpora(self) -> dict[str, Corpus]:
@@ -50,5 +52,7 @@ class DataConfig(Direction):
             raise ValueError("data.temperature has no effect without data.others: remove it")
         for number, other in enumerate(self.others, start=1):
             if not other.train:
-                raise ValueError(f"number {number} of data.others has no train: add it")
+                raise ValueError(
+                    f"entry {number} of data.others has no training corpus: set its train"
+                )
         return self

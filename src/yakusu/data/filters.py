@@ -166,7 +166,7 @@ def read_in_order(parts: Iterable[Selection], n_lines: int = 0) -> Iterator[Numb
 
     Args:
         parts: The selections.
-        n_lines: Number of lines before them.
+        n_lines: Number of lines that precede the first one.
     """
     for part in parts:
         yield from ((n_lines + line, pair) for line, pair in part.pairs())

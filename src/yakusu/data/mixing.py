@@ -1,10 +1,10 @@
 """How often the pairs of each corpus are used in an epoch.
 
-    p_i = n_i^(1/T) / sum_j n_j^(1/T)    share of direction i, which has n_i pairs
-    w_i = p_i * sum_j n_j / n_i          number of uses of each of its pairs
+    r_i = n_i^(1/T - 1)                      n_i: number of pairs of direction i
+    w_i = r_i * sum_j n_j / sum_j n_j r_j    uses of each of its pairs: n_i w_i ~ n_i^(1/T)
 
-With temperature T = 1, every pair is used once; with a higher one, small corpora are used more
-often and large ones less often, and an epoch has the same number of pairs.
+With temperature T = 1, every pair is used once per epoch. With a higher one, small corpora are used
+more often and large ones less often; the number of pairs per epoch does not change.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ def mixed(sizes: Sequence[int], temperature: float) -> list[Part]:
     """Weigh the corpora of several directions.
 
     Args:
-        sizes: Number of pairs of each.
+        sizes: Number of pairs of each direction.
         temperature: T, at least 1.
     """
-    powers = [n ** (1 / temperature) for n in sizes]
-    shares = [power / sum(powers) for power in powers]  # p
-    return [Part(n, p * sum(sizes) / n if n else 1.0) for n, p in zip(sizes, shares, strict=True)]
+    uses = [max(n, 1) ** (1 / temperature - 1) for n in sizes]  # r; exactly 1 for T = 1
+    total = sum(n * r for n, r in zip(sizes, uses, strict=True))
+    return [Part(n, r * sum(sizes) / total) for n, r in zip(sizes, uses, strict=True)]
 
 
 def extra_part(n_pairs: int, corpus: ExtraCorpus, n_others: int) -> Part:

@@ -186,7 +186,7 @@ def binarise(
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
     Args:
-        parts: Pairs to encode, with their lines in the corpus, and what converts them to ids.
+        parts: The tokenizer of each part, and its pairs with their lines in the corpus.
         stem: Folder and split, such as data/train.
         dtype: Data type of the ids.
         filters: Thresholds of the length filters.

@@ -63,7 +63,10 @@ class Pieces:
 
     @cached_property
     def language_tokens(self) -> dict[str, str]:
-        """The token of each target language, such as ">>de<<", by its code; no text has them."""
+        """The token of each target language, such as ">>de<<", by its code.
+
+        Text is never encoded as one of them.
+        """
         if self.table is None:
             first = takewhile(self._model.is_control, range(UNK + 1, len(self)))
             tokens: Iterable[str] = map(self.piece, first)

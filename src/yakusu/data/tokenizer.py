@@ -66,7 +66,7 @@ class Tokenizer:
         self, src: Pieces, tgt: Pieces, coverage: Coverage | None = None, *, language: str = ""
     ) -> None:
         self.src, self.tgt, self.coverage = src, tgt, coverage
-        self._language = language
+        self.language = language
 
     @classmethod
     def train(
@@ -153,7 +153,9 @@ class Tokenizer:
         if code not in tokens:
             same = [own for own in tokens if code and closeness(code, own) == 0]
             if len(same) != 1:
-                missing = f"has no target language '{code}'" if code else "has several targets"
+                missing = (
+                    f"has no target language '{code}'" if code else "has several target languages"
+                )
                 raise ModelError(f"the model {missing}: choose one of {shown(tokens)} (--to)")
             (code,) = same
         return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[code])
@@ -233,14 +235,14 @@ class Tokenizer:
     def encode_source(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the source ids of each sentence, ending in eos.
 
-        The first one is that of the target language, if there is a token for it. A slot that is not
-        in the vocabularies becomes unk.
+        The first one is that of the target language, if there is a token for it and the sentence is
+        not empty. A slot that is not in the vocabularies becomes unk.
         """
         encoded = self._encode(self.src, sentences)
-        if not self._language:
+        if not self.language:
             return encoded
-        first = self.src.id_of(self._language)
-        return [[first, *ids] for ids in encoded]
+        first = self.src.id_of(self.language)
+        return [[first, *ids] if len(ids) > 1 else ids for ids in encoded]
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the target ids of each sentence, ending in eos; see `encode_source`."""
@@ -262,7 +264,7 @@ class Tokenizer:
 
     def source_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
-        return [*self._first(self._language), *self.src.surfaces(sentence)]
+        return [*self._first(self.language), *self.src.surfaces(sentence)]
 
     def target_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
@@ -283,7 +285,7 @@ class Tokenizer:
 
     def _first(self, value: T) -> list[T]:
         """What belongs to the token of the target language, if sources begin with it."""
-        return [value] if self._language else []
+        return [value] if self.language else []
 
     def source_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a source sentence belongs to; eos has none.
@@ -315,7 +317,7 @@ def _read_tables(folder: Path) -> tuple[list[str] | None, list[str] | None]:
 
 
 def _min_vocab_size(side: Pieces) -> int:
-    """Return the number of tokens that every vocabulary of these characters has."""
+    """Return the number of single characters and of tokens that are not learned."""
     n_bytes = len(side.byte_ids(bytes(range(256))))
     return (
         3

@@ -50,7 +50,7 @@ def card(receipt: Receipt) -> str:
     task = tasks[recipe.task]
     source, target = codes if len(codes) == 2 else task.sides
     directions = ["-".join(each.languages) for each in recipe.directions]
-    rows = _parent_row(recipe.parent) + _directions_row(directions)
+    rows = _parent_row(recipe.parent) + _directions_row(directions, recipe.target_languages)
     named = dict.fromkeys(code for each in recipe.directions for code in each.languages if code)
     front = f"---\nlanguage: [{', '.join(named)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
@@ -92,10 +92,11 @@ made; `receipt.json` holds {held}.
 """
 
 
-def _directions_row(directions: list[str]) -> str:
+def _directions_row(directions: list[str], targets: tuple[str, ...]) -> str:
     if len(directions) == 1:
         return ""
-    return f"| translates | {', '.join(directions)}: choose the target language with `--to` |\n"
+    choice = "; `--to` selects the target language" if targets else ""
+    return f"| translates | {', '.join(directions)}{choice} |\n"
 
 
 def _parent_row(parent: ParentConfig) -> str:

@@ -85,7 +85,8 @@ def evaluate_model(
         references: Reference translations, line by line.
         baseline, lowercase, tokenize, paper, progress: As in `evaluate`.
         target_language: ISO 639 code such as "de" (default: the suffix of the references file,
-            otherwise the model's target language). A model with several translates to it.
+            otherwise the model's target language). A model with several target languages
+            translates to this one.
         engine: What runs the model, as in `translate`.
 
     Raises:

@@ -103,11 +103,26 @@ class Parent:
                     f"{self._folder.path} was imported, so its training corpus is unknown: set "
                     "data.extra to a corpus to mix in"
                 )
-            corpus = facts.recipe.data.train
+            corpus = _corpus_of(facts.recipe, data.languages[1])
         extra = ExtraCorpus.model_validate(
             {**{key: getattr(corpus, key) for key in Corpus.model_fields}, "share": share}
         )
         return data.model_copy(update={"extra": extra})
+
+
+def _corpus_of(recipe: Recipe, target: str) -> Corpus:
+    """Return the training corpus of a parent; of several, the one with a target language.
+
+    Raises:
+        RecipeError: There are several, none of which has this language.
+    """
+    directions = {each.languages[1]: each for each in recipe.directions}
+    if recipe.data.others and target not in directions:
+        raise RecipeError(
+            f"the parent has no corpus with the target language '{target}', only "
+            f"{', '.join(directions)}: set data.extra to a corpus to mix in"
+        )
+    return (directions[target] if recipe.data.others else recipe).data.train
 
 
 def resolved(recipe: Recipe) -> Recipe:

@@ -55,7 +55,7 @@ class Prepared:
     report: Mapping[str, int]  # pairs read, dropped by each filter, and kept
     n_train: int
     n_extra: int  # training pairs from data.extra
-    directions: Mapping[str, int]  # training pairs of each, such as "en-de", if there are several
+    directions: Sequence[tuple[str, int]]  # several, such as "en-de", and their training pairs
     n_dev: int
     n_masked: int  # training pairs with placeholder tokens
     fullness: float  # share of positions in training batches that are not padding
@@ -65,7 +65,7 @@ class Prepared:
         dropped = ", ".join(
             f"{n:,} {name}" for name, n in self.report.items() if name not in ("read", "kept")
         )
-        named = [f"{n:,} {direction}" for direction, n in self.directions.items()]
+        named = [f"{n:,} {direction}" for direction, n in self.directions]
         named += [f"{self.n_extra:,} of them extra"] if self.n_extra else []
         extra = f" ({', '.join(named)})" if named else ""
         return (
@@ -110,7 +110,7 @@ def prepare(
         facts.report,
         facts.n_train,
         sizes[-1] if recipe.data.extra else 0,
-        dict(zip(names, sizes, strict=False)),
+        tuple(zip(names, sizes, strict=False)),
         facts.n_dev,
         facts.n_masked,
         facts.fullness,
@@ -292,7 +292,7 @@ class _Preparation:
 
         Args:
             pairs: The training pairs.
-            n_lines: Number of lines of each part of their corpora.
+            n_lines: Number of corpus lines of each part.
             dev_sizes: Number of dev pairs of each direction.
         """
         if len(n_lines) == 1:

@@ -104,7 +104,7 @@ def _check_corpora(recipe: Recipe) -> None:
         if recipe.task == "parsing":
             what, how = "trees", "--trees FILE, or data.train.trees"
         raise RecipeError(f"the recipe specifies no training {what}: add {how} to the recipe")
-    _ = recipe.directions  # an error if a language is unknown
+    _ = recipe.target_languages  # an error if one is unknown
     if (Path(recipe.run) / "data").exists():
         return
     for key, corpus in recipe.data.corpora.items():

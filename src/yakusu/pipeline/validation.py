@@ -1,6 +1,6 @@
 """The score of a model on the dev set, during training."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -74,11 +74,12 @@ class DevScore:
             ModelError: The native engine cannot hold the weights.
         """
         decoder = _decoder(model, self.recipe.training.engine)
-        scores = {
-            "-".join(direction.languages): self._score(decoder, direction, *own)
-            for direction, own in zip(self.recipe.directions, self.sets, strict=True)
-        }
-        return mean_score(scores)
+        return mean_score(
+            [
+                ("-".join(direction.languages), self._score(decoder, direction, *own))
+                for direction, own in zip(self.recipe.directions, self.sets, strict=True)
+            ]
+        )
 
     def _score(self, decoder: Decoder, recipe: Recipe, src: list[str], tgt: list[str]) -> Score:
         """Score the dev set of a direction."""
@@ -101,14 +102,14 @@ class DevScore:
         )
 
 
-def mean_score(scores: Mapping[str, Score]) -> Score:
-    """Return the mean of the scores of several directions, whose signature names them all."""
-    first, *others = scores.values()
+def mean_score(scores: Sequence[tuple[str, Score]]) -> Score:
+    """Return the mean of the scores of directions, whose signature names them all."""
+    (_, first), *others = scores
     if not others:
         return first
-    values = [score.value for score in scores.values()]
-    signatures = dict.fromkeys(score.signature for score in scores.values())
-    named = [f"{direction} {score.value:.2f}" for direction, score in scores.items()]
+    values = [score.value for _, score in scores]
+    signatures = dict.fromkeys(score.signature for _, score in scores)
+    named = [f"{direction} {score.value:.2f}" for direction, score in scores]
     signature = f"mean of {', '.join(named)}; {'; '.join(signatures)}"
     return Score(first.name, sum(values) / len(values), signature)
 

@@ -47,7 +47,8 @@ class TextConfig(Config):
     """How text is read.
 
     Attributes:
-        to: Code of the target language; "": that of the model. Models with several have a default.
+        to: Code of the target language; "": the model's default. Required if the model has several
+            target languages and no default.
         protect: Regular expressions of further text to copy; a string is a single one.
         builtin_spans: Copy placeholders, tags, entities and addresses.
         one_sentence_per_line: Do not divide lines. White space at their ends is removed, and their

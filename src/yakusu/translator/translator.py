@@ -79,9 +79,14 @@ class Translator(JobTranslator):
         target = text.to or languages[1]
         if text.to and not tokenizer.src.language_tokens:
             _refuse_other_target(languages[1], text.to)
+        try:
+            tokenizer = tokenizer.translating_to(target)
+        except ModelError:
+            if text.to:
+                raise  # otherwise there is no default: see `_require_target`
         super().__init__(
             decoder,
-            tokenizer.translating_to(target),
+            tokenizer,
             search=search,
             task=task,
             max_source_tokens=max_source_tokens,
@@ -158,6 +163,15 @@ class Translator(JobTranslator):
             text=self._text_config.model_copy(update={"to": code}),
         )
 
+    def _require_target(self) -> None:
+        """Refuse to translate to one of several languages if there is no default.
+
+        Raises:
+            ModelError: Several languages are possible.
+        """
+        if self.targets and not self.tokenizer.language:
+            self.tokenizer.translating_to("")
+
     def translate(self, texts: Iterable[str | Request]) -> list[str]:
         """The best translation of each text; see `stream`."""
         return [best[0].text for best in self.stream(texts)]
@@ -202,6 +216,7 @@ class Translator(JobTranslator):
         """
         if isinstance(texts, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
+        self._require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
             every = (
@@ -280,6 +295,7 @@ class Translator(JobTranslator):
         """
         if isinstance(sources, str) or isinstance(targets, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
+        self._require_target()
         if alternatives > MAX_ALTERNATIVES:
             raise DataError(
                 f"{alternatives} alternatives were requested, more than {MAX_ALTERNATIVES}: "
