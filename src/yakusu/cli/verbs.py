@@ -28,7 +28,7 @@ class _Loaded(Mapping[str, Any]):
         """Import the module of a verb and build the verb's command.
 
         Raises:
-            KeyError: There is no such verb.
+            KeyError: The verb does not exist.
         """
         verbs = typer.Typer(rich_markup_mode=MARKUP)
         import_module(f"yakusu.cli.{_MODULES[verb]}").add_to(verbs)

@@ -151,7 +151,7 @@ class Translator(JobTranslator):
         """A translator with the same model and settings for another of its target languages.
 
         Raises:
-            ModelError: The model has no such target language.
+            ModelError: The model does not translate to this language.
         """
         return Translator(
             self.decoder,
