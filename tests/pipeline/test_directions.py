@@ -233,3 +233,4 @@ def test_a_source_without_text_has_no_token(model: Path) -> None:
     tokenizer = yakusu.Translator.load(model).tokenizer
     empty, full = tokenizer.encode_source(["", "a"])
     assert len(empty) == 1 and len(full) > 2
+    assert len(tokenizer.source_surfaces("")) == 1 and tokenizer.source_starts("") == []

@@ -238,11 +238,8 @@ class Tokenizer:
         The first one is that of the target language, if there is a token for it and the sentence is
         not empty. A slot that is not in the vocabularies becomes unk.
         """
-        encoded = self._encode(self.src, sentences)
-        if not self.language:
-            return encoded
-        first = self.src.id_of(self.language)
-        return [[first, *ids] if len(ids) > 1 else ids for ids in encoded]
+        encoded, first = self._encode(self.src, sentences), self.src.id_of(self.language)
+        return [self._after_language(first, ids) if len(ids) > 1 else ids for ids in encoded]
 
     def encode_target(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the target ids of each sentence, ending in eos; see `encode_source`."""
@@ -264,7 +261,8 @@ class Tokenizer:
 
     def source_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a source sentence and eos; unknown text appears unchanged."""
-        return [*self._first(self.language), *self.src.surfaces(sentence)]
+        surfaces = self.src.surfaces(sentence)
+        return self._after_language(self.language, surfaces) if len(surfaces) > 1 else surfaces
 
     def target_surfaces(self, sentence: str) -> list[str]:
         """Return the pieces of a target sentence and eos; unknown text appears unchanged."""
@@ -281,11 +279,11 @@ class Tokenizer:
         """
         offsets = self.src.offsets(sentence)
         starts = [end - len(_SPACES.sub("", sentence[begin:end])) for begin, end in offsets]
-        return [*self._first(-1), *starts]
+        return self._after_language(-1, starts) if starts else starts
 
-    def _first(self, value: T) -> list[T]:
-        """What belongs to the token of the target language, if sources begin with it."""
-        return [value] if self.language else []
+    def _after_language(self, value: T, others: list[T]) -> list[T]:
+        """Add the value of the language token, if sources begin with it, to those of the others."""
+        return [value, *others] if self.language else others
 
     def source_words(self, sentence: str) -> list[int]:
         """Return the word that each piece of a source sentence belongs to; eos has none.
