@@ -117,6 +117,8 @@ class Benchmark:
         if "data" in self._needs:
             os.environ["YAKUSU_DATA"] = str(args.data)  # the recipes refer to it
         torch.set_num_threads(args.threads)
+        if args.record:
+            records.commit()  # now: the checkout may change during a long run
         return args
 
     def installed(self, peers: Mapping[str, str], install: str = INSTALL) -> list[str]:

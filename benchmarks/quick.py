@@ -27,12 +27,12 @@ _WIDTH, _N_WORDS = 24, 400
 def write_data(folder: Path) -> None:
     """Write every corpus and test set that a benchmark reads."""
     rng = random.Random(1)
-    for corpus, other, parts in (
-        ("multi30k", "de", {"train": 400, "val": 20, "test2016": 24}),
-        ("enja", "ja", {"train": 400, "dev": 20, "test": 24}),
+    for corpus, others, parts in (
+        ("multi30k", ("de", "fr"), {"train": 400, "val": 20, "test2016": 24}),
+        ("enja", ("ja",), {"train": 400, "dev": 20, "test": 24}),
     ):
         for part, n in parts.items():
-            _write_pairs(folder / corpus / part, other, n, rng)
+            _write_parallel(folder / corpus / part, others, n, rng)
     for name, n in (("treebank/train", 60), ("treebank/dev", 5), ("gum_const/train", 60)):
         _write(folder / f"{name}.mrg", [_tree(rng) for _ in range(n)])
     _write_word_tasks(folder)
@@ -74,11 +74,12 @@ def _write(path: Path, lines: list[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _write_pairs(path: Path, other: str, n: int, rng: random.Random) -> None:
-    """Write English sentences, and as their translation the same words reversed."""
+def _write_parallel(path: Path, others: tuple[str, ...], n: int, rng: random.Random) -> None:
+    """Write English sentences, and as their translations the same words reversed."""
     sentences = [_sentence(rng) for _ in range(n)]
     _write(path.with_suffix(".en"), sentences)
-    _write(path.with_suffix(f".{other}"), [" ".join(s.split()[::-1]) for s in sentences])
+    for other in others:
+        _write(path.with_suffix(f".{other}"), [" ".join(s.split()[::-1]) for s in sentences])
 
 
 def _tree(rng: random.Random) -> str:

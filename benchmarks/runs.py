@@ -55,6 +55,14 @@ def validations(run: Path) -> list[dict[str, Any]]:
     return [by_step[step] for step in sorted(by_step)]
 
 
+def curve(run: Path) -> list[dict[str, Any]]:
+    """Return the step and the dev BLEU of each validation."""
+    return [
+        {"step": event["step"], "dev_bleu": round(event["dev_bleu"], 2)}
+        for event in validations(run)
+    ]
+
+
 def slug(name: str) -> str:
     """Turn a name into a folder name: "A, h = 1" becomes a-h-1."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")

@@ -7,16 +7,16 @@ on captions choose the checkpoints. The parent is a model of recipes/tatoeba-tin
 """
 
 import argparse
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
+from benchmarks.interop.small import bleu, first_pairs
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, slug, validations
-from yakusu.data.text import read_lines
+from benchmarks.runs import RECIPES, Remarks, curve, slug
 
+LANGUAGES = "en", "de"
 CAPTIONS, TEST = "multi30k/train", "multi30k/test2016"
 SCRATCH, ADAPTED, MIXED = "from scratch", "adapted", "adapted, mixed"
 # Settings of all systems, and of those that start from random weights.
@@ -37,7 +37,7 @@ benchmark = Benchmark(
     quick={
         "set": ("training.max_steps=2", "training.validate_steps=2", *SETTINGS),
         "captions": [1000],
-        "old": (f"{TEST}.en", f"{TEST}.de"),
+        "old": TEST,
     },
 )
 benchmark.option("--captions", nargs="+", type=int, default=list(STEPS), help="numbers of captions")
@@ -46,23 +46,10 @@ benchmark.option(
 )
 benchmark.option(
     "--old",
-    nargs=2,
-    default=("tatoeba/en-de/test.en", "tatoeba/en-de/test.de"),
-    help="source and references of the parent's domain, below the folder with the corpora",
+    default="tatoeba/en-de/test",
+    help="test set of the parent's domain, below the folder with the corpora (%(default)s)",
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
-
-
-def captions(data: Path, folder: Path, n: int) -> dict[str, Any]:
-    """Write the first captions to a folder; return the corpora of a run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {}
-    for side, suffix in (("src", "en"), ("tgt", "de")):
-        path = folder / f"captions-{n}.{suffix}"
-        lines = islice(read_lines(data / f"{CAPTIONS}.{suffix}"), n)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        found |= {side: path, f"dev_{side}": data / f"multi30k/val.{suffix}"}
-    return found
 
 
 def train(system: str, n: int, args: argparse.Namespace) -> Path:
@@ -70,7 +57,12 @@ def train(system: str, n: int, args: argparse.Namespace) -> Path:
     run = args.runs / slug(f"{system} {n}")
     steps, between = STEPS[n][system]
     settings = [*COMMON, f"training.max_steps={steps}", f"training.validate_steps={between}"]
-    options: dict[str, Any] = {**captions(args.data, args.runs, n), "run": run}
+    options: dict[str, Any] = {
+        **first_pairs(args.data / CAPTIONS, LANGUAGES, n, args.runs),
+        "dev_src": args.data / "multi30k/val.en",
+        "dev_tgt": args.data / "multi30k/val.de",
+        "run": run,
+    }
     recipe: str | Path = "adapt"
     if system == SCRATCH:
         recipe = RECIPES / "tatoeba-tiny.toml"
@@ -81,17 +73,9 @@ def train(system: str, n: int, args: argparse.Namespace) -> Path:
     return run
 
 
-def bleu(model: Path, src: Path, ref: Path) -> str:
-    """Return BLEU with its signature."""
-    return str(yakusu.evaluate_model(model, src, ref)[0])
-
-
 def measured(name: str, model: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Score a model on captions and on the parent's test set."""
-    captions, old = (
-        bleu(model, args.data / src, args.data / ref)
-        for src, ref in ((f"{TEST}.en", f"{TEST}.de"), args.old)
-    )
+    captions, old = (bleu(model, args.data / test, LANGUAGES) for test in (TEST, args.old))
     print(f"{name}: captions {captions}\n{name}: parent's test set {old}", flush=True)
     return {"name": name, "captions": captions, "old": old}
 
@@ -103,11 +87,7 @@ def main(args: argparse.Namespace) -> None:
         for system in args.systems:
             run = train(system, n, args)
             found = measured(f"{system}, {n:,} captions", run / "model", args)
-            curve = [
-                {"step": event["step"], "dev_bleu": round(event["dev_bleu"], 2)}
-                for event in validations(run)
-            ]
-            benchmark.record({**found, "curve": curve})
+            benchmark.record({**found, "curve": curve(run)})
 
 
 if __name__ == "__main__":

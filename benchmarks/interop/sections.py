@@ -85,16 +85,49 @@ def adaptation(records: list[Record]) -> Iterable[Table]:
         return
     rows = [[record["name"], _bleu(record["captions"]), _bleu(record["old"])] for record in records]
     yield Table(["Model", "BLEU, captions", "BLEU, Tatoeba"], rows, records)
-    trained = [record for record in records if "curve" in record.model_extra]
-    curves = [
+    yield from _curves([record for record in records if record.get("curve")])
+
+
+def transfer(records: list[Record]) -> Iterable[Table]:
+    """The best dev score of each run, and BLEU on the test set of the chosen ones."""
+    if not records:
+        return
+    rows = [
         [
             record["name"],
-            ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
+            fixed(max(point["dev_bleu"] for point in record["curve"]), 1),
+            _bleu(record.get("test", NONE)),
         ]
-        for record in trained
+        for record in records
     ]
-    if trained:
-        yield Table(["Model", "BLEU on the captions' dev set, by step"], curves, trained, "Curves")
+    yield Table(["Model", "BLEU, dev set", "BLEU, test set"], rows, records)
+    yield from _curves(records)
+
+
+def directions(records: list[Record]) -> Iterable[Table]:
+    """BLEU of each model on each test set."""
+    if not records:
+        return
+    tests = list(dict.fromkeys(name for record in records for name in record["scores"]))
+    rows = [
+        [record["name"], *(_bleu(record["scores"].get(name, NONE)) for name in tests)]
+        for record in records
+    ]
+    yield Table(["Model", *tests], rows, records)
+    yield from _curves(records)
+
+
+def _curves(records: list[Record]) -> Iterable[Table]:
+    """The dev scores of each run."""
+    if records:
+        rows = [
+            [
+                record["name"],
+                ", ".join(f"{p['step']}: {fixed(p['dev_bleu'], 1)}" for p in record["curve"]),
+            ]
+            for record in records
+        ]
+        yield Table(["Model", "BLEU on the dev set, by step"], rows, records, "Curves")
 
 
 def _bleu(score: str) -> str:
@@ -159,5 +192,27 @@ SECTIONS = (
         "and the dev set for the curves. `mixed`: half of the training pairs of an epoch are from "
         "Tatoeba. `from scratch`: the same sizes, with a vocabulary learned from the captions. "
         "Scores are case-sensitive.",
+    ),
+    Section(
+        "transfer",
+        "A new language pair",
+        "Not measured yet.",
+        "python -m benchmarks.interop.transfer --model runs/tatoeba-tiny/model --runs runs",
+        transfer,
+        "English to Japanese with the first 5,000 pairs of small_parallel_enja, its dev set and "
+        "its test set. The parent is that of the previous section, which translates English to "
+        "German; the vocabulary of 3,000 pieces is learned from the 5,000 pairs in both cases. `rate` is "
+        "`training.lr_scale`; only the run with the best dev score of each system is scored on the "
+        "test set.",
+    ),
+    Section(
+        "directions",
+        "Several languages in one model",
+        "Not measured yet.",
+        "python -m benchmarks.interop.directions --runs runs",
+        directions,
+        "English to German and French, with the 29,000 images of Multi30k "
+        "(`recipes/multi30k-de-fr.toml`: 3 layers per stack, d_model 128, 8,000 pieces). The "
+        "models of one pair have half of the steps. BLEU is case-sensitive.",
     ),
 )

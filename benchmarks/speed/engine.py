@@ -95,7 +95,9 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             found[cell] = _shown(name, cell, speeds, "tokens/s") | {"sentences": len(ids)}
         stated = conditions(services)
     stated |= {"length": args.length, "unit": "tokens", "cells": found}
-    return {"name": f"{name}, random weights{_limits(stated)}", **stated}
+    slow = any(system.group.startswith("generate") for system in systems)
+    title = f"{name}, random weights{', with Hugging Face' if slow else ''}"
+    return {"name": f"{title}{_limits(stated)}", **stated}
 
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:

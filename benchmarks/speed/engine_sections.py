@@ -121,7 +121,7 @@ SECTIONS = (
     Section(
         "engine",
         "The CPU engine",
-        "Without a margin, the engine is 1.98 to 2.58 times as fast as CTranslate2 int8 with "
+        "Without a margin, the engine is 1.63 to 3.37 times as fast as CTranslate2 int8 with "
         "`base` (1.62 to 2.13 times with AVX2 only), 2.31 to 5.07 times with `tiny`, 2.37 to 3.72 "
         "times from text to text with models of Multi30k and Tatoeba, and 1.54 to 2.46 times with "
         "the demo's model of two layers.",

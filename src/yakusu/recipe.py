@@ -4,16 +4,17 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
+from yakusu.config_errors import keys_of, place, problem
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
 from yakusu.data.corpus import Corpus, parse_columns, with_languages
@@ -25,33 +26,7 @@ from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
-from yakusu.training.config import TrainingConfig
-
-Frozen = Literal["embeddings", "encoder", "decoder"]
-
-
-class ParentConfig(Config):
-    """Section [parent] of a recipe: the model whose weights training starts from."""
-
-    model: str = ""  # model folder; empty: random weights
-    required: bool = False  # refuse to start from random weights
-    sha256: str = ""  # of its weights, set when the run starts
-    vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
-    freeze: tuple[Frozen, ...] = Field((), strict=False)  # parts that keep their weights
-    mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
-
-    @model_validator(mode="after")
-    def _check_model(self) -> "ParentConfig":
-        if self.required and not self.model:
-            raise ValueError("this recipe trains a model further: add --from MODEL")
-        given = self.sha256, self.vocabulary, self.freeze, self.mix
-        if not self.model and given != ("", "keep", (), 0.0):
-            raise ValueError(
-                "the keys of parent have no effect without a model: set parent.model (--from)"
-            )
-        if len(set(self.freeze)) == len(get_args(Frozen)):
-            raise ValueError("parent.freeze leaves nothing to train: remove a part from it")
-        return self
+from yakusu.training.config import ParentConfig, TrainingConfig
 
 
 class Recipe(Config):
@@ -234,9 +209,9 @@ def load_recipe(
         recipe = _with_languages(Recipe.model_validate(_expand(values)))
     except ValidationError as error:
         fault = error.errors()[0]
-        keys = [str(part) for part in fault["loc"] if part in _names_within(values)]
-        place = _place(keys, text, str(name), overrides)
-        raise RecipeError(f"{place}: {_problem(fault, keys, values)}") from error
+        keys = keys_of(fault, values)
+        where = place(keys, text, str(name), overrides)
+        raise RecipeError(f"{where}: {_problem(fault, keys, values)}") from error
     if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
         raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
     return recipe
@@ -334,48 +309,14 @@ def _expand(value: Any) -> Any:
     return expanded
 
 
-# ---- error messages
-
-
-def _place(keys: Sequence[str], text: str, name: str, overrides: Sequence[str]) -> str:
-    """Return where a key was set: by --set, or in a line of the recipe."""
-    key = ".".join(keys)
-    given = [override.partition("=")[0].strip() for override in overrides]
-    if any(other == key or other.startswith(f"{key}.") for other in given):
-        return "--set"
-    line = next(_lines_of(keys, text), None)
-    return f"{name}, line {line}" if line else name
-
-
-def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
-    """Yield the numbers of the lines that set a key or its group, or that begin its section."""
-    section: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[([\w.]+)\]", line):
-            section = header[1].split(".")
-            if section == list(keys):
-                yield number
-        elif assigned := re.match(r"\s*([\w.]+)\s*=", line):
-            path = [*section, *assigned[1].split(".")]
-            if path == list(keys[: len(path)]):
-                yield number
-
-
 def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, and the fix."""
-    key = ".".join(keys)
     match fault["type"]:
         case "union_tag_invalid":
             name = fault["ctx"]["tag"]
             return f"there is no model '{name}': {nearest(name, list(CONFIGS))}"
         case "extra_forbidden":
             return _unknown_key(keys, values)
-        case "value_error":
-            return str(fault["ctx"]["error"])
-        case "model_type":
-            return f"{key} = {fault['input']!r} is a group of keys: write {key}.KEY = VALUE"
-    message = fault["msg"][0].lower() + fault["msg"][1:].replace("tuple", "list")
-    return f"{key} = {fault['input']!r}: {message}"
+    return problem(fault, keys)
 
 
 def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
@@ -390,18 +331,12 @@ def _unknown_key(keys: Sequence[str], values: Mapping[str, Any]) -> str:
     model = values.get("model", {})
     name = model.get("name", DEFAULT) if isinstance(model, Mapping) else DEFAULT
     defaults = Recipe(model=config_of({"name": name}))
-    known = [*_flat(defaults.model_dump()), *Recipe.model_fields]
+    entry = f"data.others.{keys[2]}." if keys[:2] == ["data", "others"] and keys[2:] else ""
+    entries = _flat(Direction().model_dump(), entry) if entry else {}
+    known = [*_flat(defaults.model_dump()), *Recipe.model_fields, *entries]
     same_name = [other for other in known if other.split(".")[-1] == keys[-1]]
     same_group = [other for other in known if other.split(".")[:-1] == list(keys[:-1])]
     return f"unknown key '{key}': {nearest(key, same_name or same_group)}"
-
-
-def _names_within(values: Mapping[str, Any]) -> set[str]:
-    names = set(values)
-    for value in values.values():
-        if isinstance(value, Mapping):
-            names |= _names_within(value)
-    return names
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -10,8 +10,8 @@ from yakusu.pipeline.receipt import (
     Receipt,
     named_average,
 )
-from yakusu.recipe import ParentConfig
 from yakusu.tasks.task import tasks
+from yakusu.training.config import ParentConfig
 
 
 def documents(receipt: Receipt | ImportReceipt) -> dict[str, str]:

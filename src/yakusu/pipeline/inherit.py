@@ -9,7 +9,7 @@ from yakusu.data.vocabulary import UNK
 from yakusu.engine.tables import Floats
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.parent import Parent
-from yakusu.recipe import ParentConfig
+from yakusu.training.config import ParentConfig
 
 _PARTS = {  # of `parent.freeze` -> how the names of its weights begin
     "embeddings": ("src_table.", "tgt_table.", "output_table.", "src_embedding.", "tgt_embedding."),

@@ -1,12 +1,13 @@
-"""Settings of training; the defaults are the paper's (section 5)."""
+"""Settings of training; the defaults are the paper's (section 5). The model that it starts from."""
 
-from typing import Literal
+from typing import Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from yakusu.config import Config
 
 Engine = Literal["torch", "native"]
+Frozen = Literal["embeddings", "encoder", "decoder"]
 
 
 class TrainingConfig(Config):
@@ -37,3 +38,27 @@ class TrainingConfig(Config):
     max_failed_saves: int = Field(3, ge=1)  # failed saves in a row before training stops
     stall_minutes: float = Field(10.0, gt=0)  # how long processes wait for each other
     sharded: bool = False  # each process holds a shard of the weights (FSDP2), not a copy
+
+
+class ParentConfig(Config):
+    """Section [parent] of a recipe: the model whose weights training starts from."""
+
+    model: str = ""  # model folder; empty: random weights
+    required: bool = False  # refuse to start from random weights
+    sha256: str = ""  # of its weights, set when the run starts
+    vocabulary: Literal["keep", "learn"] = "keep"  # learn: shared pieces keep their vectors
+    freeze: tuple[Frozen, ...] = Field((), strict=False)  # parts that keep their weights
+    mix: float = Field(0.0, ge=0, lt=1)  # share of the training pairs from the parent's corpus
+
+    @model_validator(mode="after")
+    def _check_model(self) -> "ParentConfig":
+        if self.required and not self.model:
+            raise ValueError("this recipe trains a model further: add --from MODEL")
+        given = self.sha256, self.vocabulary, self.freeze, self.mix
+        if not self.model and given != ("", "keep", (), 0.0):
+            raise ValueError(
+                "the keys of parent have no effect without a model: set parent.model (--from)"
+            )
+        if len(set(self.freeze)) == len(get_args(Frozen)):
+            raise ValueError("parent.freeze leaves nothing to train: remove a part from it")
+        return self

@@ -1,0 +1,28 @@
+"""Small corpora: the first sentence pairs of larger ones; and the scores of models."""
+
+from itertools import islice
+from pathlib import Path
+
+import yakusu
+from yakusu.data.text import read_lines
+
+
+def first_pairs(corpus: Path, languages: tuple[str, str], n: int, folder: Path) -> dict[str, Path]:
+    """Write the first `n` pairs of CORPUS.LANGUAGE to a folder.
+
+    Returns:
+        The files of the training set, as `yakusu.train` takes them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for side, language in zip(("src", "tgt"), languages, strict=True):
+        found[side] = folder / f"{corpus.parent.name}-{n}.{language}"
+        lines = islice(read_lines(corpus.with_name(f"{corpus.name}.{language}")), n)
+        found[side].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return found
+
+
+def bleu(model: Path, corpus: Path, languages: tuple[str, str]) -> str:
+    """Return BLEU on the test set CORPUS.LANGUAGE, with its signature."""
+    src, ref = (corpus.with_name(f"{corpus.name}.{language}") for language in languages)
+    return str(yakusu.evaluate_model(model, src, ref)[0])
