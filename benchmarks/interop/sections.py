@@ -201,9 +201,9 @@ SECTIONS = (
         transfer,
         "English to Japanese with the first 5,000 pairs of small_parallel_enja, its dev set and "
         "its test set. The parent is that of the previous section, which translates English to "
-        "German; the vocabulary of 3,000 pieces is learned from the 5,000 pairs in both cases. `rate` is "
-        "`training.lr_scale`; only the run with the best dev score of each system is scored on the "
-        "test set.",
+        "German; the vocabulary of 3,000 pieces is learned from the 5,000 pairs in both cases. "
+        "`rate` is `training.lr_scale`; only the run with the best dev score of each system is "
+        "scored on the test set.",
     ),
     Section(
         "directions",

@@ -212,9 +212,24 @@ def load_recipe(
         keys = keys_of(fault, values)
         where = place(keys, text, str(name), overrides)
         raise RecipeError(f"{where}: {_problem(fault, keys, values)}") from error
+    if recipe.parent.model:
+        _refuse_sizes(overrides)
+    if policy := files.get("errors"):
+        recipe = _with_errors(recipe, policy)
     if (columns := files.get("columns")) and not (recipe.data.train.pairs or recipe.data.dev.pairs):
         raise RecipeError(f"--columns {columns} has no effect without --pairs FILE: remove it")
     return recipe
+
+
+def _refuse_sizes(overrides: Sequence[str]) -> None:
+    """Refuse keys of [model] that a parent determines."""
+    for override in overrides:
+        key = override.partition("=")[0].strip()
+        if key.startswith("model.") and key != "model.dropout":
+            raise RecipeError(
+                f"--set {key} has no effect with --from: the sizes are those of the model to start "
+                "from; remove it"
+            )
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
@@ -261,6 +276,17 @@ def _with_languages(recipe: Recipe) -> Recipe:
         "others": tuple(each.model_copy(update=_selected(each)) for each in data.others),
     }
     return recipe.model_copy(update={"data": data.model_copy(update=updates)})
+
+
+def _with_errors(recipe: Recipe, policy: ErrorPolicy) -> Recipe:
+    """Set what is done with lines that are not UTF-8 in the corpora of further directions."""
+    others = []
+    for each in recipe.data.others:
+        corpora = {"train": each.train, "dev": each.dev}
+        update = {key: own.model_copy(update={"errors": policy}) for key, own in corpora.items()}
+        others.append(each.model_copy(update=update))
+    data = recipe.data.model_copy(update={"others": tuple(others)})
+    return recipe.model_copy(update={"data": data})
 
 
 def _selected(direction: Direction) -> dict[str, Corpus]:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import yakusu
+from yakusu.errors import RecipeError
+
 SENTENCES = [
     ("The old ferry leaves at seven.", "Die alte Fähre fährt um sieben."),
     ("She paints the bridge.", "Sie malt die Brücke."),
@@ -47,6 +50,24 @@ def test_json_is_one_object(run_yakusu: Callable, files: list[Path]) -> None:
     assert {"name": "ratio", "n": 0, "key": "filters.max_ratio = 3.0", "examples": []} in report[
         "filters"
     ]
+
+
+def test_each_language_pair_of_a_recipe_has_a_report(
+    run_yakusu: Callable, files: list[Path], tmp_path: Path
+) -> None:
+    src, tgt = files
+    train = f'train = {{ src = "{src}", tgt = "{tgt}" }}\n'
+    recipe = tmp_path / "two.toml"
+    recipe.write_text(
+        f'[data]\nsource_language = "en"\ntarget_language = "de"\n{train}'
+        f'[[data.others]]\nsource_language = "en"\ntarget_language = "fr"\n{train}'
+    )
+    text = run_yakusu("check", "--recipe", recipe).out
+    assert text.index("# en-de") < text.index("# en-fr")
+    found = run_yakusu("check", "--recipe", recipe, "--format", "json").out
+    assert list(json.loads(found)) == ["en-de", "en-fr"]
+    with pytest.raises(RecipeError, match="check each of its directions"):
+        yakusu.check(yakusu.load_recipe(recipe))
 
 
 def test_dev_and_test_sets_are_compared(

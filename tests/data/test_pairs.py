@@ -11,7 +11,7 @@ import pytest
 
 from yakusu.data.corpus import Corpus
 from yakusu.data.filters import FilterConfig, FilterReport, filter_corpus
-from yakusu.data.pairs import DataFacts, Pairs, Part, binarise, dtype_for
+from yakusu.data.pairs import DataFacts, Pairs, Part, RawPart, binarise, dtype_for
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer, TokenizerConfig
 from yakusu.data.vocabulary import EOS
@@ -67,17 +67,16 @@ def binarised(
     report = FilterReport()
     report.read = len(pairs)
     written = binarise(
-        [(tokenizer, enumerate(pairs, start=1))],
+        [RawPart(tokenizer, enumerate(pairs, start=1), report)],
         folder / "train",
         dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
         filters=filters,
-        report=report,
         total=len(pairs),
         progress=Silent(),
         workers=workers,
     )
     opened = Pairs.map(folder / "train", dtype_for(tokenizer.src_vocab_size))
-    assert written.n_pairs == len(opened) == report.kept
+    assert written.sizes == (len(opened),) == (report.kept,)
     return opened, report
 
 
@@ -164,11 +163,10 @@ def test_each_filter_counts_what_it_drops(letters: Tokenizer, tmp_path: Path) ->
     selection = filter_corpus(text, filters, report, Silent())
     assert selection.mask.tolist() == [True] + [False] * 6 + [True] * 5
     binarise(
-        [(letters, selection.pairs())],
+        [RawPart(letters, selection.pairs(), report)],
         tmp_path / "train",
         dtype="<u2",
         filters=filters,
-        report=report,
         total=6,
         progress=Silent(),
     )
@@ -285,11 +283,10 @@ def test_memory_is_limited_to_a_few_windows(
             yield PAIRS[n % len(PAIRS)]
 
     binarise(
-        [(tokenizer, enumerate(stream(), start=1))],
+        [RawPart(tokenizer, enumerate(stream(), start=1), FilterReport())],
         tmp_path / "train",
         dtype="<u2",
         filters=EVERYTHING,
-        report=FilterReport(),
         total=1,  # so that no processes start
         progress=watch,
     )

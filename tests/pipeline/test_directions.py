@@ -10,13 +10,14 @@ from yakusu.data.mixing import mixed
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.errors import ModelError, RecipeError
+from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.metrics import Score
 from yakusu.pipeline.parent import resolved
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.validation import mean_score
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.translator.passage import TextConfig
+from yakusu.view import attention_maps
 
 SIZES = {"de": 600, "fr": 300}
 SETTINGS = """
@@ -140,6 +141,37 @@ def test_faults_of_directions_are_refused(folder: Path) -> None:
         yakusu.prepare(recipe_of(folder, f"data.others=[{both}]", f"run={folder}/faults"))
 
 
+def test_a_fault_in_an_entry_is_reported_with_its_number_and_line(folder: Path) -> None:
+    path = folder / "two.toml"
+    lines = path.read_text().splitlines()
+    start = max(i for i, line in enumerate(lines) if line == "[[data.others]]")
+    lines.insert(start + 1, 'target_lang = "fr"')
+    (faulty := folder / "faulty.toml").write_text("\n".join(lines))
+    with pytest.raises(RecipeError) as error:
+        load_recipe(faulty)
+    assert str(error.value) == (
+        f"{faulty}, line {start + 2}: unknown key 'data.others.1.target_lang': did you mean "
+        "'data.others.1.target_language'?"
+    )
+
+
+def test_lines_that_are_not_utf8_are_handled_alike_in_all_corpora(folder: Path) -> None:
+    recipe = load_recipe(folder / "two.toml", errors="skip")
+    assert {corpus.errors for corpus in recipe.data.corpora.values()} == {"skip"}
+
+
+def test_a_direction_without_pairs_of_a_fitting_length_is_named(folder: Path) -> None:
+    long = folder / "long.en", folder / "long.fr"
+    for path, word in zip(long, ("a b c d ", "e f g h "), strict=True):
+        path.write_text("".join(f"{word * 40}{i}\n" for i in range(50)))
+    corpus = f'{{train={{src="{long[0]}", tgt="{long[1]}"}}}}'
+    settings = ["data.dev.src=", "data.dev.tgt=", "filters.max_tokens=100"]
+    recipe = recipe_of(folder, f"data.others=[{corpus}]", *settings, f"run={folder}/long")
+    with pytest.raises(DataError, match=r"long\.fr: none of 50 sentence pairs is left") as error:
+        yakusu.prepare(recipe)
+    assert str(error.value).endswith("which dropped 50 too long")
+
+
 # ---- scores
 
 
@@ -209,6 +241,22 @@ def test_a_model_of_several_languages_is_a_parent(folder: Path, model: Path) -> 
     assert yakusu.Translator.load(run.model).languages == ("en", "fr")
 
 
+def test_a_language_that_a_kept_vocabulary_lacks_is_refused_at_once(
+    folder: Path, model: Path
+) -> None:
+    files = {"src": folder / "none.en", "tgt": folder / "none.es", "run": folder / "es"}
+    with pytest.raises(RecipeError, match=r"language 'es', only for de, fr: set parent\.vocab"):
+        yakusu.train("adapt", parent=model, **files)
+    learnt = load_recipe("adapt", ["parent.vocabulary=learn"], parent=model, **files)
+    assert resolved(learnt).languages == ("en", "es")
+
+
+def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:
+    with pytest.raises(RecipeError, match=r"--set model\.d_model has no effect with --from"):
+        load_recipe("adapt", ["model.d_model=64"], parent=model)
+    assert load_recipe("adapt", ["model.dropout=0.2"], parent=model).model.dropout == 0.2
+
+
 def test_the_corpus_of_the_same_language_is_mixed_in(folder: Path, model: Path) -> None:
     files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr.fr", "run": folder / "mixed"}
     french = resolved(load_recipe("adapt", parent=model, mix=0.5, **files))
@@ -225,6 +273,8 @@ def test_a_model_without_a_default_waits_for_a_language(model: Path) -> None:
     translator = yakusu.Translator(known.decoder, unbound, languages=names, search=known.search)
     with pytest.raises(ModelError, match="has several target languages: choose one of de, fr"):
         translator.translate(["a"])
+    with pytest.raises(ModelError, match="has several target languages"):
+        attention_maps(translator, "a")
     french = translator.translating_to("fr")
     assert french.translate(["a"]) == known.translating_to("fr").translate(["a"])
 

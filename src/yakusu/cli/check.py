@@ -1,5 +1,6 @@
 """The verb `check`: a report on a corpus before training."""
 
+import json
 from enum import StrEnum
 from typing import Annotated
 
@@ -35,7 +36,12 @@ Set = Annotated[
         help="Override a key of the recipe, such as filters.max_ratio=3. Repeatable.",
     ),
 ]
-OutputFormat = Annotated[Format, typer.Option("--format", help="text, or json (one object).")]
+OutputFormat = Annotated[
+    Format,
+    typer.Option(
+        "--format", help="text, or json (one object; with several language pairs, one for each)."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,7 +64,8 @@ def check(
     """Report the contents of a corpus and what training would drop, without training.
 
     Counts the pairs that each filter drops, suspicious pairs, repetitions, lengths, characters and
-    languages, and the sentences that the training, dev and test sets share.
+    languages, and the sentences that the training, dev and test sets share. The corpora of each
+    language pair of the recipe are checked separately.
 
     Example: `yakusu check train.en train.de --test-src test.en --test-tgt test.de`
 
@@ -72,5 +79,18 @@ def check(
             files["columns"] = None
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
     held_out = yakusu.load_recipe("base", **test)  # a recipe has no key for a test set
-    report = yakusu.check(loaded, test=held_out.data.train, progress=ConsoleProgress())
-    print(report.model_dump_json(indent=2) if format is Format.JSON else report)
+    reports = {
+        "-".join(each.languages): yakusu.check(
+            each, test=held_out.data.train, progress=ConsoleProgress()
+        )
+        for each in loaded.directions
+    }
+    (first, *others) = reports.values()
+    if format is Format.JSON:
+        objects = {name: report.model_dump(mode="json") for name, report in reports.items()}
+        content = objects if others else first.model_dump(mode="json")
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    elif others:
+        print("\n\n".join(f"# {name}\n\n{report}" for name, report in reports.items()))
+    else:
+        print(first)

@@ -108,6 +108,15 @@ class FilterReport:
             dict.fromkeys(("empty", "identical", "duplicate", "too long", "ratio"), 0)
         )
 
+    @classmethod
+    def total(cls, reports: Iterable["FilterReport"]) -> "FilterReport":
+        """The sum of several reports."""
+        found = cls()
+        for report in reports:
+            found.read += report.read
+            found.dropped.update(report.dropped)
+        return found
+
     @property
     def kept(self) -> int:
         """Number of pairs that passed every filter."""

@@ -76,8 +76,9 @@ def _choices(codes: Sequence[str]) -> str:
 def closeness(wanted: str, code: str) -> int | None:
     """Return how well a code matches a wanted one; lower is better, None: not at all.
 
-    0: they are equal, apart from case, or state the same language, such as deu for de and iw for
-    he; 1: the code says more, such as en-US for en and zh-CN for zh-Hans; 2: the code says less.
+    0: they are equal, apart from case, or state the same language, such as deu for de, iw for he
+    and cmn for zh; 1: the code says more, such as en-US for en and zh-CN for zh-Hans; 2: the code
+    says less.
     """
     one, other = _subtags(wanted), _subtags(code)
     if one == other:
@@ -87,13 +88,20 @@ def closeness(wanted: str, code: str) -> int | None:
     return 2 if one[: len(other)] == other else None
 
 
+def closest(wanted: str, codes: Iterable[str]) -> list[str]:
+    """Return the codes that match a wanted one best; those that say less do not match."""
+    ranks = {code: closeness(wanted, code) for code in codes}
+    best = min((rank for rank in ranks.values() if rank in (0, 1)), default=None)
+    return [code for code, rank in ranks.items() if rank is not None and rank == best]
+
+
 @lru_cache(maxsize=1024)
 def _subtags(code: str) -> tuple[str, ...]:
     """Return the language, its script if this or the region is given, and the other subtags."""
     import langcodes  # 0.04 s
 
     try:
-        language = langcodes.Language.get(code)
+        language = langcodes.Language.get(code).prefer_macrolanguage()
     except ValueError:
         return tuple(code.lower().replace("_", "-").split("-"))
     first, *rest = language.to_tag().lower().split("-")

@@ -9,7 +9,7 @@ data.json          sizes, counts and inputs: `DataFacts`
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, compress
@@ -171,13 +171,27 @@ def dtype_for(vocab_size: int) -> Literal["<u2", "<u4"]:
     return "<u2" if vocab_size <= 2**16 else "<u4"
 
 
+@dataclass(frozen=True)
+class RawPart:
+    """Selected pairs that are encoded with one tokenizer.
+
+    Attributes:
+        tokenizer: Encodes both sides.
+        pairs: The pairs, with their lines in the corpus.
+        report: Receives the counts of pairs dropped by the length filters.
+    """
+
+    tokenizer: Tokenizer
+    pairs: Iterator[NumberedPair]
+    report: FilterReport
+
+
 def binarise(
-    parts: Iterable[tuple[Tokenizer, Iterator[NumberedPair]]],
+    parts: Sequence[RawPart],
     stem: Path,
     *,
     dtype: str,
     filters: FilterConfig,
-    report: FilterReport,
     total: int,
     progress: Progress,
     placeholders: Placeholders | None = None,
@@ -186,11 +200,10 @@ def binarise(
     """Encode pairs on all cores and write them; the bytes do not depend on `workers`.
 
     Args:
-        parts: The tokenizer of each part, and its pairs with their lines in the corpus.
+        parts: The pairs, in this order.
         stem: Folder and split, such as data/train.
         dtype: Data type of the ids.
         filters: Thresholds of the length filters.
-        report: Receives the counts of pairs dropped by the length filters.
         total: Number of pairs, for the progress bar.
         progress: Progress reporter.
         placeholders: Puts placeholder tokens into pairs; None: no pair gets them.
@@ -200,32 +213,33 @@ def binarise(
 
     encode = delayed(_encode)
     jobs = (
-        encode(window, tokenizer, filters, dtype, placeholders)
-        for tokenizer, pairs in parts
-        for window in windows(pairs, _WINDOW)
+        encode(number, window, part.tokenizer, filters, dtype, placeholders)
+        for number, part in enumerate(parts)
+        for window in windows(part.pairs, _WINDOW)
     )
     # Encoding a small corpus takes less time than starting processes.
     n_jobs = 1 if total < 4 * _WINDOW else -1 if workers is None else workers
     parallel = Parallel(n_jobs, return_as="generator", pre_dispatch="2*n_jobs", batch_size=1)
     job = progress.track(f"encoding {stem.name}", "pairs", total)
     characters: tuple[set[str], set[str]] = set(), set()
-    n_masked = 0
+    sizes, n_masked = [0] * len(parts), 0
     with job as tracker, _Writer(stem) as writer:
         for encoded in parallel(jobs):
             writer.write(encoded)
-            report.dropped.update(encoded.dropped)
+            sizes[encoded.part] += len(encoded.lines)
+            parts[encoded.part].report.dropped.update(encoded.dropped)
             for seen, more in zip(characters, encoded.characters, strict=True):
                 seen.update(more)
             n_masked += encoded.n_masked
             tracker.advance(encoded.n_pairs)
-        return Binarised(writer.n_pairs, n_masked, *map("".join, map(sorted, characters)))
+    return Binarised(tuple(sizes), n_masked, *map("".join, map(sorted, characters)))
 
 
 @dataclass(frozen=True)
 class Binarised:
     """What `binarise` wrote."""
 
-    n_pairs: int
+    sizes: tuple[int, ...]  # number of pairs of each part
     n_masked: int  # pairs with placeholder tokens
     source_characters: str  # sorted
     target_characters: str
@@ -235,6 +249,7 @@ class Binarised:
 class _Encoded:
     """Encoded pairs, as a worker returns them."""
 
+    part: int
     sides: tuple[tuple[Ids, npt.NDArray[np.int64]], ...]  # for src and tgt: ids, lengths
     lines: npt.NDArray[np.uint64]
     dropped: Counter[str]
@@ -244,6 +259,7 @@ class _Encoded:
 
 
 def _encode(
+    part: int,
     pairs: list[NumberedPair],
     tokenizer: Tokenizer,
     filters: FilterConfig,
@@ -268,6 +284,7 @@ def _encode(
     lines = np.fromiter((line for line, _ in compress(pairs, accepted)), dtype="<u8")
     used = list(compress(zip(texts, pairs, strict=True), accepted))
     return _Encoded(
+        part,
         sides,
         lines,
         Counter(name for name in rejected_by if name),
@@ -288,7 +305,6 @@ class _Writer:
     """Writes the files of one split."""
 
     def __init__(self, stem: Path) -> None:
-        self.n_pairs = 0
         self._ends = [0, 0]
         self._stack = ExitStack()
         self._tokens, self._offsets = (
@@ -316,4 +332,3 @@ class _Writer:
             self._offsets[i].write(ends.astype("<u8").tobytes())
             self._ends[i] += len(ids)
         self._lines.write(encoded.lines.tobytes())
-        self.n_pairs += len(encoded.lines)

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from yakusu.config import Config
 from yakusu.data.coverage import Coverage
-from yakusu.data.languages import closeness, shown
+from yakusu.data.languages import closest, shown
 from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.placeholders import IS_SLOT, SLOTS
 from yakusu.data.vocabulary import UNK, TokenizerConfig, collect, learn
@@ -142,16 +142,17 @@ class Tokenizer:
         """The same for sources that begin with the token of a target language.
 
         Args:
-            code: The language, as in the token, or another code for it, such as "fr" for ">>fra<<".
+            code: The language, as in the token, or another code for it, such as "fr" for ">>fra<<",
+                or for a group of which only one token is a member, such as "zh" for ">>cmn_Hans<<".
 
         Raises:
-            ModelError: The vocabulary has tokens, but none for this language.
+            ModelError: The vocabulary has tokens, but none for this language, or several.
         """
         tokens = self.src.language_tokens
         if not tokens:
             return self
         if code not in tokens:
-            same = [own for own in tokens if code and closeness(code, own) == 0]
+            same = closest(code, tokens) if code else []
             if len(same) != 1:
                 missing = (
                     f"has no target language '{code}'" if code else "has several target languages"

@@ -38,19 +38,22 @@ def check(
     `test` are compared with it and held in memory.
 
     Args:
-        recipe: Names the corpora, their languages and the filters.
+        recipe: Names the corpora of one language pair (`Recipe.directions`), their languages and
+            the filters.
         test: The test set.
         progress: Progress reporter.
 
     Raises:
         DataError: A file is missing or malformed, the two sides of a corpus are swapped, or no pair
             is left.
-        RecipeError: The recipe names no corpus, a language is not given as a code, or
-            `filters.check_language` cannot identify the languages.
+        RecipeError: The recipe names no corpus or several language pairs, a language is not given
+            as a code, or `filters.check_language` cannot identify the languages.
 
     Example:
         `print(check(load_recipe("base", src="train.en", tgt="train.de")))`
     """
+    if recipe.data.others:
+        raise RecipeError("the recipe has several language pairs: check each of its directions")
     corpus = recipe.data.train
     if not corpus:
         raise RecipeError(

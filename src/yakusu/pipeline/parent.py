@@ -53,7 +53,8 @@ class Parent:
         """Put the parent's hash, sizes and vocabulary sizes into a recipe.
 
         Raises:
-            RecipeError: The parent is not the one that the run started from.
+            RecipeError: The parent is not the one that the run started from, or its vocabulary is
+                kept and has no token for a target language.
         """
         expected, found = recipe.parent.sha256, self.sha256
         if expected not in ("", found):
@@ -74,7 +75,25 @@ class Parent:
         if recipe.parent.vocabulary == "keep":
             own = {"joint": self.tokenizer.joint, "vocab_size": self.tokenizer.src_vocab_size}
             values["tokenizer"] = recipe.tokenizer.model_dump() | own
-        return Recipe.model_validate(values)
+        resolved = Recipe.model_validate(values)
+        if recipe.parent.vocabulary == "keep":
+            self._require_languages(resolved)
+        return resolved
+
+    def _require_languages(self, recipe: Recipe) -> None:
+        """Refuse target languages for which the vocabulary has no token, unless it needs none."""
+        tokens = self.tokenizer.src.language_tokens
+        for code in recipe.target_languages or ([recipe.languages[1]] if tokens else []):
+            try:
+                known = bool(tokens and self.tokenizer.translating_to(code))
+            except ModelError:
+                known = False
+            if not known:
+                own = f", only for {', '.join(tokens)}" if tokens else ""
+                raise RecipeError(
+                    f"the vocabulary of the parent has no token for the target language '{code}'"
+                    f"{own}: set parent.vocabulary = 'learn'"
+                )
 
     def coverage(self, new: Coverage) -> Coverage | None:
         """Add what the parent's training text covers to what that of the run covers.

@@ -27,12 +27,20 @@ from yakusu.data.filters import (
     sample_evenly,
 )
 from yakusu.data.mixing import extra_part, mixed
-from yakusu.data.pairs import Binarised, DataFacts, Pairs, Part, binarise, dtype_for
+from yakusu.data.pairs import (
+    Binarised,
+    DataFacts,
+    Pairs,
+    Part,
+    RawPart,
+    binarise,
+    dtype_for,
+)
 from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
-from yakusu.errors import DataError, RecipeError
+from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of
 from yakusu.pipeline.parent import Parent, resolved
@@ -147,9 +155,8 @@ class _Preparation:
         self.recipe, self.progress, self.workers = recipe, progress, workers
         self.parent = Parent(recipe.parent.model) if recipe.parent.model else None
         self.task = tasks[recipe.task]()
-        self.report = FilterReport()
         self.directions = [
-            _Direction(each.languages[1], PairSelector(each, self.report, progress))
+            _Direction(each.languages[1], PairSelector(each, progress))
             for each in recipe.directions
         ]
 
@@ -166,7 +173,8 @@ class _Preparation:
         tokenizer = self._learn_tokenizer(parts)
         written = self._write_train(folder, parts, tokenizer)
         dev = self._dev_pairs(tokenizer)
-        first.selector.require_training_pairs(written.n_pairs)
+        for direction, n in zip(self.directions, written.sizes, strict=False):
+            direction.selector.require_training_pairs(n)
         self._write_dev(folder, tokenizer, dev)
 
         if changed := first_changed(files, inputs):
@@ -181,13 +189,13 @@ class _Preparation:
             _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
-            n_train=written.n_pairs,
+            n_train=sum(written.sizes),
             n_dev=sum(map(len, dev)),
-            report=self.report.as_dict(),
+            report=FilterReport.total(each.selector.report for each in self.directions).as_dict(),
             n_masked=written.n_masked,
             inputs=inputs,
             trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
-            parts=self._parts(pairs, [len(part.mask) for part in parts], list(map(len, dev))),
+            parts=self._parts(written.sizes, list(map(len, dev))),
             fullness=self._estimate_fullness(pairs),
         ).write(folder)
 
@@ -195,11 +203,6 @@ class _Preparation:
         """Learn the vocabularies from sentences evenly spaced over all parts, or keep others."""
         config, languages = self.recipe.tokenizer, self.recipe.target_languages
         if self.parent and self.recipe.parent.vocabulary == "keep":
-            if languages and not self.parent.tokenizer.src.language_tokens:
-                raise RecipeError(
-                    "the vocabulary of the parent has no tokens for target languages: set "
-                    "parent.vocabulary = 'learn'"
-                )
             return self.parent.tokenizer
         n = min(sum(map(len, parts)), config.sample_sentences)
         samples = sample_evenly(parts, n)
@@ -229,16 +232,19 @@ class _Preparation:
         config = self.recipe.tokenizer
         placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
         firsts = accumulate((len(part.mask) for part in parts), initial=0)
-        codes = chain((each.code for each in self.directions), [self.directions[0].code])
+        owners = [*self.directions, self.directions[0]]
         return binarise(
             [
-                (tokenizer.translating_to(code), self._all_read(read_in_order([part], first)))
-                for part, first, code in zip(parts, firsts, codes, strict=False)
+                RawPart(
+                    tokenizer.translating_to(owner.code),
+                    self._all_read(read_in_order([part], first)),
+                    owner.selector.report,
+                )
+                for part, first, owner in zip(parts, firsts, owners, strict=False)
             ],
             folder / "train",
             dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
             filters=self.recipe.filters,
-            report=self.report,
             total=sum(map(len, parts)),
             progress=self.progress,
             placeholders=placeholders if tokenizer.target_slots else None,
@@ -269,14 +275,15 @@ class _Preparation:
         """Write the dev pairs, binarised and as text."""
         for direction, part in zip(self.directions, parts, strict=True):
             direction.selector.require_dev_pairs(len(part), direction.dev.corpus)
-        own = [tokenizer.translating_to(each.code) for each in self.directions]
         pairs = list(chain.from_iterable(parts))
         binarise(
-            list(zip(own, map(self._all_read, parts), strict=True)),
+            [
+                RawPart(tokenizer.translating_to(each.code), self._all_read(part), FilterReport())
+                for each, part in zip(self.directions, parts, strict=True)
+            ],
             folder / "dev",
             dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
             filters=NO_FILTERS,
-            report=FilterReport(),
             total=len(pairs),
             progress=self.progress,
             workers=self.workers,
@@ -286,25 +293,20 @@ class _Preparation:
                 file.writelines(pair[side] + "\n" for _, pair in pairs)
 
     def _parts(
-        self, pairs: Pairs, n_lines: Sequence[int], dev_sizes: Sequence[int]
+        self, sizes: Sequence[int], dev_sizes: Sequence[int]
     ) -> dict[str, tuple[Part, ...]] | None:
         """Return the parts of the pairs, the last of which may be the extra corpus.
 
         Args:
-            pairs: The training pairs.
-            n_lines: Number of corpus lines of each part.
+            sizes: Number of training pairs of each part.
             dev_sizes: Number of dev pairs of each direction.
         """
-        if len(n_lines) == 1:
+        if len(sizes) == 1:
             return None
-        data = self.recipe.data
-        ends = np.searchsorted(pairs.lines, np.cumsum(n_lines), side="right")
-        sizes = np.diff(ends, prepend=0).tolist()
-        n_directions = len(self.directions)
-        train = mixed(sizes[:n_directions], data.temperature)
-        n_others = sum(sizes[:n_directions])
-        extra = (extra_part(n, data.extra, n_others) for n in sizes[n_directions:])
-        parts = {"train": (*train, *extra)}
+        data, n = self.recipe.data, len(self.directions)
+        own = sizes[:n]
+        extra = (extra_part(size, data.extra, sum(own)) for size in sizes[n:])
+        parts = {"train": (*mixed(own, data.temperature), *extra)}
         return parts | {"dev": tuple(Part(n, 1.0) for n in dev_sizes)} if data.others else parts
 
     def _estimate_fullness(self, pairs: Pairs) -> float:

@@ -35,17 +35,19 @@ class PairSelector:
 
     Args:
         recipe: Names the corpora and the filters; it has one direction (`Recipe.directions`).
-        report: Receives the counts of the training pairs and of the extra pairs.
         progress: Progress reporter.
+
+    Attributes:
+        report: Counts of the training pairs and of the extra pairs.
 
     Raises:
         RecipeError: A language is not given as a code.
     """
 
-    def __init__(self, recipe: Recipe, report: FilterReport, progress: Progress) -> None:
+    def __init__(self, recipe: Recipe, progress: Progress) -> None:
         require_codes(recipe.languages)
         self._recipe, self._progress = recipe, progress
-        self.report = report
+        self.report = FilterReport()
         # Pairs held out of the training corpus are counted in its report.
         self._dev_report = FilterReport() if recipe.data.dev else self.report
 

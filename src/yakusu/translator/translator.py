@@ -83,7 +83,7 @@ class Translator(JobTranslator):
             tokenizer = tokenizer.translating_to(target)
         except ModelError:
             if text.to:
-                raise  # otherwise there is no default: see `_require_target`
+                raise  # otherwise there is no default: see `require_target`
         super().__init__(
             decoder,
             tokenizer,
@@ -163,7 +163,7 @@ class Translator(JobTranslator):
             text=self._text_config.model_copy(update={"to": code}),
         )
 
-    def _require_target(self) -> None:
+    def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.
 
         Raises:
@@ -216,7 +216,7 @@ class Translator(JobTranslator):
         """
         if isinstance(texts, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
-        self._require_target()
+        self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
             every = (
@@ -295,7 +295,7 @@ class Translator(JobTranslator):
         """
         if isinstance(sources, str) or isinstance(targets, str):
             raise TypeError("expected several sentences, not one string: pass [sentence]")
-        self._require_target()
+        self.require_target()
         if alternatives > MAX_ALTERNATIVES:
             raise DataError(
                 f"{alternatives} alternatives were requested, more than {MAX_ALTERNATIVES}: "

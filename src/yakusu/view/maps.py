@@ -217,8 +217,10 @@ def attention_roles(translator: Translator) -> Collection[Role]:
     """Return the kinds of attention that the model of a translator has.
 
     Raises:
-        ModelError: The model has no attention, or is an ensemble.
+        ModelError: The model has no attention, or is an ensemble, or has no default among several
+            target languages.
     """
+    translator.require_target()
     decoder = translator.decoder
     if decoder.n_members > 1 or not decoder.roles:
         raise ModelError(
