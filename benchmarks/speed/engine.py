@@ -60,7 +60,7 @@ add_set_options(benchmark)
 benchmark.option("--shapes", nargs="*", choices=SHAPES, default=["base", "tiny"], help="all")
 benchmark.option("--cells", nargs="+", default=CELLS, metavar="BATCHxBEAM", help="%(default)s")
 benchmark.option("--length", type=int, default=32, help="tokens per translation (%(default)s)")
-benchmark.option("--sentences", type=int, default=1000, help="of a test set (%(default)s)")
+benchmark.option("--sentences", type=int, default=1000, help="at most (%(default)s)")
 benchmark.option("--seed", type=int, default=1, help="of the weights and sources (%(default)s)")
 
 
@@ -83,7 +83,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
     found: dict[str, Any] = {}
     with started(systems, model, args) as services:
         for cell, batch, beam in cells(args):
-            n = max(shape.sentences, args.threads * batch)
+            n = max(min(shape.sentences, args.sentences), args.threads * batch)
             ids = random_sources(n, shape, lengths=SOURCE_LENGTHS, seed=args.seed)
             request = {"sources": ids, "batch": batch, "beam": beam, "length": args.length}
             rounds = in_turns(services, args.rounds, searching(request))
