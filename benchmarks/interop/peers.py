@@ -27,6 +27,7 @@ TESTS = {  # of each peer, in tests/export
     "ctranslate2": _CTRANSLATE2,
     "onnx": ("test_onnx.py",),
     "argos": ("test_argos.py",),
+    "marian": ("test_marian_import.py",),
 }
 VERSIONS = """
 import json, platform, sys

@@ -300,6 +300,21 @@ def _original_name(name: str) -> str:
     return f"{side}_l{int(layer) + 1}_{part}_{end}"
 
 
+def pre_norm(marian: Marian) -> tuple[Tensors, dict[str, Any]]:
+    """The tensors and the options of a pre-norm model."""
+    rng = np.random.default_rng(4)
+    tensors = {
+        f"{name}_pre" if "_ln_" in name else name: tensor
+        for name, tensor in marian.original_tensors().items()
+    }
+    for side in "encoder", "decoder":
+        for part in "scale", "bias":
+            tensors[f"{side}_top_ln_{part}"] = rng.normal(size=(1, 32)).astype(np.float32)
+    changes = {"preprocess": "n", "postprocess": "da", "postprocess-top": "n"}
+    options = {f"transformer-{name}": value for name, value in changes.items()}
+    return tensors, marian.options() | options
+
+
 def write_npz(path: Path, tensors: Tensors, options: dict[str, Any]) -> None:
     """Write tensors with options, as Marian does."""
     lines = (f"{key}: {json.dumps(value)}\n" for key, value in options.items())

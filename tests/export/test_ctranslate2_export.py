@@ -27,6 +27,7 @@ from yakusu.translator.folder import TranslatorConfig
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm": {"norm": "pre"},
+    "positions of Tensor2Tensor": {"positions": "tensor2tensor"},
     "learned positions": {"positions": "learned", "max_positions": 80},
     "learned positions of both sides": {
         **{"positions": "learned", "max_positions": 90, "tied": "decoder"},

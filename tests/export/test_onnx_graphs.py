@@ -17,6 +17,7 @@ Tiny = Callable[..., Seq2Seq]
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm": {"norm": "pre", "n_decoder_layers": 1},
+    "positions of Tensor2Tensor": {"positions": "tensor2tensor"},
     "learned positions": {"positions": "learned", "max_positions": 9},
     "widths of heads": {"d_k": 3, "d_v": 5, "n_heads": 3},
     "biases": {"biases": True, "output_bias": True, "activation": "silu"},

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from yakusu.model.base import Seq2Seq
+from yakusu.model.config import TransformerConfig
 from yakusu.model.layers import (
     Embedding,
     LearnedPositions,
@@ -36,6 +37,22 @@ def some(*shape: int) -> Tensor:
 )
 def test_sinusoids_follow_section_3_5(pos: int, column: int, expected: float) -> None:
     assert sinusoids(128, 512)[pos, column].item() == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("pos", "column", "expected"),
+    [
+        (1, 0, 0.8414709848),  # sin 1
+        (7, 510, math.sin(7 / 10_000)),  # the lowest frequency is 1 / 10,000
+        (7, 511, math.cos(7 / 10_000)),
+        (100, 256, math.sin(100 / 10_000 ** (128 / 255))),
+    ],
+)
+def test_sinusoids_have_the_frequencies_of_tensor2tensor(
+    pos: int, column: int, expected: float
+) -> None:
+    divisor = TransformerConfig(positions="tensor2tensor").position_divisor
+    assert sinusoids(128, 512, divisor)[pos, column].item() == pytest.approx(expected, abs=1e-7)
 
 
 def test_a_fixed_offset_of_positions_is_a_linear_map() -> None:
@@ -77,6 +94,7 @@ def test_the_table_of_sinusoids_grows_beyond_512_positions() -> None:
     assert len(positions.table) == 512
     torch.testing.assert_close(positions(500, 200), sinusoids(700, 8)[500:])
     torch.testing.assert_close(positions(0, 5), sinusoids(5, 8))
+    torch.testing.assert_close(SinusoidalPositions(8, 6)(600, 2), sinusoids(602, 8, 6)[600:])
 
 
 def test_positions_added_in_inference_mode_can_be_used_in_training() -> None:

@@ -55,13 +55,18 @@ def beside(x: Array, axis: int, n_heads: int) -> Array:
     return np.moveaxis(spread(rows, 0, heads.shape[1] * lanes), 0, axis)
 
 
-def sinusoids(n_positions: int, d_model: int) -> Array:
+def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Array:
     """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model).
+
+    Args:
+        n_positions: Number of rows.
+        d_model: The width.
+        divisor: `TransformerConfig.position_divisor`; None: d_model, as in the paper.
 
     i exp(-i a) = sin a + i cos a, and the exponential of a sum is a product, so that only few
     exponentials are computed.
     """
-    rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / d_model)
+    rates = -1j / 10_000 ** (np.arange(0, d_model, 2) / (divisor or d_model))
     starts, steps = np.arange(0, n_positions, _STEPS), np.arange(_STEPS)
     turns = 1j * np.exp(starts[:, None] * rates)[:, None] * np.exp(steps[:, None] * rates)
     table: NDArray[np.float64] = turns.reshape(-1, len(rates))[:n_positions].view(np.float64)
@@ -175,7 +180,8 @@ class Packing:
         elif learned:
             tables = [spread(self._vector("tgt_embedding.positions.table"), 1, d_model)]
         else:
-            tables = [spread(sinusoids(self.n_positions, d_model), 1, d_model)]
+            table = sinusoids(self.n_positions, d_model, self.config.position_divisor)
+            tables = [spread(table, 1, d_model)]
         self._vectors += [np.ascontiguousarray(tables[i]) for i in (0, -1)]
 
     # ---- layers ----------------------------------------------------------------------------------

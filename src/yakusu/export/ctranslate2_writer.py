@@ -137,7 +137,7 @@ class _Filling:
     def _positions(self, side: str) -> Floats:
         if self._config.positions == "learned":
             return self._weight(f"{side}_embedding.positions.table")
-        return sinusoids(N_POSITIONS, self._config.d_model)
+        return sinusoids(N_POSITIONS, self._config.d_model, self._config.position_divisor)
 
     def _projections(self, name: str) -> tuple[Floats, Floats]:
         """Return W^Q, W^K and W^V in one matrix, and their biases."""

@@ -99,6 +99,7 @@ _IN_ONNX = frozenset(
     (
         "pre-norm layers",
         "learned positions",
+        "positions of Tensor2Tensor",
         "d_k or d_v other than d_model / n_heads",
         "dot-product or additive compatibility",
         "restricted self-attention",
@@ -168,7 +169,9 @@ def _argos_peer(folder: Path, _: int) -> Peer:
         return CTranslate2Peer(unpacked_package / "model")
 
 
-_CTRANSLATE2 = frozenset({"pre-norm layers", "learned positions", "sources without eos"})
+_CTRANSLATE2 = frozenset(
+    ("pre-norm layers", "learned positions", "positions of Tensor2Tensor", "sources without eos")
+)
 _ROUNDED: frozenset[Precision] = frozenset({"float32", "int8"})
 FORMATS = {
     "hf": Format("transformers", frozenset(), _hf, _hf_peer),
@@ -188,6 +191,7 @@ def _has_own_head_sizes(config: TransformerConfig) -> bool:
 FEATURES: dict[str, Callable[[TransformerConfig], bool]] = {
     "pre-norm layers": lambda config: config.norm == "pre",
     "learned positions": lambda config: config.positions == "learned",
+    "positions of Tensor2Tensor": lambda config: config.positions == "tensor2tensor",
     "d_k or d_v other than d_model / n_heads": _has_own_head_sizes,
     "dot-product or additive compatibility": lambda config: config.score != "scaled",
     "restricted self-attention": lambda config: config.mixing == "restricted",

@@ -144,6 +144,7 @@ def sizes(options: Options, arrays: NpzArrays) -> TransformerConfig:
         "activation": _ACTIVATIONS[activation],
         "dropout": options.transformer_dropout,
         "scale_embeddings": not options.learns_positions,
+        "positions": "tensor2tensor",
     }
     if options.learns_positions:
         if "Wpos" not in arrays:

@@ -7,8 +7,9 @@ source.spm, target.spm          SentencePiece models, if the vocabularies are no
 README.md, LICENSE              licence
 
 Its tensors are read under the names of marian.py, so that a model has the same weights whether it
-is imported from these files or from those that Hugging Face's converter made of them. As there,
-sinusoids have the frequencies of section 3.5, from which Marian's own differ slightly.
+is imported from these files or from those that Hugging Face's converter made of them. The sinusoids
+are Marian's own (`positions = "tensor2tensor"`); the converters of other toolkits give the model
+those of section 3.5, with which its log-probabilities differ.
 """
 
 from collections.abc import Iterator

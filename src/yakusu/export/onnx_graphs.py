@@ -183,8 +183,11 @@ class _Positions(nn.Module):
     def __init__(self, embedding: Embedding) -> None:
         super().__init__()
         own = embedding.positions
-        learned = isinstance(own, LearnedPositions)
-        table = own.table.detach() if learned else sinusoids(N_SINUSOIDS, own.table.shape[1])
+        table = (
+            own.table.detach()
+            if isinstance(own, LearnedPositions)
+            else sinusoids(N_SINUSOIDS, own.d_model, own.divisor)
+        )
         self.register_buffer("table", table)
         self.scale = embedding.scale
 

@@ -39,7 +39,8 @@ class TransformerConfig(ModelConfig):
     n_heads: int = Field(8, ge=1)  # h
     d_k: int = Field(64, ge=1)  # default: d_model / h
     d_v: int = Field(64, ge=1)  # default: d_model / h
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    # "tensor2tensor": sinusoids of Marian and Tensor2Tensor, with frequencies of their own
+    positions: Literal["sinusoidal", "tensor2tensor", "learned"] = "sinusoidal"
     max_positions: int = Field(1024, ge=1)  # only for learned positions; sinusoids are unlimited
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
     # Departures from the paper for imported models and fast students: docs/decisions/0034.
@@ -62,6 +63,11 @@ class TransformerConfig(ModelConfig):
     def depths(self) -> tuple[int, int]:
         """The numbers of layers of the encoder and of the decoder."""
         return self.n_encoder_layers or self.n_layers, self.n_decoder_layers or self.n_layers
+
+    @property
+    def position_divisor(self) -> int:
+        """D in 10000^(2i / D): d_model in section 3.5, d_model - 2 in Tensor2Tensor."""
+        return max(self.d_model - 2, 1) if self.positions == "tensor2tensor" else self.d_model
 
     @property
     def max_length(self) -> int:

@@ -129,27 +129,33 @@ class Embedding(nn.Module):
 
 
 class SinusoidalPositions(nn.Module):
-    """Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(same)."""
+    """Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / D)), PE(pos, 2i + 1) = cos(same).
+
+    Args:
+        d_model: The width.
+        divisor: D; None: d_model, as in the paper.
+    """
 
     table: Tensor
 
-    def __init__(self, d_model: int) -> None:
+    def __init__(self, d_model: int, divisor: int | None = None) -> None:
         super().__init__()
-        self.d_model = d_model
-        self.register_buffer("table", sinusoids(512, d_model), persistent=False)
+        self.d_model, self.divisor = d_model, divisor
+        self.register_buffer("table", sinusoids(512, d_model, divisor), persistent=False)
 
     def forward(self, first: int, n: int) -> Tensor:
         """Rows `first` to `first + n - 1`: (n, d_model)."""
         if first + n > len(self.table):
-            self.table = sinusoids(2 * (first + n), self.d_model).to(self.table)
+            n_positions = 2 * (first + n)
+            self.table = sinusoids(n_positions, self.d_model, self.divisor).to(self.table)
         return self.table[first : first + n]
 
 
-def sinusoids(n_positions: int, d_model: int) -> Tensor:
-    """The table of section 3.5, sines and cosines interleaved: (n_positions, d_model)."""
+def sinusoids(n_positions: int, d_model: int, divisor: int | None = None) -> Tensor:
+    """The table of `SinusoidalPositions`, sines and cosines interleaved: (n_positions, d_model)."""
     pos = torch.arange(n_positions, dtype=torch.float64)[:, None]
     two_i = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angle = pos / 10_000 ** (two_i / d_model)  # (n_positions, d_model / 2)
+    angle = pos / 10_000 ** (two_i / (divisor or d_model))  # (n_positions, d_model / 2)
     return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1).float()
 
 

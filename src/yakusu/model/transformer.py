@@ -242,7 +242,7 @@ def _embedding(config: TransformerConfig) -> Embedding:
     positions = (
         LearnedPositions(d_model, config.max_positions)
         if config.positions == "learned"
-        else SinusoidalPositions(d_model)
+        else SinusoidalPositions(d_model, config.position_divisor)
     )
     return Embedding(d_model, positions, config.dropout, scaled=config.scale_embeddings)
 
