@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.interop.exports import size_of
-from benchmarks.interop.originals import CTranslate2Original, HfOriginal
+from benchmarks.interop.originals import CTranslate2Original, HfOriginal, MarianOriginal
 from tests.export.marians import VARIANTS, Marian, segmenter, sentences
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
@@ -48,9 +48,8 @@ def originals(marian: Marian, folder: Path) -> Iterator[Original]:
     yield "Hugging Face", hf, lambda tokenizer: HfOriginal(hf, tokenizer)
     if marian.order[1] != ("<pad>",):
         return  # Marian has no padding, so its converters add it at the end
-    # The same weights: Marian itself is not run.
     original = marian.write_original(folder / "npz")
-    yield "Marian", original, lambda tokenizer: HfOriginal(hf, tokenizer)
+    yield "Marian", original, lambda tokenizer: MarianOriginal(hf, tokenizer)
     if marian.separate:
         return  # CTranslate2's converter reads one vocabulary
     for form, rounded in ("CTranslate2", None), ("CTranslate2, int8", "int8"):

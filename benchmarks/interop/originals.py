@@ -9,10 +9,14 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from yakusu.data.pieces import Pieces
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.packing import sinusoids
 from yakusu.export.ctranslate2_peer import CTranslate2Peer
 from yakusu.export.hf_peer import HfPeer
+from yakusu.export.marian import marian_columns
 from yakusu.export.verify import Ids, Values
 
 _NEVER = -1e9
@@ -52,6 +56,22 @@ class HfOriginal(HfPeer):
 
     def _sources(self, sources: Sequence[Ids]) -> list[Ids]:
         return [tuple(self._src[i] for i in src) for src in sources]
+
+
+class MarianOriginal(HfOriginal):
+    """The weights of a model of Marian, run by Hugging Face with Marian's positions; see `Peer`.
+
+    Args:
+        folder: The folder of Hugging Face.
+        tokenizer: That of the imported model.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
+        super().__init__(folder, tokenizer)
+        for stack in (self._model.model.encoder, self._model.model.decoder):
+            n_positions, width = stack.embed_positions.weight.shape
+            table = sinusoids(n_positions, width, width - 2)[:, marian_columns(width)]
+            stack.embed_positions.weight.data.copy_(torch.from_numpy(table))
 
 
 class CTranslate2Original(CTranslate2Peer):

@@ -160,10 +160,10 @@ SECTIONS = (
         "the matrix that it stands for. ONNX cannot be imported.\n\n"
         "Imports: the models have random weights, two layers per stack and d_model 32, in the form "
         "of Hugging Face; its padding gets no probability, because the imported model has none. "
-        "Marian's own form of the same weights is compared with that of Hugging "
-        "Face, because Marian is not run. The models of CTranslate2 are made by its own converter, "
-        "which needs one vocabulary and padding as its last token; `add_source_eos` is then set to "
-        "true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
+        "Marian's own form of the same weights is compared with Hugging Face's, with Marian's "
+        "positions; Marian itself is compared in the next section. The models of CTranslate2 are "
+        "made by its own converter, which needs one vocabulary and padding as its last token; "
+        "`add_source_eos` is then set to true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
         "The packages of Argos Translate contain the same models. The int8 models compute in "
         "float32 in both libraries. Where a beam search finds another translation, rounding chose "
         "between two candidates whose log-probabilities differ by less than 2e-5.",
@@ -177,7 +177,8 @@ SECTIONS = (
         peers,
         "Each row is the newest run of those tests in `tests/export` that need the library, in an "
         "environment of its own; `make test-peers` does the same. Argos Translate installs a "
-        "written package and translates offline.",
+        "written package and translates offline. Marian translates 100 sentences with each of 11 "
+        "models, whose imports give every token the same log-probability up to 5e-5.",
     ),
     Section(
         "adaptation",
