@@ -163,16 +163,17 @@ SECTIONS = (
         "Marian's own form of the same weights is compared with Hugging Face's, with Marian's "
         "positions; Marian itself is compared in the next section. The models of CTranslate2 are "
         "made by its own converter, which needs one vocabulary and padding as its last token; "
-        "`add_source_eos` is then set to true in `config.json`, because the converter leaves the end of a source to the tokenizer. "
-        "The packages of Argos Translate contain the same models. The int8 models compute in "
-        "float32 in both libraries. Where a beam search finds another translation, rounding chose "
-        "between two candidates whose log-probabilities differ by less than 2e-5.",
+        "`add_source_eos` is then set to true in `config.json`, because the converter leaves the "
+        "end of a source to the tokenizer. The packages of Argos Translate contain the same "
+        "models. The int8 models compute in float32 in both libraries. Where a beam search finds "
+        "another translation, rounding chose between two candidates whose log-probabilities differ "
+        "by less than 2e-5.",
     ),
     Section(
         "peers",
         "Tests with other libraries",
-        "All tests pass with transformers 4.57.6 and 5.23.0, CTranslate2 4.8.5, onnxruntime 1.32.0 "
-        "and Argos Translate 1.11.0.",
+        "All tests pass with transformers 4.57.6 and 5.23.0, CTranslate2 4.8.5, onnxruntime "
+        "1.32.0, Argos Translate 1.11.0 and Marian 1.12.42.",
         "python -m benchmarks.interop.peers",
         peers,
         "Each row is the newest run of those tests in `tests/export` that need the library, in an "

@@ -7,7 +7,8 @@ tokens per second, from ids to ids. Margins (--systems) are measured with traine
 because their effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
-one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
+one sentence; tokenisation is included. Marian has only these, with its own frequencies of positions,
+to which its BLEU is due. Speeds are sentences per second. BLEU is given alongside,
 because the translations differ.
 
 The ratio is that of the medians, at CTranslate2's setting of threads with the best median; "worst"
@@ -46,6 +47,7 @@ from benchmarks.speed.systems import (
 )
 
 CELLS = ("1x1", "1x4", "16x4", "64x4", "64x1")
+OTHERS = {"Marian": "Marian", "generate": "Hugging Face"}  # slow: measured in a run of their own
 
 benchmark = Benchmark(
     "engine",
@@ -79,7 +81,11 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
     """
     shape, model = SHAPES[name], Model(scratch / name)
     write_random(shape, model.plain, seed=args.seed)
-    systems = [system for system in chosen(args) if system.margin is None]
+    systems = [
+        system
+        for system in chosen(args)
+        if system.margin is None and not system.group.startswith("Marian")
+    ]
     found: dict[str, Any] = {}
     with started(systems, model, args) as services:
         for cell, batch, beam in cells(args):
@@ -95,9 +101,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             found[cell] = _shown(name, cell, speeds, "tokens/s") | {"sentences": len(ids)}
         stated = conditions(services)
     stated |= {"length": args.length, "unit": "tokens", "cells": found}
-    slow = any(system.group.startswith("generate") for system in systems)
-    title = f"{name}, random weights{', with Hugging Face' if slow else ''}"
-    return {"name": f"{title}{_limits(stated)}", **stated}
+    return {"name": f"{name}, random weights{_remarks(systems, stated)}", **stated}
 
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
@@ -127,12 +131,15 @@ def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str,
             print("\n".join(f"{s:28}{bleu}" for s, bleu in found[cell]["bleu"].items()))
         stated = conditions(services)
     stated |= {"unit": "sentences", "sentences": len(test.sources), "cells": found}
-    return {"name": f"{name}, {args.sources[name].name}{_limits(stated)}", **stated}
+    return {"name": f"{name}, {args.sources[name].name}{_remarks(systems, stated)}", **stated}
 
 
-def _limits(stated: dict[str, Any]) -> str:
-    """What the name of a record says about limited instruction sets."""
-    return "".join(f", {name}={value}" for name, value in stated.get("environment", {}).items())
+def _remarks(systems: list[System], stated: dict[str, Any]) -> str:
+    """What the name of a record says about other systems and limited instruction sets."""
+    groups = {system.group.split()[0] for system in systems}
+    others = [f", with {OTHERS[group]}" for group in sorted(groups & OTHERS.keys())]
+    limits = [f", {name}={value}" for name, value in stated.get("environment", {}).items()]
+    return "".join([*others, *limits])
 
 
 def _shown(name: str, cell: str, speeds: dict[str, Any], unit: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ source.model, target.model   SentencePiece models, if there are any
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,22 @@ class Shape:
     recipe: The recipe that gives its sizes.
     vocab_size: V, padding included.
     sentences: Number of sentences that take long enough to be timed.
+    settings: Keys of the recipe's [model] that differ.
     """
 
     recipe: str
     vocab_size: int
     sentences: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+# How an imported Opus-MT model differs from a model with the paper's layers.
+_IMPORTED = {"activation": "silu", "biases": True}
 
 
 SHAPES = {
     "base": Shape("base", 32_000, 32),
+    "base, imported": Shape("base", 32_000, 32, _IMPORTED),
     "tiny": Shape("tiny", 6_000, 512),
     "small": Shape("tiny", 200, 4),  # for --quick
 }
@@ -74,7 +81,8 @@ def write_random(shape: Shape, out: Path, *, seed: int) -> None:
 
     from yakusu.model.architectures import build
 
-    config = yakusu.load_recipe(shape.recipe).model.model_copy(update={"output_bias": True})
+    settings = {"output_bias": True, **shape.settings}
+    config = yakusu.load_recipe(shape.recipe).model.model_copy(update=settings)
     assert isinstance(config, TransformerConfig)
     torch.manual_seed(seed)
     vocab_size = shape.vocab_size

@@ -2,7 +2,8 @@
 
 Each system is a service in a process of its own. A round calls every system once; the first round
 is not measured. CTranslate2 runs in its own environment (`--peer-python`) with several settings of
-its threads, and is compared at the setting with the best median.
+its threads, and is compared at the setting with the best median. So does Marian, with one setting
+and trained models only.
 """
 
 import argparse
@@ -32,9 +33,11 @@ SETTLED = 0.3  # seconds after which the threads of the previous system no longe
 _OURS = [sys.executable, "-m", "benchmarks.speed.engine_side"]
 _PEER = "benchmarks.peers.ctranslate2_side"
 _GENERATE = "benchmarks.peers.generate_side"
+_MARIAN = "benchmarks.peers.marian_side"
+_IN_PEERS = ("CTranslate2", "Marian")  # their environment is --peer-python
 NAMES = (
     *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1", "native float32", "torch float32"),
-    *(PEER, "CTranslate2 float32", "generate float32", "generate int8"),
+    *(PEER, "CTranslate2 float32", "Marian float32", "generate float32", "generate int8"),
 )
 _LIMITS = (INSTRUCTION_SET, "CT2_FORCE_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
 _FLAGS = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "i8mm", "bf16")
@@ -85,7 +88,7 @@ def add_options(benchmark: Benchmark, *, systems: Sequence[str], rounds: int = 5
         "--peer-python",
         default=os.environ.get(VARIABLE),
         metavar="PATH",
-        help=f"Python with ctranslate2 and sentencepiece (or set {VARIABLE})",
+        help=f"Python with ctranslate2, sentencepiece, and pymarian for Marian (or set {VARIABLE})",
     )
     benchmark.option(
         "--peer-threads",
@@ -115,7 +118,7 @@ def chosen(args: argparse.Namespace) -> list[System]:
             if args.record:
                 raise DataError(f"{name}: transformers is not installed; {INSTALL}")
             print(f"{name} is left out: transformers is not installed", file=sys.stderr)
-        elif not name.startswith("CTranslate2"):
+        elif not name.startswith(_IN_PEERS) or (args.peer_python and name.startswith("Marian")):
             found.append(System(name))
         elif args.peer_python:
             found += [System(name, threads) for threads in args.peer_threads]
@@ -178,7 +181,8 @@ def _command(system: System, args: argparse.Namespace) -> list[str]:
         return _OURS
     if system.group.startswith("generate"):
         return [sys.executable, "-m", _GENERATE]
-    return [args.peer_python, "-m", _PEER]
+    marian = system.group.startswith("Marian")
+    return [args.peer_python, "-m", _MARIAN if marian else _PEER]
 
 
 def _load(service: Service, system: System, model: Model, args: argparse.Namespace) -> None:

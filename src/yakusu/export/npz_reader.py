@@ -74,7 +74,7 @@ _LAYER_NORMS = {
 
 def _tensors(arrays: NpzArrays, config: TransformerConfig, options: Options) -> Renamed:
     """Return the tensors under the names of marian.py; unknown ones keep theirs."""
-    names = {part.marian: _name(part.marian, config) for part in stack_parts(config)}
+    names = {part.marian: original_name(part.marian, config) for part in stack_parts(config)}
     if "Wemb" in arrays:
         names[SHARED] = "Wemb"
     else:
@@ -97,8 +97,13 @@ def _tensors(arrays: NpzArrays, config: TransformerConfig, options: Options) -> 
     return Renamed(arrays, names, convert)
 
 
-def _name(part: str, config: TransformerConfig) -> str:
-    """Return the original name of a tensor of a layer or of the LayerNorm above the layers."""
+def original_name(part: str, config: TransformerConfig) -> str:
+    """Return Marian's name of a tensor of a layer or of the LayerNorm above the layers.
+
+    Args:
+        part: The name in marian.py.
+        config: Sizes of the model.
+    """
     words = part.split(".")
     if words[1] == "layer_norm":  # of both stacks
         return f"{words[0]}_top_ln_{_norm_part(words[2])}"

@@ -1,0 +1,78 @@
+"""Peer: a Transformer of yakusu as a model of Marian.
+
+Reads a folder that `benchmarks.speed.plain` wrote. Marian's sinusoids have other frequencies than
+those of section 3.5, so the translations of a model that was trained with the latter are worse.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from yakusu.export.marian import marian_columns, to_marian
+from yakusu.export.npz_reader import original_name
+from yakusu.model.config import TransformerConfig, config_of
+
+NEVER = -1e9  # logit of a token that is not generated
+_LAYERS = {
+    "post": {"preprocess": "", "postprocess": "dan", "postprocess-top": ""},
+    "pre": {"preprocess": "n", "postprocess": "da", "postprocess-top": "n"},
+}
+
+
+def convert(plain: Path, out: Path) -> None:
+    """Write model.npz, source.vocab.yml and target.vocab.yml."""
+    info = json.loads((plain / "plain.json").read_text(encoding="utf-8"))
+    config, weights = config_of(info["model"]), load_file(plain / "model.safetensors")
+    assert isinstance(config, TransformerConfig) and config.tied == "three-way"
+    tensors = {  # matrices are transposed, vectors are rows
+        original_name(part, config): tensor.T if tensor.ndim == 2 else tensor[None]
+        for part, tensor in to_marian(weights, config).items()
+    }
+    columns = marian_columns(config.d_model)
+    tensors["Wemb"] = weights["tgt_table.weight"][:-1, columns]  # the last row is that of padding
+    bias = weights.get("output_bias", np.zeros(len(info["target"]), np.float32))
+    bias[info["never"]] = NEVER
+    tensors["decoder_ff_logit_out_b"] = bias[None]
+    lines = [
+        f"{name}: {json.dumps(value)}\n" for name, value in _options(config, len(bias)).items()
+    ]
+    options = np.frombuffer("".join(lines).encode() + b"\0", np.int8)
+    out.mkdir(parents=True)
+    whole = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    np.savez(out / "model.npz", **whole, **{"special:model.yml": options})
+    for side in ("source", "target"):
+        rows = (f"{json.dumps(piece)}: {i}\n" for i, piece in enumerate(info[side]))
+        (out / f"{side}.vocab.yml").write_text("".join(rows), encoding="utf-8")
+
+
+def _options(config: TransformerConfig, n_tokens: int) -> dict[str, Any]:
+    n_encoder, n_decoder = config.depths
+    layers = {f"transformer-{name}": kind for name, kind in _LAYERS[config.norm].items()}
+    return {
+        "type": "transformer",
+        "dim-emb": config.d_model,
+        "dim-vocabs": [n_tokens, n_tokens],
+        "enc-depth": n_encoder,
+        "dec-depth": n_decoder,
+        "transformer-heads": config.n_heads,
+        "transformer-dim-ffn": config.d_ff,
+        "transformer-ffn-activation": config.activation,
+        "transformer-ffn-depth": 2,
+        **layers,
+        "transformer-postprocess-emb": "d",
+        "transformer-decoder-autoreg": "self-attention",
+        "transformer-no-projection": False,
+        "transformer-train-position-embeddings": False,
+        "transformer-tied-layers": [],
+        "transformer-guided-alignment-layer": "last",
+        "tied-embeddings": True,
+        "tied-embeddings-src": True,
+        "tied-embeddings-all": True,
+        "lemma-dim-emb": 0,
+        "right-left": False,
+        "skip": False,
+        "version": "v1.12.0",
+    }

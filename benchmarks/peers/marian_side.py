@@ -1,0 +1,69 @@
+"""Peer: Marian, as a service (`benchmarks.services`); see `benchmarks.speed.systems`.
+
+Its wheel has no converter to integers, so it computes in float32.
+"""
+
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pymarian
+import sentencepiece
+
+from benchmarks.peers.marian_convert import convert
+from benchmarks.services import serve
+
+_loaded: dict[str, Any] = {}
+
+
+def load(plain: str, threads: int, precision: str) -> None:
+    """Convert a model that `benchmarks.speed.plain` wrote; a search opens it."""
+    assert precision == "float32"
+    folder = Path(mkdtemp()) / "marian"
+    convert(Path(plain), folder)
+    _loaded.update(folder=folder, threads=threads, translators={})
+    for side in ("source", "target"):
+        path = str(Path(plain) / f"{side}.model")
+        _loaded[side] = sentencepiece.SentencePieceProcessor(model_file=path)
+
+
+def _translator(batch: int, beam: int, alpha: float) -> Any:
+    """The translator with these settings, which are those of its start."""
+    folder, known = _loaded["folder"], _loaded["translators"]
+    if (batch, beam) not in known:
+        known[batch, beam] = pymarian.Translator(
+            models=[str(folder / "model.npz")],
+            vocabs=[str(folder / f"{side}.vocab.yml") for side in ("source", "target")],
+            cpu_threads=_loaded["threads"],
+            mini_batch=batch,
+            maxi_batch=100,
+            maxi_batch_sort="src",
+            beam_size=beam,
+            normalize=alpha,
+            quiet=True,
+        )
+    return known[batch, beam]
+
+
+def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str, Any]:
+    """Translate sentences from text to text."""
+    translator = _translator(batch, search["beam"], search["alpha"])
+    start = time.perf_counter()
+    pieces = [" ".join(line) for line in _loaded["source"].encode(lines, out_type=str)]
+    outputs = [output.split() for output in translator.translate(pieces)]
+    texts = _loaded["target"].decode(outputs)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "texts": texts, "tokens": sum(len(each) + 1 for each in outputs)}
+
+
+def versions() -> dict[str, Any]:
+    """The versions that a record states."""
+    names = ("pymarian", "sentencepiece", "numpy")
+    return {**{name: version(name) for name in names}, "python": sys.version.split()[0]}
+
+
+if __name__ == "__main__":
+    serve({"load": load, "translate": translate, "versions": versions})
