@@ -7,9 +7,9 @@ tokens per second, from ids to ids. Margins (--systems) are measured with traine
 because their effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
-one sentence; tokenisation is included. Marian has only these, with its own frequencies of positions,
-to which its BLEU is due. Speeds are sentences per second. BLEU is given alongside,
-because the translations differ.
+one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
+because the translations differ. Marian is measured with these models only; its BLEU is that of a
+model with other frequencies of positions than in training.
 
 The ratio is that of the medians, at CTranslate2's setting of threads with the best median; "worst"
 is the lowest ratio of a round, to CTranslate2's best setting in that round.
