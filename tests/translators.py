@@ -1,7 +1,7 @@
 """Translators that either engine runs, and their folders."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -30,7 +30,7 @@ Engine = Literal["torch", "native"]
 ENGINES: tuple[Engine, ...] = ("torch", "native")
 
 
-def small_tokenizer(words: Iterable[str]) -> Tokenizer:
+def small_tokenizer(words: Iterable[str], *, languages: Sequence[str] = ()) -> Tokenizer:
     """A joint vocabulary of 48 tokens, without byte and placeholder tokens."""
     corpus = [" ".join(three) for three in itertools.permutations(words, 3)]
     return Tokenizer.train(
@@ -38,6 +38,7 @@ def small_tokenizer(words: Iterable[str]) -> Tokenizer:
         corpus,
         TokenizerConfig(byte_fallback=False, placeholder_share=0, vocab_size=48),
         seed=1,
+        languages=languages,
     )
 
 

@@ -160,8 +160,8 @@ SECTIONS = (
         "the matrix that it stands for. ONNX cannot be imported.\n\n"
         "Imports: the models have random weights, two layers per stack and d_model 32, in the form "
         "of Hugging Face; its padding gets no probability, because the imported model has none. "
-        "Marian's own form of the same weights is compared with Hugging Face's, with Marian's "
-        "positions; Marian itself is compared in the next section. The models of CTranslate2 are "
+        "The `.npz` form of the same weights is compared with `MarianMTModel`; the next section "
+        "compares it with Marian itself. The models of CTranslate2 are "
         "made by its own converter, which needs one vocabulary and padding as its last token; "
         "`add_source_eos` is then set to true in `config.json`, because the converter leaves the "
         "end of a source to the tokenizer. The packages of Argos Translate contain the same "
@@ -179,7 +179,9 @@ SECTIONS = (
         "Each row is the newest run of those tests in `tests/export` that need the library, in an "
         "environment of its own; `make test-peers` does the same. Argos Translate installs a "
         "written package and translates offline. Marian translates 100 sentences with each of 11 "
-        "models, whose imports give every token the same log-probability up to 5e-5.",
+        "models; the log-probabilities of the imported models differ from Marian's by less than "
+        "5e-5, the tolerance of the test. For a twelfth, pre-norm model, only the first token is "
+        "compared.",
     ),
     Section(
         "adaptation",
@@ -201,11 +203,12 @@ SECTIONS = (
         "Not measured yet.",
         "python -m benchmarks.interop.transfer --model runs/tatoeba-tiny/model --runs runs",
         transfer,
-        "English to Japanese with the first 5,000 pairs of small_parallel_enja, its dev set and "
-        "its test set. The parent is that of the previous section, which translates English to "
-        "German; the vocabulary of 3,000 pieces is learned from the 5,000 pairs in both cases. "
-        "`rate` is `training.lr_scale`; only the run with the best dev score of each system is "
-        "scored on the test set.",
+        "English-Japanese models are trained on the first 5,000 pairs of small_parallel_enja, from "
+        "random weights (`from scratch`) and from the English-German parent of the previous "
+        "section (`from the parent`). Both learn a vocabulary of 3,000 pieces from these pairs; "
+        "pieces that the parent has keep their vectors. Each system is trained with two values of "
+        "`training.lr_scale` (`rate`); the one with the better dev score is scored on the test "
+        "set.",
     ),
     Section(
         "directions",
@@ -213,8 +216,10 @@ SECTIONS = (
         "Not measured yet.",
         "python -m benchmarks.interop.directions --runs runs",
         directions,
-        "English to German and French, with the 29,000 images of Multi30k "
-        "(`recipes/multi30k-de-fr.toml`: 3 layers per stack, d_model 128, 8,000 pieces). The "
-        "models of one pair have half of the steps. BLEU is case-sensitive.",
+        "One model for English-German and English-French is compared with one model for each pair. "
+        "Each pair has the 29,000 training captions of Multi30k "
+        "(`recipes/multi30k-de-fr.toml`: 3 layers per stack, d_model 128, 8,000 pieces). Each "
+        "model of one pair is trained for half as many steps, so that both together take as many "
+        "steps as the model of both. BLEU is case-sensitive.",
     ),
 )

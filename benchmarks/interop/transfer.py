@@ -2,8 +2,8 @@
 
 An English-Japanese model is trained from random weights and from an English-German parent, a model
 of recipes/tatoeba-tiny.toml. The vocabulary is learned from the 5,000 pairs in both cases; pieces
-that the parent has keep their vectors. The settings are the same, and each system has the rate
-with the best dev score.
+that the parent has keep their vectors. The settings are the same; for each system, the rate
+with the best dev score is chosen.
 """
 
 import argparse

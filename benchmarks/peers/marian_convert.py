@@ -1,7 +1,7 @@
 """Peer: a Transformer of yakusu as a model of Marian.
 
 Reads a folder that `benchmarks.speed.plain` wrote. Marian's sinusoids have other frequencies than
-those of section 3.5, so the translations of a model that was trained with the latter are worse.
+those of section 3.5, so a model that was trained with the latter translates differently in Marian.
 """
 
 import json
@@ -11,22 +11,29 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from yakusu.errors import ModelError
+from yakusu.export.formats import refuse
 from yakusu.export.marian import marian_columns, to_marian
 from yakusu.export.npz_reader import original_name
 from yakusu.model.config import TransformerConfig, config_of
 
 NEVER = -1e9  # logit of a token that is not generated
-_LAYERS = {
-    "post": {"preprocess": "", "postprocess": "dan", "postprocess-top": ""},
-    "pre": {"preprocess": "n", "postprocess": "da", "postprocess-top": "n"},
-}
+_ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu"}
 
 
 def convert(plain: Path, out: Path) -> None:
-    """Write model.npz, source.vocab.yml and target.vocab.yml."""
+    """Write model.npz, source.vocab.yml and target.vocab.yml.
+
+    Raises:
+        ModelError: The model has layers that Hugging Face's form of Marian's models has not, or
+            several tables, or starts from a token.
+    """
     info = json.loads((plain / "plain.json").read_text(encoding="utf-8"))
     config, weights = config_of(info["model"]), load_file(plain / "model.safetensors")
-    assert isinstance(config, TransformerConfig) and config.tied == "three-way"
+    refuse(config, "hf")
+    assert isinstance(config, TransformerConfig)
+    if config.tied != "three-way" or config.start_id is not None:
+        raise ModelError("only models with one table that start from the zero vector are converted")
     tensors = {  # matrices are transposed, vectors are rows
         original_name(part, config): tensor.T if tensor.ndim == 2 else tensor[None]
         for part, tensor in to_marian(weights, config).items()
@@ -36,11 +43,10 @@ def convert(plain: Path, out: Path) -> None:
     bias = weights.get("output_bias", np.zeros(len(info["target"]), np.float32))
     bias[info["never"]] = NEVER
     tensors["decoder_ff_logit_out_b"] = bias[None]
-    lines = [
-        f"{name}: {json.dumps(value)}\n" for name, value in _options(config, len(bias)).items()
-    ]
+    settings = _options(config, len(bias))
+    lines = [f"{name}: {json.dumps(value)}\n" for name, value in settings.items()]
     options = np.frombuffer("".join(lines).encode() + b"\0", np.int8)
-    out.mkdir(parents=True)
+    out.mkdir(parents=True, exist_ok=True)
     whole = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     np.savez(out / "model.npz", **whole, **{"special:model.yml": options})
     for side in ("source", "target"):
@@ -50,7 +56,6 @@ def convert(plain: Path, out: Path) -> None:
 
 def _options(config: TransformerConfig, n_tokens: int) -> dict[str, Any]:
     n_encoder, n_decoder = config.depths
-    layers = {f"transformer-{name}": kind for name, kind in _LAYERS[config.norm].items()}
     return {
         "type": "transformer",
         "dim-emb": config.d_model,
@@ -59,10 +64,12 @@ def _options(config: TransformerConfig, n_tokens: int) -> dict[str, Any]:
         "dec-depth": n_decoder,
         "transformer-heads": config.n_heads,
         "transformer-dim-ffn": config.d_ff,
-        "transformer-ffn-activation": config.activation,
+        "transformer-ffn-activation": _ACTIVATIONS[config.activation],
         "transformer-ffn-depth": 2,
-        **layers,
+        "transformer-preprocess": "",
+        "transformer-postprocess": "dan",
         "transformer-postprocess-emb": "d",
+        "transformer-postprocess-top": "",
         "transformer-decoder-autoreg": "self-attention",
         "transformer-no-projection": False,
         "transformer-train-position-embeddings": False,

@@ -1,13 +1,13 @@
 """Peer: Marian, as a service (`benchmarks.services`); see `benchmarks.speed.systems`.
 
-Its wheel has no converter to integers, so it computes in float32.
+Its wheel has no converter to integers, so it computes in float32. Its environment:
+pip install -r benchmarks/peers/requirements-marian.txt
 """
 
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pymarian
@@ -22,19 +22,20 @@ _loaded: dict[str, Any] = {}
 def load(plain: str, threads: int, precision: str) -> None:
     """Convert a model that `benchmarks.speed.plain` wrote; a search opens it."""
     assert precision == "float32"
-    folder = Path(mkdtemp()) / "marian"
+    folder = Path(plain) / "marian"
     convert(Path(plain), folder)
-    _loaded.update(folder=folder, threads=threads, translators={})
+    _loaded.update(folder=folder, threads=threads, settings=None)
     for side in ("source", "target"):
         path = str(Path(plain) / f"{side}.model")
         _loaded[side] = sentencepiece.SentencePieceProcessor(model_file=path)
 
 
 def _translator(batch: int, beam: int, alpha: float) -> Any:
-    """The translator with these settings, which are those of its start."""
-    folder, known = _loaded["folder"], _loaded["translators"]
-    if (batch, beam) not in known:
-        known[batch, beam] = pymarian.Translator(
+    """The translator with these settings, which Marian accepts only when it is started."""
+    folder, settings = _loaded["folder"], (batch, beam, alpha)
+    if _loaded["settings"] != settings:
+        _loaded["settings"] = settings
+        _loaded["translator"] = pymarian.Translator(
             models=[str(folder / "model.npz")],
             vocabs=[str(folder / f"{side}.vocab.yml") for side in ("source", "target")],
             cpu_threads=_loaded["threads"],
@@ -45,7 +46,7 @@ def _translator(batch: int, beam: int, alpha: float) -> Any:
             normalize=alpha,
             quiet=True,
         )
-    return known[batch, beam]
+    return _loaded["translator"]
 
 
 def translate(lines: list[str], batch: int, search: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ because their effect depends on the probabilities.
 
 With trained models (--models NAME=PATH), sentences are translated from text to text, each line as
 one sentence; tokenisation is included. Speeds are sentences per second. BLEU is given alongside,
-because the translations differ. Marian is measured with these models only; its BLEU is that of a
-model with other frequencies of positions than in training.
+because the translations differ. Marian runs only these models, and only post-norm ones. Its
+sinusoids have other frequencies than those that the models were trained with, so its BLEU is not
+that of the models as trained.
 
 The ratio is that of the medians, at CTranslate2's setting of threads with the best median; "worst"
 is the lowest ratio of a round, to CTranslate2's best setting in that round.
@@ -73,6 +74,15 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
         yield name, batch, beam
 
 
+def random_systems(args: argparse.Namespace) -> list[System]:
+    """The systems that are measured with random weights."""
+    return [
+        system
+        for system in chosen(args)
+        if system.margin is None and not system.group.startswith("Marian")
+    ]
+
+
 def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
     """Speeds of all systems with random weights.
 
@@ -81,11 +91,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
     """
     shape, model = SHAPES[name], Model(scratch / name)
     write_random(shape, model.plain, seed=args.seed)
-    systems = [
-        system
-        for system in chosen(args)
-        if system.margin is None and not system.group.startswith("Marian")
-    ]
+    systems = random_systems(args)
     found: dict[str, Any] = {}
     with started(systems, model, args) as services:
         for cell, batch, beam in cells(args):
@@ -101,7 +107,7 @@ def measure_random(name: str, args: argparse.Namespace, scratch: Path) -> dict[s
             found[cell] = _shown(name, cell, speeds, "tokens/s") | {"sentences": len(ids)}
         stated = conditions(services)
     stated |= {"length": args.length, "unit": "tokens", "cells": found}
-    return {"name": f"{name}, random weights{_remarks(systems, stated)}", **stated}
+    return {"name": f"{name}, random weights{_remarks(args.systems, stated)}", **stated}
 
 
 def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any]:
@@ -131,12 +137,12 @@ def measure_set(name: str, args: argparse.Namespace, scratch: Path) -> dict[str,
             print("\n".join(f"{s:28}{bleu}" for s, bleu in found[cell]["bleu"].items()))
         stated = conditions(services)
     stated |= {"unit": "sentences", "sentences": len(test.sources), "cells": found}
-    return {"name": f"{name}, {args.sources[name].name}{_remarks(systems, stated)}", **stated}
+    return {"name": f"{name}, {args.sources[name].name}{_remarks(args.systems, stated)}", **stated}
 
 
-def _remarks(systems: list[System], stated: dict[str, Any]) -> str:
+def _remarks(systems: list[str], stated: dict[str, Any]) -> str:
     """What the name of a record says about other systems and limited instruction sets."""
-    groups = {system.group.split()[0] for system in systems}
+    groups = {system.split()[0] for system in systems}
     others = [f", with {OTHERS[group]}" for group in sorted(groups & OTHERS.keys())]
     limits = [f", {name}={value}" for name, value in stated.get("environment", {}).items()]
     return "".join([*others, *limits])
@@ -157,7 +163,8 @@ def main(args: argparse.Namespace) -> None:
     """Measure each shape, then each test set."""
     with TemporaryDirectory() as folder:
         for shape in args.shapes:
-            benchmark.record(measure_random(shape, args, Path(folder)), seed=args.seed)
+            if random_systems(args):
+                benchmark.record(measure_random(shape, args, Path(folder)), seed=args.seed)
         for name in args.models:
             benchmark.record(measure_set(name, args, Path(folder)))
 

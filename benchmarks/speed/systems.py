@@ -2,8 +2,8 @@
 
 Each system is a service in a process of its own. A round calls every system once; the first round
 is not measured. CTranslate2 runs in its own environment (`--peer-python`) with several settings of
-its threads, and is compared at the setting with the best median. So does Marian, with one setting
-and trained models only.
+its threads, and is compared at the setting with the best median. Marian runs in the same
+environment, with one setting of its threads and with trained models only.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def add_options(benchmark: Benchmark, *, systems: Sequence[str], rounds: int = 5
         "--peer-python",
         default=os.environ.get(VARIABLE),
         metavar="PATH",
-        help=f"Python with ctranslate2, sentencepiece, and pymarian for Marian (or set {VARIABLE})",
+        help=f"Python of the environment of CTranslate2, or of Marian (or set {VARIABLE})",
     )
     benchmark.option(
         "--peer-threads",
@@ -118,10 +118,11 @@ def chosen(args: argparse.Namespace) -> list[System]:
             if args.record:
                 raise DataError(f"{name}: transformers is not installed; {INSTALL}")
             print(f"{name} is left out: transformers is not installed", file=sys.stderr)
-        elif not name.startswith(_IN_PEERS) or (args.peer_python and name.startswith("Marian")):
+        elif not name.startswith(_IN_PEERS):
             found.append(System(name))
         elif args.peer_python:
-            found += [System(name, threads) for threads in args.peer_threads]
+            settings = [None] if name.startswith("Marian") else args.peer_threads
+            found += [System(name, threads) for threads in settings]
         elif args.record:
             raise DataError(f"{name} has no environment: give --peer-python, or skip --record")
         else:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from yakusu.pipeline.score import score
     from yakusu.pipeline.train import train
     from yakusu.pipeline.translate import translate
-    from yakusu.recipe import Recipe, RecipeFiles, load_recipe, save_recipe
+    from yakusu.recipe import Recipe, load_recipe, save_recipe
+    from yakusu.recipe_files import RecipeFiles
     from yakusu.search.config import SamplingConfig, SearchConfig
     from yakusu.translator import Translation, Translator
     from yakusu.translator.passage import TextConfig
@@ -42,7 +43,8 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(
         ("DataError", "ModelError", "RecipeError", "RunError", "YakusuError"), "errors"
     ),
-    **dict.fromkeys(("RecipeFiles", "Recipe", "load_recipe", "save_recipe"), "recipe"),
+    **dict.fromkeys(("Recipe", "load_recipe", "save_recipe"), "recipe"),
+    "RecipeFiles": "recipe_files",
     **dict.fromkeys(("SamplingConfig", "SearchConfig"), "search.config"),
     "EngineConfig": "engine.config",
     "Request": "translator.request",

@@ -36,7 +36,7 @@ def place(keys: Sequence[str], text: str, name: str, overrides: Sequence[str]) -
     """
     key = ".".join(keys)
     given = [override.partition("=")[0].strip() for override in overrides]
-    if any(other == key or other.startswith(f"{key}.") for other in given):
+    if any(f"{key}.".startswith(f"{each}.") or each.startswith(f"{key}.") for each in given):
         return "--set"
     line = next(_lines_of(keys, text), None)
     return f"{name}, line {line}" if line else name
@@ -47,10 +47,9 @@ def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
     section, entries = list[str](), Counter[str]()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*(\[\[?)([\w.]+)\]", line):
-            section = header[2].split(".")
             if header[1] == "[[":
                 entries[header[2]] += 1
-                section.append(str(entries[header[2]]))
+            section = _numbered(header[2], entries)
             if section == list(keys):
                 yield number
         elif assigned := re.match(r"\s*([\w.]+)\s*=", line):
@@ -59,12 +58,27 @@ def _lines_of(keys: Sequence[str], text: str) -> Iterator[int]:
                 yield number
 
 
+def _numbered(header: str, entries: Mapping[str, int]) -> list[str]:
+    """Return the path of a section, with the numbers of the entries that it belongs to."""
+    path, names = list[str](), list[str]()
+    for name in header.split("."):
+        names.append(name)
+        number = entries.get(".".join(names))
+        path += [name, str(number)] if number else [name]
+    return path
+
+
 def problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
     """Return what is wrong with a value, and the fix."""
     key = ".".join(keys)
     match fault["type"]:
         case "value_error":
             return str(fault["ctx"]["error"])
+        case "tuple_type" if isinstance(fault["input"], Mapping):
+            return f"{key} is a list of groups of keys: write [[{key}]]"
+        case "model_type" if keys[-1].isdigit():
+            groups = ".".join(keys[:-1])
+            return f"{groups} is a list of groups of keys: write [[{groups}]]"
         case "model_type":
             return f"{key} = {fault['input']!r} is a group of keys: write {key}.KEY = VALUE"
     message = fault["msg"][0].lower() + fault["msg"][1:].replace("tuple", "list")

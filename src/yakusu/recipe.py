@@ -1,13 +1,12 @@
 """Recipe: the one TOML file that determines a run; load, override, save."""
 
-import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
@@ -17,13 +16,14 @@ from yakusu.config import Config, apply_override, nearest
 from yakusu.config_errors import keys_of, place, problem
 from yakusu.data.batches import BatchConfig
 from yakusu.data.config import DataConfig, Direction
-from yakusu.data.corpus import Corpus, parse_columns, with_languages
+from yakusu.data.corpus import Corpus, with_languages
 from yakusu.data.filters import FilterConfig
 from yakusu.data.text import ErrorPolicy
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
 from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
+from yakusu.recipe_files import RecipeFiles, as_overrides
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
 from yakusu.training.config import ParentConfig, TrainingConfig
@@ -128,57 +128,6 @@ class Recipe(Config):
         return codes
 
 
-class RecipeFiles(TypedDict, total=False):
-    """Files and folders of a recipe, named like the options of the command line.
-
-    Attributes:
-        run: Run folder.
-        parent: Model folder to start from.
-        mix: Share of the training pairs that are taken from the parent's corpus.
-        src: Source sentences of the training set.
-        tgt: Their translations, line by line.
-        pairs: One file with both sides of the training set: TMX, XLIFF, PO, TSV or CSV.
-        dev_src: Source sentences of the dev set.
-        dev_tgt: Their translations, line by line.
-        dev_pairs: One file with both sides of the dev set.
-        columns: Source and target in files of pairs, such as "en,de" or "1,3": languages, or names
-            or numbers of columns.
-        errors: What to do with lines that are not UTF-8: "strict", "skip" or "replace".
-        trees: Trees to train a parser on: a file, a folder or a pattern.
-        dev_trees: Trees of the dev set.
-    """
-
-    run: str | Path | None
-    parent: str | Path | None
-    mix: float | None
-    src: str | Path | None
-    tgt: str | Path | None
-    pairs: str | Path | None
-    dev_src: str | Path | None
-    dev_tgt: str | Path | None
-    dev_pairs: str | Path | None
-    columns: str | None
-    errors: ErrorPolicy | None
-    trees: str | Path | None
-    dev_trees: str | Path | None
-
-
-_KEYS = {  # name in `RecipeFiles` -> keys of the recipe
-    "run": ["run"],
-    "parent": ["parent.model"],
-    "mix": ["parent.mix"],
-    "src": ["data.train.src"],
-    "tgt": ["data.train.tgt"],
-    "pairs": ["data.train.pairs"],
-    "dev_src": ["data.dev.src"],
-    "dev_tgt": ["data.dev.tgt"],
-    "dev_pairs": ["data.dev.pairs"],
-    "errors": ["data.train.errors", "data.extra.errors", "data.dev.errors"],
-    "trees": ["data.train.trees"],
-    "dev_trees": ["data.dev.trees"],
-}
-
-
 def load_recipe(
     name: str | Path, overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]
 ) -> Recipe:
@@ -202,7 +151,7 @@ def load_recipe(
         values = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{name} is not valid TOML: {error}") from error
-    overrides = [*_as_overrides(files), *overrides]
+    overrides = [*as_overrides(files), *overrides]
     for override in overrides:
         apply_override(values, override)
     try:
@@ -225,10 +174,10 @@ def _refuse_sizes(overrides: Sequence[str]) -> None:
     """Refuse keys of [model] that a parent determines."""
     for override in overrides:
         key = override.partition("=")[0].strip()
-        if key.startswith("model.") and key != "model.dropout":
+        if key.split(".")[0] == "model" and key != "model.dropout":
             raise RecipeError(
-                f"--set {key} has no effect with --from: the sizes are those of the model to start "
-                "from; remove it"
+                f"--set {key} has no effect with parent.model (--from), which determines all of "
+                "[model] except dropout: remove this setting"
             )
 
 
@@ -294,31 +243,6 @@ def _selected(direction: Direction) -> dict[str, Corpus]:
     train = with_languages(direction.train, (direction.source_language, direction.target_language))
     languages = direction.model_copy(update={"train": train}).languages
     return {"train": train, "dev": with_languages(direction.dev, languages)}
-
-
-def _as_overrides(files: Mapping[str, Any]) -> list[str]:
-    if unknown := set(files) - {*_KEYS, "columns"}:
-        raise RecipeError(
-            f"unknown argument '{min(unknown)}': pass keys of the recipe as overrides, as in "
-            '["training.max_steps=500"]'
-        )
-    given = {name: value for name, value in files.items() if value is not None}
-    columns = given.pop("columns", None)
-    overrides = [
-        f"{key}={json.dumps(value if isinstance(value, float) else str(value), ensure_ascii=False)}"
-        for name, value in given.items()
-        for key in _KEYS[name]
-    ]
-    return overrides if columns is None else [*overrides, *_column_overrides(columns, given)]
-
-
-def _column_overrides(columns: str, given: Mapping[str, Any]) -> list[str]:
-    splits = [split for split, name in (("train", "pairs"), ("dev", "dev_pairs")) if name in given]
-    return [
-        f"data.{split}.{side}_column={json.dumps(value, ensure_ascii=False)}"
-        for split in splits or ["train"]
-        for side, value in zip(("src", "tgt"), parse_columns(columns), strict=True)
-    ]
 
 
 def _expand(value: Any) -> Any:

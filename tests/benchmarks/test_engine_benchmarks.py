@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from tests.export.marians import segmenter
 from yakusu.engine.compile import system_compiler
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.shapes import shapes
-from yakusu.errors import DataError, RunError
+from yakusu.errors import DataError, ModelError, RunError
 from yakusu.export.ctranslate2_file import Variables
+from yakusu.export.foreign import own_model
+from yakusu.export.npz_reader import read_npz
 from yakusu.translator.folder import ModelFolder
 
 services: Any = pytest.importorskip("benchmarks.services", reason="only a checkout has benchmarks")
@@ -54,6 +59,31 @@ def test_tokens_that_are_never_generated_have_no_probability_in_ctranslate2(
     convert.convert(str(tmp_path / "plain"), str(tmp_path / "out"))
     bias = Variables(tmp_path / "out" / "model.bin")["decoder/projection/bias"]
     assert bias.tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197]
+
+
+def test_a_model_converted_for_marian_is_imported_with_the_same_weights(tmp_path: Path) -> None:
+    convert: Any = importlib.import_module("benchmarks.peers.marian_convert")
+    plain.write_random(plain.SHAPES["small"], tmp_path / "plain", seed=1)
+    info_path = tmp_path / "plain" / "plain.json"
+    info = json.loads(info_path.read_text())
+    info["model"]["norm"] = "post"
+    weights = load_file(tmp_path / "plain" / "model.safetensors")
+    weights = {name: tensor for name, tensor in weights.items() if "coder_norm" not in name}
+    save_file(weights, tmp_path / "plain" / "model.safetensors")
+    with pytest.raises(ModelError, match="pre-norm"):
+        convert.convert(tmp_path / "plain", tmp_path / "out")
+    info_path.write_text(json.dumps(info))
+    convert.convert(tmp_path / "plain", tmp_path / "out")
+    options = (tmp_path / "out" / "decoder.yml", "vocabs: [source.vocab.yml, target.vocab.yml]\n")
+    options[0].write_text(options[1])
+    for name in ("source.spm", "target.spm"):
+        (tmp_path / "out" / name).write_bytes(segmenter(0))
+    config, found, _ = own_model(read_npz(tmp_path / "out"))
+    assert config.norm == "post"
+    for name, tensor in weights.items():
+        if name not in ("output_bias", "tgt_table.weight", "src_table.weight"):
+            np.testing.assert_array_equal(found[name], tensor, err_msg=name)
+    assert found["output_bias"].tolist() == [plain.UNLIKELY, convert.NEVER, *[0.0] * 197]
 
 
 # ---- services ------------------------------------------------------------------------------------

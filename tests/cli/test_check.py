@@ -65,8 +65,8 @@ def test_each_language_pair_of_a_recipe_has_a_report(
     text = run_yakusu("check", "--recipe", recipe).out
     assert text.index("# en-de") < text.index("# en-fr")
     found = run_yakusu("check", "--recipe", recipe, "--format", "json").out
-    assert list(json.loads(found)) == ["en-de", "en-fr"]
-    with pytest.raises(RecipeError, match="check each of its directions"):
+    assert [each["languages"] for each in json.loads(found)] == [["en", "de"], ["en", "fr"]]
+    with pytest.raises(RecipeError, match=r"pass each recipe of recipe\.directions"):
         yakusu.check(yakusu.load_recipe(recipe))
 
 

@@ -25,3 +25,8 @@ CODES = ("de", "fra", "cmn_Hans", "yue_Hant", "srp_Cyrl", "srp_Latn", "pt_BR", "
 )
 def test_the_closest_codes_say_as_much_or_more(wanted: str, expected: list[str]) -> None:
     assert closest(wanted, CODES) == expected
+
+
+def test_a_macrolanguage_matches_itself_best() -> None:
+    assert closest("zh", ["cmn", "zho"]) == ["zho"]
+    assert closest("zho", ["cmn"]) == ["cmn"]

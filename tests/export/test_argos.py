@@ -144,6 +144,13 @@ def test_a_model_with_two_sentencepiece_models_is_refused(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
+def test_a_model_with_tokens_of_target_languages_is_refused(tmp_path: Path) -> None:
+    model = exported(network({}))
+    both = small_tokenizer(WORDS, languages=("de", "fr"))
+    with pytest.raises(ModelError, match="no tokens for target languages"):
+        FORMATS["argos"].write(tmp_path, replace(model, tokenizer=both))
+
+
 def test_a_model_without_languages_is_refused(tmp_path: Path) -> None:
     model = exported(network({}))
     config = model.config.model_copy(update={"target_language": ""})

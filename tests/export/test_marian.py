@@ -9,6 +9,7 @@ from yakusu.errors import ModelError
 from yakusu.export.marian import (
     checked,
     from_marian,
+    kind_of_positions,
     marian_columns,
     own_columns,
     stack_parts,
@@ -54,6 +55,17 @@ def test_marians_sinusoids_are_sin_then_cos() -> None:
     np.testing.assert_allclose(
         table, np.concatenate([np.sin(angles), np.cos(angles)], 1), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("halved", [False, True])
+@pytest.mark.parametrize("positions", ["sinusoidal", "tensor2tensor"])
+def test_tables_of_positions_are_recognised(positions: str, halved: bool) -> None:
+    config = TransformerConfig(d_model=8, n_heads=1, positions=positions)
+    table = sinusoids(50, 8, config.position_divisor)
+    table = table[:, marian_columns(8)] if halved else table
+    assert kind_of_positions(table, 1e-6) == (positions, halved)
+    table[7, 3] += 0.1
+    assert kind_of_positions(table, 1e-6) == ("learned", False)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

@@ -132,7 +132,7 @@ def test_directions_share_everything_but_corpora_and_languages(folder: Path) -> 
 def test_faults_of_directions_are_refused(folder: Path) -> None:
     with pytest.raises(RecipeError, match=r"temperature has no effect without data\.others"):
         recipe_of(folder, "data.others=[]")
-    with pytest.raises(RecipeError, match=r"entry 1 of data\.others has no training corpus"):
+    with pytest.raises(RecipeError, match=r"entry of data\.others has no training corpus"):
         recipe_of(folder, 'data.others=[{target_language="fr"}]')
     with pytest.raises(RecipeError, match=r"target language of .* is unknown: set target_language"):
         name = folder / "no-language"
@@ -251,9 +251,22 @@ def test_a_language_that_a_kept_vocabulary_lacks_is_refused_at_once(
     assert resolved(learnt).languages == ("en", "es")
 
 
+def test_an_unknown_or_ambiguous_language_is_to_be_set(folder: Path, model: Path) -> None:
+    (folder / "x").write_text("a\n")
+    files = {"src": folder / "x", "tgt": folder / "x", "run": folder / "unknown"}
+    translator = yakusu.Translator.load(model)
+    source = translator.tokenizer.src
+    assert translator.tokenizer.languages_like("de-AT") == []
+    assert source.language_tokens.keys() == {"de", "fr"}
+    recipe = load_recipe("adapt", parent=model, **files)
+    assert resolved(recipe).languages == ("en", "de")  # as the parent
+
+
 def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:
-    with pytest.raises(RecipeError, match=r"--set model\.d_model has no effect with --from"):
+    with pytest.raises(RecipeError, match=r"--set model\.d_model has no effect with parent"):
         load_recipe("adapt", ["model.d_model=64"], parent=model)
+    with pytest.raises(RecipeError, match="--set model has no effect"):
+        load_recipe("adapt", ["model={d_model=64}"], parent=model)
     assert load_recipe("adapt", ["model.dropout=0.2"], parent=model).model.dropout == 0.2
 
 

@@ -39,7 +39,7 @@ Set = Annotated[
 OutputFormat = Annotated[
     Format,
     typer.Option(
-        "--format", help="text, or json (one object; with several language pairs, one for each)."
+        "--format", help="text, or json (one object; a list of them for several language pairs)."
     ),
 ]
 
@@ -79,18 +79,15 @@ def check(
             files["columns"] = None
     loaded = yakusu.load_recipe(recipe, set_ or (), **files)
     held_out = yakusu.load_recipe("base", **test)  # a recipe has no key for a test set
-    reports = {
-        "-".join(each.languages): yakusu.check(
-            each, test=held_out.data.train, progress=ConsoleProgress()
-        )
+    reports = [
+        (each.languages, yakusu.check(each, test=held_out.data.train, progress=ConsoleProgress()))
         for each in loaded.directions
-    }
-    (first, *others) = reports.values()
-    if format is Format.JSON:
-        objects = {name: report.model_dump(mode="json") for name, report in reports.items()}
-        content = objects if others else first.model_dump(mode="json")
-        print(json.dumps(content, indent=2, ensure_ascii=False))
-    elif others:
-        print("\n\n".join(f"# {name}\n\n{report}" for name, report in reports.items()))
-    else:
-        print(first)
+    ]
+    (_, first), *others = reports
+    if format is Format.TEXT:
+        named = (f"# {'-'.join(languages)}\n\n{report}" for languages, report in reports)
+        print("\n\n".join(named) if others else first)
+        return
+    objects = [{"languages": codes, **report.model_dump(mode="json")} for codes, report in reports]
+    content = objects if others else first.model_dump(mode="json")
+    print(json.dumps(content, indent=2, ensure_ascii=False))

@@ -22,6 +22,16 @@ class Direction(Config):
         return self.source_language or src, self.target_language or tgt
 
 
+class OtherDirection(Direction):
+    """An entry of `[[data.others]]`."""
+
+    @model_validator(mode="after")
+    def _check_train(self) -> "OtherDirection":
+        if not self.train:
+            raise ValueError("an entry of data.others has no training corpus: set its train")
+        return self
+
+
 class DataConfig(Direction):
     """Section [data] of a recipe: corpora and languages.
 
@@ -30,7 +40,7 @@ class DataConfig(Direction):
 
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
     hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
-    others: tuple[Direction, ...] = Field((), strict=False)  # for a model of several languages
+    others: tuple[OtherDirection, ...] = Field((), strict=False)  # for a model of several languages
     temperature: float = Field(
         1.0, ge=1, le=1000
     )  # T: the share of n pairs is proportional to n^(1/T)
@@ -50,9 +60,4 @@ class DataConfig(Direction):
     def _check_others(self) -> "DataConfig":
         if self.temperature != 1 and not self.others:
             raise ValueError("data.temperature has no effect without data.others: remove it")
-        for number, other in enumerate(self.others, start=1):
-            if not other.train:
-                raise ValueError(
-                    f"entry {number} of data.others has no training corpus: set its train"
-                )
         return self

@@ -89,10 +89,21 @@ def closeness(wanted: str, code: str) -> int | None:
 
 
 def closest(wanted: str, codes: Iterable[str]) -> list[str]:
-    """Return the codes that match a wanted one best; those that say less do not match."""
+    """Return the codes that match a wanted one best; less specific codes do not match.
+
+    Of zho and cmn, which both match zh, zho does so without its macrolanguage.
+    """
     ranks = {code: closeness(wanted, code) for code in codes}
     best = min((rank for rank in ranks.values() if rank in (0, 1)), default=None)
-    return [code for code, rank in ranks.items() if rank is not None and rank == best]
+    found = [code for code, rank in ranks.items() if rank is not None and rank == best]
+    return [code for code in found if _tag(code) == _tag(wanted)] or found
+
+
+@lru_cache(maxsize=1024)
+def _tag(code: str) -> str:
+    import langcodes  # 0.04 s
+
+    return langcodes.standardize_tag(code) if langcodes.tag_is_valid(code) else code
 
 
 @lru_cache(maxsize=1024)

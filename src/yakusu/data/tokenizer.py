@@ -143,7 +143,7 @@ class Tokenizer:
 
         Args:
             code: The language, as in the token, or another code for it, such as "fr" for ">>fra<<",
-                or for a group of which only one token is a member, such as "zh" for ">>cmn_Hans<<".
+                or a less specific code, such as "zh" for ">>cmn_Hans<<".
 
         Raises:
             ModelError: The vocabulary has tokens, but none for this language, or several.
@@ -151,15 +151,24 @@ class Tokenizer:
         tokens = self.src.language_tokens
         if not tokens:
             return self
-        if code not in tokens:
-            same = closest(code, tokens) if code else []
-            if len(same) != 1:
-                missing = (
-                    f"has no target language '{code}'" if code else "has several target languages"
+        match self.languages_like(code):
+            case [own]:
+                return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[own])
+            case []:
+                raise ModelError(
+                    f"the model has no target language '{code}': choose one of {shown(tokens)} "
+                    "(--to)"
                 )
-                raise ModelError(f"the model {missing}: choose one of {shown(tokens)} (--to)")
-            (code,) = same
-        return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[code])
+            case several:
+                raise ModelError(
+                    f"the model has several target languages '{code}': choose one of "
+                    f"{shown(several)} (--to)"
+                )
+
+    def languages_like(self, code: str) -> list[str]:
+        """The target languages with tokens that match a code best."""
+        tokens = self.src.language_tokens
+        return [code] if code in tokens else closest(code, tokens)
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same SentencePiece models and tables."""

@@ -21,6 +21,7 @@ from yakusu.export.marian import (
     SHARED,
     TABLES,
     Floats,
+    Kind,
     checked,
     kind_of_positions,
 )
@@ -68,9 +69,11 @@ def read_stacks(variables: Variables) -> Stacks:
     values = reader.sizes()
     positions = {side: reader.positions(side, reader.width) for side in _SIDES}
     kinds = {_kind(table) for table in positions.values()}
-    if learned := kinds != {"interleaved"} and kinds != {"halved"}:
+    kind, halved = kinds.pop() if len(kinds) == 1 else ("learned", False)
+    values["positions"] = kind
+    if learned := kind == "learned":
         n_positions = min(map(len, positions.values()))
-        values |= {"positions": "learned", "max_positions": n_positions}
+        values["max_positions"] = n_positions
         positions = {side: table[:n_positions] for side, table in positions.items()}
     try:
         config = TransformerConfig.model_validate(values)
@@ -84,7 +87,7 @@ def read_stacks(variables: Variables) -> Stacks:
         tensors |= {POSITIONS[side]: table for side, table in positions.items()}
     if shared:
         tensors[SHARED] = tensors[TABLES["decoder"]]
-    return Stacks(config, tensors, shared, kinds == {"halved"})
+    return Stacks(config, tensors, shared, halved)
 
 
 class _Reader:
@@ -274,7 +277,7 @@ class _Reader:
 # ---- positions -----------------------------------------------------------------------------------
 
 
-def _kind(table: Floats) -> str:
+def _kind(table: Floats) -> Kind:
     """Return the kind of a table of positions."""
     # Some toolkits compute angles in float32, with an error that grows with the position.
     return kind_of_positions(table, 1e-5 + 1e-6 * np.arange(len(table))[:, None])

@@ -147,6 +147,11 @@ def _argos(folder: Path, model: Exported) -> None:
             "the format argos has one SentencePiece model for both sides, and this model has two: "
             "choose --to ctranslate2"
         )
+    if tokenizer.src.language_tokens:
+        raise ModelError(
+            "the format argos has no tokens for target languages, and this model needs them: "
+            "choose --to ctranslate2"
+        )
     if "" in languages:
         raise ModelError("the format argos needs the codes of both languages: config.json has none")
     with TemporaryDirectory() as temporary:

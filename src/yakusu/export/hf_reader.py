@@ -19,7 +19,7 @@ from yakusu.arrays import Array, ArraysOnDisk
 from yakusu.data.pieces import read_segmenter
 from yakusu.errors import ModelError
 from yakusu.export.foreign import Foreign, Side
-from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, kind_of_positions
+from yakusu.export.marian import OUTPUT, POSITIONS, SHARED, TABLES, Kind, kind_of_positions
 from yakusu.export.origin import Origin
 from yakusu.export.reading import (
     Renamed,
@@ -87,7 +87,7 @@ def read_hf(folder: Path) -> Foreign:
         tgt=tgt,
         shared=config.share_encoder_decoder_embeddings,
         start=config.decoder_start_token_id,
-        halved=_kinds_of_positions(tensors) == {"halved"},
+        halved=_kind_of_positions(tensors)[1],
         languages=(languages.source_lang or "", languages.target_lang or ""),
         origin=Origin.of(folder, format="Hugging Face", name=config.name),
     )
@@ -201,19 +201,20 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
         "activation": _ACTIVATIONS[config.activation_function],
         "scale_embeddings": config.scale_embedding,
     }
-    if len(kinds := _kinds_of_positions(tensors)) > 1 or "learned" in kinds:
-        n_positions = len(_position_tables(tensors)[0])
-        values |= {"positions": "learned", "max_positions": n_positions}
+    values["positions"], _ = _kind_of_positions(tensors)
+    if values["positions"] == "learned":
+        values["max_positions"] = len(_position_tables(tensors)[0])
     try:
         return TransformerConfig.model_validate(values)
     except ValidationError as error:
         raise ModelError(f"config.json is invalid: {first_error(error)}") from error
 
 
-def _kinds_of_positions(tensors: Mapping[str, Array]) -> set[str]:
-    """Return the kinds of both tables; without tables, the library computes "halved" ones."""
+def _kind_of_positions(tensors: Mapping[str, Array]) -> Kind:
+    """Return the kind of both tables; without tables, the library computes sinusoids."""
     tables = [table.astype(np.float32, copy=False) for table in _position_tables(tensors)]
-    return {kind_of_positions(table, _ROUNDING) for table in tables} or {"halved"}
+    kinds = {kind_of_positions(table, _ROUNDING) for table in tables} or {("sinusoidal", True)}
+    return kinds.pop() if len(kinds) == 1 else ("learned", False)
 
 
 def _position_tables(tensors: Mapping[str, Array]) -> list[Array]:

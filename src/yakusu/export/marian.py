@@ -57,22 +57,27 @@ def own_columns(width: int, *, halved: bool) -> Columns:
     return np.argsort(marian_columns(width)) if halved else np.arange(width)
 
 
-def kind_of_positions(
-    table: Array, tolerance: float | Array
-) -> Literal["halved", "interleaved", "learned"]:
-    """Return whether a table of positions has all sines first, alternates them, or is learned.
+Kind = tuple[Literal["sinusoidal", "tensor2tensor", "learned"], bool]
+
+
+def kind_of_positions(table: Array, tolerance: float | Array) -> Kind:
+    """Return the kind of a table of positions, and whether it has all sines before all cosines.
 
     Args:
         table: (n_positions, d_model).
-        tolerance: The largest difference from the sinusoids of section 3.5, or that of each row.
+        tolerance: The largest difference from computed sinusoids, or that of each row.
     """
     n_positions, width = table.shape
     if width % 2:
-        return "learned"
-    computed = sinusoids(n_positions, width)
-    if (np.abs(table - computed[:, marian_columns(width)]) <= tolerance).all():
-        return "halved"
-    return "interleaved" if (np.abs(table - computed) <= tolerance).all() else "learned"
+        return "learned", False
+    orders = {True: marian_columns(width), False: np.arange(width)}
+    for positions in ("sinusoidal", "tensor2tensor"):
+        config = TransformerConfig(d_model=width, n_heads=1, positions=positions)
+        computed = sinusoids(n_positions, width, config.position_divisor)
+        for halved, columns in orders.items():
+            if (np.abs(table - computed[:, columns]) <= tolerance).all():
+                return config.positions, halved
+    return "learned", False
 
 
 def to_marian(weights: Mapping[str, Floats], config: TransformerConfig) -> dict[str, Floats]:

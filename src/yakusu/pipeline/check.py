@@ -53,7 +53,9 @@ def check(
         `print(check(load_recipe("base", src="train.en", tgt="train.de")))`
     """
     if recipe.data.others:
-        raise RecipeError("the recipe has several language pairs: check each of its directions")
+        raise RecipeError(
+            "the recipe has several language pairs: pass each recipe of recipe.directions"
+        )
     corpus = recipe.data.train
     if not corpus:
         raise RecipeError(

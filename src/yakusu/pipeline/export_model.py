@@ -62,6 +62,9 @@ def export_model(
     opened, receipt = ModelFolder.open(folder), read_facts(folder)
     refuse(opened.config.model, to)
     _, network, tokenizer = open_model(folder)
+    if languages := list(tokenizer.src.language_tokens):
+        default = tokenizer.languages_like(opened.config.target_language)
+        tokenizer = tokenizer.translating_to((default or languages)[0])
     encoded = tokenizer.encode_source(_sentences(src, sentences, tokenizer))
     longest = min(network.max_length, N_POSITIONS) - 1  # without eos
     sources = [(*ids[:-1][:longest], ids[-1]) for ids in encoded if len(ids) > 1]

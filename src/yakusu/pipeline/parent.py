@@ -10,6 +10,7 @@ from pathlib import Path
 from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
+from yakusu.data.languages import shown
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json
@@ -84,12 +85,19 @@ class Parent:
         """Refuse target languages for which the vocabulary has no token, unless it needs none."""
         tokens = self.tokenizer.src.language_tokens
         for code in recipe.target_languages or ([recipe.languages[1]] if tokens else []):
-            try:
-                known = bool(tokens and self.tokenizer.translating_to(code))
-            except ModelError:
-                known = False
-            if not known:
-                own = f", only for {', '.join(tokens)}" if tokens else ""
+            found = self.tokenizer.languages_like(code)
+            if not code:
+                raise RecipeError(
+                    "the target language is unknown, and the parent has several: set "
+                    "data.target_language"
+                )
+            if len(found) > 1:
+                raise RecipeError(
+                    f"the parent has several target languages '{code}': set the target language to "
+                    f"one of {shown(found)}"
+                )
+            if not found:
+                own = f", only for {shown(tokens)}" if tokens else ""
                 raise RecipeError(
                     f"the vocabulary of the parent has no token for the target language '{code}'"
                     f"{own}: set parent.vocabulary = 'learn'"

@@ -191,7 +191,7 @@ class _Preparation:
             dtype=dtype,
             n_train=sum(written.sizes),
             n_dev=sum(map(len, dev)),
-            report=FilterReport.total(each.selector.report for each in self.directions).as_dict(),
+            report=self._report().as_dict(),
             n_masked=written.n_masked,
             inputs=inputs,
             trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
@@ -232,15 +232,17 @@ class _Preparation:
         config = self.recipe.tokenizer
         placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
         firsts = accumulate((len(part.mask) for part in parts), initial=0)
-        owners = [*self.directions, self.directions[0]]
+        first_direction = self.directions[0]
+        owners = [(each.code, each.selector.report) for each in self.directions]
+        owners.append((first_direction.code, first_direction.selector.extra_report))
         return binarise(
             [
                 RawPart(
-                    tokenizer.translating_to(owner.code),
+                    tokenizer.translating_to(code),
                     self._all_read(read_in_order([part], first)),
-                    owner.selector.report,
+                    report,
                 )
-                for part, first, owner in zip(parts, firsts, owners, strict=False)
+                for part, first, (code, report) in zip(parts, firsts, owners, strict=False)
             ],
             folder / "train",
             dtype=dtype_for(max(tokenizer.vocab_sizes.values())),
@@ -308,6 +310,13 @@ class _Preparation:
         extra = (extra_part(size, data.extra, sum(own)) for size in sizes[n:])
         parts = {"train": (*mixed(own, data.temperature), *extra)}
         return parts | {"dev": tuple(Part(n, 1.0) for n in dev_sizes)} if data.others else parts
+
+    def _report(self) -> FilterReport:
+        """The counts of all training pairs."""
+        selectors = [each.selector for each in self.directions]
+        return FilterReport.total(
+            [*(each.report for each in selectors), *(each.extra_report for each in selectors)]
+        )
 
     def _estimate_fullness(self, pairs: Pairs) -> float:
         sample = np.linspace(0, len(pairs) - 1, min(len(pairs), _FULLNESS_SAMPLE), dtype=np.int64)

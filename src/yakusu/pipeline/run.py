@@ -86,7 +86,8 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
 
 def _overrides(changed: dict[str, tuple[Any, Any]], saved: Path) -> str:
     """Return the arguments of the command line that restore the saved recipe."""
-    if len(changed) > _MOST_OVERRIDES or "data.others" in changed:
+    cannot_be_set = any(key == "data.others" or key.startswith("parent.") for key in changed)
+    if len(changed) > _MOST_OVERRIDES or cannot_be_set:
         return f"the recipe {saved}"
     settings = [f"{key}={_as_toml(old)}" for key, (old, _) in changed.items()]
     return " ".join(f"--set {shlex.quote(setting)}" for setting in settings)

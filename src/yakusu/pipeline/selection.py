@@ -38,7 +38,8 @@ class PairSelector:
         progress: Progress reporter.
 
     Attributes:
-        report: Counts of the training pairs and of the extra pairs.
+        report: Counts of the training pairs.
+        extra_report: Counts of the extra pairs.
 
     Raises:
         RecipeError: A language is not given as a code.
@@ -47,7 +48,7 @@ class PairSelector:
     def __init__(self, recipe: Recipe, progress: Progress) -> None:
         require_codes(recipe.languages)
         self._recipe, self._progress = recipe, progress
-        self.report = FilterReport()
+        self.report, self.extra_report = FilterReport(), FilterReport()
         # Pairs held out of the training corpus are counted in its report.
         self._dev_report = FilterReport() if recipe.data.dev else self.report
 
@@ -84,7 +85,7 @@ class PairSelector:
         """Select extra pairs that share no sentence with the dev set and are not in `train`."""
         if not self._recipe.data.extra:
             return []
-        filters, report = self._recipe.filters, self.report
+        filters, report = self._recipe.filters, self.extra_report
         extra = self._filter(self._recipe.data.extra, filters, report)
         dev_pairs = [pair for _, pair in dev.pairs()]
         sources, targets = {src for src, _ in dev_pairs}, {tgt for _, tgt in dev_pairs}

@@ -22,7 +22,8 @@ from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, RecipeFiles, load_recipe
+from yakusu.recipe import Recipe, load_recipe
+from yakusu.recipe_files import RecipeFiles
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, process_group
 from yakusu.training.log import RunLog

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from yakusu.data.corpus import aligned
-from yakusu.data.languages import closeness
+from yakusu.data.languages import closeness, shown
 from yakusu.data.layout import Layout
 from yakusu.data.spans import SpanFinder
 from yakusu.data.terms import Glossary
@@ -170,7 +170,10 @@ class Translator(JobTranslator):
             ModelError: Several languages are possible.
         """
         if self.targets and not self.tokenizer.language:
-            self.tokenizer.translating_to("")
+            choices = shown(self.targets)
+            raise ModelError(
+                f"the model has several target languages: choose one of {choices} (--to)"
+            )
 
     def translate(self, texts: Iterable[str | Request]) -> list[str]:
         """The best translation of each text; see `stream`."""

@@ -178,8 +178,10 @@ def attention_maps(translator: Translator, src: str, tgt: str | None = None) -> 
 
     Raises:
         DataError: A sentence is empty, too long or not valid text.
-        ModelError: The model has no attention, or is an ensemble.
+        ModelError: The model has no attention, or is an ensemble, or has no default among several
+            target languages.
     """
+    translator.require_target()
     roles, tokenizer, task = attention_roles(translator), translator.tokenizer, translator.task
     max_src, max_tgt = token_limits(translator)
     _check_text("source sentence", src)
@@ -217,10 +219,8 @@ def attention_roles(translator: Translator) -> Collection[Role]:
     """Return the kinds of attention that the model of a translator has.
 
     Raises:
-        ModelError: The model has no attention, or is an ensemble, or has no default among several
-            target languages.
+        ModelError: The model has no attention, or is an ensemble.
     """
-    translator.require_target()
     decoder = translator.decoder
     if decoder.n_members > 1 or not decoder.roles:
         raise ModelError(

@@ -82,8 +82,10 @@ def head_statistics(
 
     Raises:
         DataError: No pair can be used.
-        ModelError: The model has no attention, or is an ensemble.
+        ModelError: The model has no attention, or is an ensemble, or has no default among several
+            target languages.
     """
+    translator.require_target()
     roles, progress = attention_roles(translator), progress or Silent()
     limits, totals = token_limits(translator), dict[Role, _Totals]()
     n_read = n_pairs = 0
