@@ -151,19 +151,13 @@ class Tokenizer:
         tokens = self.src.language_tokens
         if not tokens:
             return self
-        match self.languages_like(code):
-            case [own]:
-                return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[own])
-            case []:
-                raise ModelError(
-                    f"the model has no target language '{code}': choose one of {shown(tokens)} "
-                    "(--to)"
-                )
-            case several:
-                raise ModelError(
-                    f"the model has several target languages '{code}': choose one of "
-                    f"{shown(several)} (--to)"
-                )
+        found = self.languages_like(code)
+        if len(found) != 1:
+            what = "several target languages" if found else "no target language"
+            raise ModelError(
+                f"the model has {what} '{code}': choose one of {shown(found or tokens)} (--to)"
+            )
+        return Tokenizer(self.src, self.tgt, self.coverage, language=tokens[found[0]])
 
     def languages_like(self, code: str) -> list[str]:
         """The target languages with tokens that match a code best."""

@@ -39,19 +39,18 @@ from yakusu.data.pairs import (
 from yakusu.data.placeholders import Placeholders
 from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
 from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.selection import PairSelector
+from yakusu.pipeline.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 
 _log = logging.getLogger(__name__)
-_MIN_OCCURRENCES = 20  # average occurrences of a vocabulary entry in the training pairs
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
 
 
@@ -186,7 +185,7 @@ class _Preparation:
         tokenizer.coverage = kept.coverage(coverage) if kept else coverage
         tokenizer.save(folder)
         if not self.parent:
-            _warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
+            warn_of_large_vocabulary(tokenizer, pairs, self.recipe.tokenizer)
         DataFacts(
             dtype=dtype,
             n_train=sum(written.sizes),
@@ -330,26 +329,4 @@ def _coverage(written: Binarised, pairs: Pairs) -> Coverage:
         source_characters=written.source_characters,
         target_characters=written.target_characters,
         longest_source=longest,
-    )
-
-
-def _warn_of_large_vocabulary(tokenizer: Tokenizer, pairs: Pairs, config: TokenizerConfig) -> None:
-    """Warn if vocabulary entries occur too rarely to learn their embeddings.
-
-    A vocabulary of target tokens is not counted: `vocab_size` is only its upper limit.
-    """
-    n_src, n_tgt = (len(side.tokens) - len(side) for side in (pairs.src, pairs.tgt))  # without eos
-    if tokenizer.joint:
-        n_tokens = n_src + n_tgt
-    else:
-        n_tokens = n_src if config.target == "tokens" else min(n_src, n_tgt)
-    vocab_size = tokenizer.src_vocab_size
-    # A smaller vocabulary splits words into more tokens, so this size reaches the minimum.
-    suggested = max(n_tokens // _MIN_OCCURRENCES, tokenizer.min_vocab_size)
-    if vocab_size <= suggested:
-        return
-    _log.warning(
-        f"a vocabulary of {vocab_size:,} tokens is too large for {len(pairs):,} training pairs, "
-        f"because a token occurs {n_tokens / vocab_size:.1f} times on average (recommended: at "
-        f"least {_MIN_OCCURRENCES}): start a new run with --set tokenizer.vocab_size={suggested}"
     )
