@@ -123,8 +123,10 @@ SECTIONS = (
         "The CPU engine",
         "Without a margin, the engine is 1.63 to 3.37 times as fast as CTranslate2 int8 with "
         "`base` (1.62 to 2.13 times with AVX2 only), 2.31 to 5.07 times with `tiny`, 2.37 to 3.72 "
-        "times from text to text with models of Multi30k and Tatoeba, and 1.54 to 2.46 times with "
-        "the demo's model of two layers.",
+        "times from text to text with models of Multi30k and Tatoeba, and 1.54 to 2.83 times with "
+        "models of the demo, which have two layers. A model in the form of Opus-MT's is as fast as "
+        "`base`. Hugging Face's `generate` has 0.02 times the speed of CTranslate2 int8 with "
+        "`tiny`, and Marian in float32 0.23 to 0.33 times with a model of the demo.",
         "python -m benchmarks.speed.engine --peer-python PYTHON",
         speeds,
         "Models with random weights translate token ids to token ids, with a fixed number of "
