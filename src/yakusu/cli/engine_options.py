@@ -38,10 +38,11 @@ def _options(*, hidden: bool) -> dict[str, Any]:
             ),
         ],
         "precision": Annotated[
-            Literal["int8", "float32"] | None,
+            Literal["auto", "int8", "float32"] | None,
             typer.Option(
-                help="Precision of the native engine: int8 (default) is faster, float32 is more "
-                "exact. torch computes in float32.",
+                help="Precision of the native engine: int8 is faster, float32 is more exact. auto "
+                "(default): int8 for models with d_model of at least 256. torch computes in "
+                "float32.",
                 **place,
             ),
         ],

@@ -68,6 +68,11 @@ class NativeDecoder:
                 "or --engine torch"
             )
 
+    @property
+    def precision(self) -> str:
+        """That of the matrix products: int8 or float32."""
+        return "int8" if any(model.int8 for model in self.models) else "float32"
+
     @cached_property
     def max_length(self) -> int:
         """The longest sentence, in tokens including eos."""

@@ -60,10 +60,10 @@ class ShardConfig:
 
     def for_workers(self, translator: Translator) -> "ShardConfig":
         """The same with absolute paths and with the engine of `translator`, on every machine."""
-        native = isinstance(translator.decoder, NativeDecoder)
-        runs: dict[str, str] = {"engine": "native"}
-        if not native:  # the workers do not repeat the warning about another precision
-            runs = {"engine": "torch", "precision": "float32"}
+        decoder = translator.decoder
+        runs = {"engine": "torch", "precision": "float32"}  # no warning about another precision
+        if isinstance(decoder, NativeDecoder):
+            runs = {"engine": "native", "precision": decoder.precision}
         glossary = str(Path(self.text.glossary).absolute()) if self.text.glossary else ""
         return replace(
             self,
@@ -74,8 +74,10 @@ class ShardConfig:
 
     def settings(self, translator: Translator) -> Settings:
         """What the bytes of the translations depend on."""
-        native = isinstance(translator.decoder, NativeDecoder)
-        runs = f"native {self.engine.precision}" if native else f"torch {self.engine.device}"
+        decoder = translator.decoder
+        runs = f"torch {self.engine.device}"
+        if isinstance(decoder, NativeDecoder):
+            runs = f"native {decoder.precision}"
         return Settings(
             yakusu=__version__,
             models=tuple(sha256(Path(model) / "manifest.json") for model in self.models),

@@ -173,18 +173,36 @@ INLINE void int8_strips(const Linear *m, const Quantised *x, int n, int j, int s
 
 /* ---- float32 ------------------------------------------------------------------------------- */
 
-INLINE void float_tile(const Linear *m, const float *x, int i, int rows, int j, float *y,
+INLINE void float_tile(const Linear *m, const float *x, int i, int rows, int j, int strips, float *y,
                        size_t stride) {
     const float *w = m->floats + (size_t)j * m->n_in, *a = x + (size_t)i * m->n_in;
-    const vec bias = v_load(m->bias + j);
-    vec dots[TILE];
-    UNROLL for (int r = 0; r < rows; r++) dots[r] = v_set(0.0f);
-    for (int k = 0; k < m->n_in; k++) {
-        vec weights = v_load(w + 16 * k);
+    const size_t strip = (size_t)LANES * m->n_in;
+    vec dots[STRIPS][TILE];
+    UNROLL for (int s = 0; s < strips; s++)
+        UNROLL for (int r = 0; r < rows; r++) dots[s][r] = v_set(0.0f);
+    for (int k = 0; k < m->n_in; k++)
+        UNROLL for (int s = 0; s < strips; s++) {
+            vec weights = v_load(w + s * strip + LANES * k);
+            UNROLL for (int r = 0; r < rows; r++)
+                dots[s][r] = v_fma(v_set(a[(size_t)r * m->n_in + k]), weights, dots[s][r]);
+        }
+    UNROLL for (int s = 0; s < strips; s++) {
+        const vec bias = v_load(m->bias + j + LANES * s);
         UNROLL for (int r = 0; r < rows; r++)
-            dots[r] = v_fma(v_set(a[(size_t)r * m->n_in + k]), weights, dots[r]);
+            v_store(y + (i + r) * stride + j + LANES * s, v_add(dots[s][r], bias));
     }
-    UNROLL for (int r = 0; r < rows; r++) v_store(y + (i + r) * stride + j, v_add(dots[r], bias));
+}
+
+INLINE void float_strips(const Linear *m, const float *x, int n, int j, int strips, float *y, size_t stride) {
+    int i = 0;
+    for (; i + TILE <= n; i += TILE) float_tile(m, x, i, TILE, j, strips, y, stride);
+#if TILE > 4
+    for (; i + 4 <= n; i += 4) float_tile(m, x, i, 4, j, strips, y, stride);
+#endif
+#if TILE > 2
+    for (; i + 2 <= n; i += 2) float_tile(m, x, i, 2, j, strips, y, stride);
+#endif
+    for (; i < n; i++) float_tile(m, x, i, 1, j, strips, y, stride);
 }
 
 /* ---- all rows ------------------------------------------------------------------------------ */
@@ -212,15 +230,11 @@ INLINE void quantise_row(const float *x, int n, Quantised *out, int i) {
 static void product(const Linear *m, const float *x, int n, Quantised *q, float *y, size_t stride,
                     int from, int until) {
     float *out = y - from;
-    int j = from;
-    for (; m->bytes && j + STRIPS * LANES <= until; j += STRIPS * LANES)
-        int8_strips(m, q, n, j, STRIPS, out, stride);
+    int j = from, wide = STRIPS * LANES;
+    for (; m->bytes && j + wide <= until; j += wide) int8_strips(m, q, n, j, STRIPS, out, stride);
     for (; m->bytes && j < until; j += LANES) int8_strips(m, q, n, j, 1, out, stride);
-    for (; j < until; j += LANES) {
-        int i = 0;
-        for (; i + TILE <= n; i += TILE) float_tile(m, x, i, TILE, j, out, stride);
-        for (; i < n; i++) float_tile(m, x, i, 1, j, out, stride);
-    }
+    for (; m->floats && j + wide <= until; j += wide) float_strips(m, x, n, j, STRIPS, out, stride);
+    for (; m->floats && j < until; j += LANES) float_strips(m, x, n, j, 1, out, stride);
 }
 
 #endif
