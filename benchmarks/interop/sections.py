@@ -187,9 +187,9 @@ SECTIONS = (
     Section(
         "transfer",
         "A new language pair",
-        "With 5,000 sentence pairs, an English-Japanese model reaches 22.78 BLEU on its dev set and "
-        "20.01 on its test set if it starts from an English-German model, and 20.64 and 19.54 from "
-        "random weights.",
+        "With 5,000 sentence pairs, an English-Japanese model reaches 22.78 BLEU on its dev set "
+        "and 20.01 on its test set if it starts from an English-German model, and 20.64 and 19.54 "
+        "from random weights.",
         "python -m benchmarks.interop.transfer --model runs/tatoeba-tiny/model --runs runs",
         transfer,
         "English-Japanese models are trained on the first 5,000 pairs of small_parallel_enja, from "
