@@ -72,9 +72,13 @@ def change_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> No
 def test_other_folders_and_files_are_not_models(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.txt").write_text("a")
-    for name in "empty", "file.txt", "missing":
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "manifest.json").write_text("{}")
+    for name in "empty", "file.txt":
         message = error_of(tmp_path / name)
         assert "is not a model that can be imported: choose a folder with config.json" in message
+    assert "missing does not exist: yakusu downloads no models" in error_of(tmp_path / "missing")
+    assert "own is a model folder of yakusu already" in error_of(tmp_path / "own")
 
 
 def test_a_model_of_another_kind_is_named(hf: Path) -> None:

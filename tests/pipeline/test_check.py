@@ -262,7 +262,7 @@ def test_a_name_of_a_language_is_refused_with_its_code(tmp_path: Path) -> None:
     with pytest.raises(RecipeError) as error:
         checked(tmp_path, PLAIN, "data.target_language=German")
     assert str(error.value) == (
-        "data.target_language = 'German' is not a language code: did you mean 'de'?"
+        "target_language = 'German' is not a language code: did you mean 'de'?"
     )
 
 

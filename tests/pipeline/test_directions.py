@@ -275,8 +275,38 @@ def test_the_corpus_of_the_same_language_is_mixed_in(folder: Path, model: Path) 
     french = resolved(load_recipe("adapt", parent=model, mix=0.5, **files))
     assert french.data.extra.tgt.endswith("train-fr.fr")
     spanish = load_recipe("adapt", ["data.target_language=es"], parent=model, mix=0.5, **files)
-    with pytest.raises(RecipeError, match=r"no corpus with the target language 'es', only de, fr"):
+    with pytest.raises(
+        RecipeError, match=r"no corpus of en-es, only of en-de, en-fr: set data\.extra"
+    ):
         resolved(spanish)
+
+
+def test_a_corpus_of_the_parent_that_is_missing_or_changed_is_not_mixed_in(
+    folder: Path, model: Path
+) -> None:
+    files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr.fr", "run": folder / "mixed"}
+    recipe = load_recipe("adapt", parent=model, mix=0.5, **files)
+    corpus = folder / "train-fr.fr"
+    text = corpus.read_text()
+    try:
+        corpus.write_text(text + "\n")
+        with pytest.raises(RecipeError, match=r"train-fr\.fr, has changed since the parent"):
+            resolved(recipe)
+        corpus.unlink()
+        with pytest.raises(RecipeError, match=r"corpus of the parent, .*fr, does not exist"):
+            resolved(recipe)
+    finally:
+        corpus.write_text(text)
+
+
+def test_the_suffix_of_the_translations_chooses_the_language_of_scores(
+    folder: Path, model: Path
+) -> None:
+    files = folder / "dev-fr.en", folder / "dev-fr.fr"
+    french = TextConfig(to="fr")
+    by_suffix, by_option = (list(yakusu.score(model, *files, text=t)) for t in (None, french))
+    german = list(yakusu.score(model, *files, text=TextConfig(to="de")))
+    assert by_suffix == by_option != german
 
 
 def test_a_model_without_a_default_waits_for_a_language(model: Path) -> None:

@@ -47,7 +47,7 @@ def require_codes(languages: tuple[str, str]) -> None:
     for side, given in zip(("source", "target"), languages, strict=True):
         if (code := language_code(given)) not in ("", given.strip()):
             raise RecipeError(
-                f"data.{side}_language = '{given}' is not a language code: did you mean '{code}'?"
+                f"{side}_language = '{given}' is not a language code: did you mean '{code}'?"
             )
 
 

@@ -145,12 +145,12 @@ def _argos(folder: Path, model: Exported) -> None:
     if tokenizer.src.proto != tokenizer.tgt.proto:
         raise ModelError(
             "the format argos has one SentencePiece model for both sides, and this model has two: "
-            "choose --to ctranslate2"
+            "choose --to hf, ctranslate2 or onnx"
         )
     if tokenizer.src.language_tokens:
         raise ModelError(
             "the format argos has no tokens for target languages, and this model needs them: "
-            "choose --to ctranslate2"
+            "choose --to hf, ctranslate2 or onnx"
         )
     if "" in languages:
         raise ModelError("the format argos needs the codes of both languages: config.json has none")

@@ -25,6 +25,10 @@ def read_foreign(path: Path) -> Foreign:
         return read_hf(path)
     if (path.suffix == ".npz" and path.is_file()) or any(each.endswith(".npz") for each in names):
         return read_npz(path)
+    if not path.exists():
+        raise ModelError(f"{path} does not exist: yakusu downloads no models; give a local folder")
+    if "manifest.json" in names:
+        raise ModelError(f"{path} is a model folder of yakusu already: use it without importing it")
     raise ModelError(
         f"{path} is not a model that can be imported: choose a folder with config.json and "
         "vocab.json (Hugging Face), with model.npz and its vocabularies (Marian), or with "

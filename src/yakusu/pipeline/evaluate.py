@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yakusu.data.corpus import tree_files
+from yakusu.data.languages import shown
 from yakusu.data.text import Text, language_of, read_lines
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, unequal
@@ -203,6 +204,11 @@ def _translated(
     if translator.task_name == "parsing":
         raise ModelError(f"{model} is a parser: use trees (S (NP ...) ...) as the references")
     if translator.targets and language:
+        if not translator.tokenizer.languages_like(language):
+            raise ModelError(
+                f"{model} has no target language '{language}': choose one of "
+                f"{shown(translator.targets)} (--language)"
+            )
         translator = translator.translating_to(language)
     with progress.track("translating", "sentences", len(sources.lines)) as tracker:
         lines = translated(translator, sources.lines, tracker)

@@ -10,10 +10,10 @@ from pathlib import Path
 from yakusu.data.config import DataConfig
 from yakusu.data.corpus import Corpus, ExtraCorpus
 from yakusu.data.coverage import Coverage
-from yakusu.data.languages import shown
+from yakusu.data.languages import closeness, shown
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
-from yakusu.folder import read_json
+from yakusu.folder import read_json, sha256
 from yakusu.model.config import TransformerConfig
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
@@ -67,7 +67,8 @@ class Parent:
         mix, data = recipe.parent.mix, recipe.data
         languages = zip(("source_language", "target_language"), recipe.languages, strict=True)
         own_languages = {key: code or getattr(self._folder.config, key) for key, code in languages}
-        data = (self._with_corpus(data, mix) if mix else data).model_copy(update=own_languages)
+        data = data.model_copy(update=own_languages)
+        data = self._with_corpus(data, mix) if mix else data
         values = recipe.model_dump() | {
             "model": sizes.model_dump(),
             "data": data.model_dump(),
@@ -100,7 +101,8 @@ class Parent:
                 own = f", only for {shown(tokens)}" if tokens else ""
                 raise RecipeError(
                     f"the vocabulary of the parent has no token for the target language '{code}'"
-                    f"{own}: set parent.vocabulary = 'learn'"
+                    f"{own}: set parent.vocabulary = 'learn', and list the corpora of the "
+                    "languages to keep as [[data.others]]"
                 )
 
     def coverage(self, new: Coverage) -> Coverage | None:
@@ -120,7 +122,8 @@ class Parent:
         """Add the parent's training corpus to that of the run, unless there is another one.
 
         Raises:
-            RecipeError: The receipt of the parent does not name its corpus.
+            RecipeError: The receipt of the parent does not name its corpus, or this is of other
+                languages, or has changed.
         """
         corpus: Corpus = data.extra
         if not corpus:
@@ -130,26 +133,45 @@ class Parent:
                     f"{self._folder.path} was imported, so its training corpus is unknown: set "
                     "data.extra to a corpus to mix in"
                 )
-            corpus = _corpus_of(facts.recipe, data.languages[1])
+            corpus = _corpus_of(facts, data.languages)
         extra = ExtraCorpus.model_validate(
             {**{key: getattr(corpus, key) for key in Corpus.model_fields}, "share": share}
         )
         return data.model_copy(update={"extra": extra})
 
 
-def _corpus_of(recipe: Recipe, target: str) -> Corpus:
-    """Return the training corpus of a parent; of several, the one with a target language.
+def _corpus_of(parent: Receipt, languages: tuple[str, str]) -> Corpus:
+    """Return the training corpus of a parent; of several, that of these languages.
 
     Raises:
-        RecipeError: There are several, none of which has this language.
+        RecipeError: There is none of these languages, or a file is missing or has changed.
     """
-    directions = {each.languages[1]: each for each in recipe.directions}
-    if recipe.data.others and target not in directions:
+    found = [each for each in parent.recipe.directions if _same(each.languages, languages)]
+    if not found:
+        own = ", ".join("-".join(each.languages) for each in parent.recipe.directions)
         raise RecipeError(
-            f"the parent has no corpus with the target language '{target}', only "
-            f"{', '.join(directions)}: set data.extra to a corpus to mix in"
+            f"the parent has no corpus of {'-'.join(languages)}, only of {own}: set data.extra to "
+            "a corpus to mix in, or remove parent.mix (--mix)"
         )
-    return (directions[target] if recipe.data.others else recipe).data.train
+    corpus = found[0].data.train
+    for path in corpus.files:
+        if not path.exists():
+            raise RecipeError(
+                f"the corpus of the parent, {path}, does not exist: run the command in the folder "
+                "in which the parent was trained, or set data.extra to a corpus to mix in"
+            )
+        if sha256(path) not in parent.inputs.values():
+            raise RecipeError(
+                f"the corpus of the parent, {path}, has changed since the parent was trained: "
+                "restore it, or set data.extra to a corpus to mix in"
+            )
+    return corpus
+
+
+def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two pairs of languages are the same, as far as they are known."""
+    codes = zip(one, other, strict=True)
+    return all(not a or not b or closeness(a, b) is not None for a, b in codes)
 
 
 def resolved(recipe: Recipe) -> Recipe:

@@ -75,6 +75,11 @@ def _refuse_other_run(run: Path, recipe: Recipe) -> None:
         }
         if changed:
             key, (old, new) = next(iter(changed.items()))
+            if key == "parent.sha256":
+                raise RunError(
+                    f"{recipe.parent.model} has changed since {run} started: restore the model "
+                    f"with the hash {old}, or choose another folder with --run"
+                )
             raise RunError(
                 f"{run} holds a run with a different recipe ({key} = {old!r}, not {new!r}): repeat "
                 f"the command with {_overrides(changed, saved)}, or choose another folder with "

@@ -7,7 +7,7 @@ from itertools import tee
 from pathlib import Path
 
 from yakusu.data.corpus import Corpus, aligned, holds_trees, read_pairs
-from yakusu.data.text import Text, count_lines, raw_lines, read_lines
+from yakusu.data.text import Text, count_lines, language_of, raw_lines, read_lines
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, unequal
 from yakusu.pipeline.translate import open_translator, sentences_for
@@ -38,7 +38,8 @@ def score(
         tgt: Their translations, line by line; trees for a parser.
         ensemble: Additional model folders with the same vocabulary; probabilities are averaged.
         text: How the source is read, as in `translate`; lines are not divided, and a glossary has
-            no effect.
+            no effect. If the model has several target languages and `text.to` is not set, the
+            suffix of the file `tgt` says which one, otherwise it is the model's default.
         alternatives: Number of most probable tokens to return for each target position.
         batch: Maximum number of pairs scored together; on a CPU, it does not change the result.
         engine: As in `translate`.
@@ -58,6 +59,9 @@ def score(
     """
     _refuse_unequal_files(src, tgt)
     translator = open_translator(model, text=text, ensemble=ensemble, engine=engine)
+    suffix = language_of(str(tgt)) if isinstance(tgt, str | Path) else ""
+    if translator.targets and suffix and not (text and text.to):
+        translator = translator.translating_to(suffix)
     names = _name(src, "the source sentences"), _name(tgt, "the translations")
     sources, targets = sentences_for(translator, src, name=str(model)), _targets(translator, tgt)
     one, other = tee(aligned(sources, targets, names=names))

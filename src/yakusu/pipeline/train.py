@@ -161,8 +161,11 @@ def _train_model(
 
 
 def _starting(trainer: Trainer) -> str:
-    size = sum(parameter.numel() for parameter in trainer.model.parameters())
-    return f"training {size:,} parameters on {trainer.device}"
+    parameters = list(trainer.model.parameters())
+    size = sum(parameter.numel() for parameter in parameters)
+    n_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
+    frozen = f" ({n_frozen:,} others are frozen)" if n_frozen else ""
+    return f"training {size - n_frozen:,} parameters on {trainer.device}{frozen}"
 
 
 def _resuming(trainer: Trainer) -> str:
