@@ -63,7 +63,10 @@ def test_the_help_names_every_verb_and_usage_errors_exit_with_2(run_yakusu: Yaku
     ("words", "told"),
     [
         ("translate m --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),
-        ("translate m --precision x", "'--precision': 'x' is not one of 'int8', 'float32'."),
+        (
+            "translate m --precision x",
+            "'--precision': 'x' is not one of 'auto', 'int8', 'float32'.",
+        ),
         ("translate m --format x", "'--format': 'x' is not one of 'text', 'json'."),
         ("evaluate m r --engine x", "'--engine': 'x' is not one of 'native', 'torch'."),
         ("score m s t --format x", "'--format': 'x' is not one of 'text', 'json'."),

@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from random import Random
-from threading import Event, Timer
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -249,14 +249,24 @@ def test_an_interrupt_ends_a_search_of_long_sentences(threads: int) -> None:
     decoder = native(make_model(Random(3)), threads=threads)
     rng = Random(5)
     queries = [Query([*(rng.randrange(4, V - 1) for _ in range(300)), 0]) for _ in range(20_000)]
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
-    timer = Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
+    ended = Event()
+
+    def interrupted(*_: object) -> None:
+        if not ended.is_set():
+            raise KeyboardInterrupt
+
+    def interrupt() -> None:
+        while not ended.wait(0.5):  # again: it is ignored in the callback of a weak reference
+            os.kill(os.getpid(), signal.SIGINT)
+
+    handler, thread = signal.signal(signal.SIGINT, interrupted), Thread(target=interrupt)
+    thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             decoder.search(queries, SearchConfig(max_repeats=0), RULES, batch=64)
     finally:
-        timer.cancel()
+        ended.set()
+        thread.join()
         signal.signal(signal.SIGINT, handler)
     assert not decoder._idle
 
