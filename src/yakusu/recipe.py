@@ -260,6 +260,7 @@ def _expand(value: Any) -> Any:
 
 
 def _problem(fault: ErrorDetails, keys: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, and the fix."""
     match fault["type"]:
         case "union_tag_invalid":
             name = fault["ctx"]["tag"]

@@ -41,9 +41,8 @@ class DataConfig(Direction):
     extra: ExtraCorpus = ExtraCorpus()  # further training data with its own weight
     hold_out: int = Field(1000, ge=1)  # maximum number of held-out pairs; at most 5% of train
     others: tuple[OtherDirection, ...] = Field((), strict=False)  # for a model of several languages
-    temperature: float = Field(
-        1.0, ge=1, le=1000
-    )  # T: the share of n pairs is proportional to n^(1/T)
+    # T: the share of a direction with n pairs is proportional to n^(1/T)
+    temperature: float = Field(1.0, ge=1, le=1000)
 
     @property
     def corpora(self) -> dict[str, Corpus]:

@@ -91,7 +91,8 @@ def closeness(wanted: str, code: str) -> int | None:
 def closest(wanted: str, codes: Iterable[str]) -> list[str]:
     """Return the codes that match a wanted one best; less specific codes do not match.
 
-    Of zho and cmn, which both match zh, zho does so without its macrolanguage.
+    Of codes that match equally well, one that states the language itself, such as zho for zh, is
+    preferred to one of its members, such as cmn.
     """
     ranks = {code: closeness(wanted, code) for code in codes}
     best = min((rank for rank in ranks.values() if rank in (0, 1)), default=None)

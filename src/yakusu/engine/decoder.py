@@ -70,7 +70,7 @@ class NativeDecoder:
 
     @property
     def precision(self) -> str:
-        """That of the matrix products: int8 or float32."""
+        """The precision of the matrix products: int8 or float32."""
         return "int8" if any(model.int8 for model in self.models) else "float32"
 
     @cached_property

@@ -86,12 +86,12 @@ class Parent:
         """Refuse target languages for which the vocabulary has no token, unless it needs none."""
         tokens = self.tokenizer.src.language_tokens
         for code in recipe.target_languages or ([recipe.languages[1]] if tokens else []):
-            found = self.tokenizer.languages_like(code)
             if not code:
                 raise RecipeError(
                     "the target language is unknown, and the parent has several: set "
                     "data.target_language"
                 )
+            found = self.tokenizer.languages_like(code)
             if len(found) > 1:
                 raise RecipeError(
                     f"the parent has several target languages '{code}': set the target language to "

@@ -7,7 +7,6 @@ coverage.json              what the training text covers: `Coverage`
 data.json                  sizes, counts and inputs: `DataFacts`
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -50,7 +49,6 @@ from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 
-_log = logging.getLogger(__name__)
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
 
 
@@ -232,8 +230,10 @@ class _Preparation:
         placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
         firsts = accumulate((len(part.mask) for part in parts), initial=0)
         first_direction = self.directions[0]
-        owners = [(each.code, each.selector.report) for each in self.directions]
-        owners.append((first_direction.code, first_direction.selector.extra_report))
+        owners = [
+            *((each.code, each.selector.report) for each in self.directions),
+            (first_direction.code, first_direction.selector.extra_report),
+        ]
         return binarise(
             [
                 RawPart(

@@ -1,4 +1,4 @@
-"""Settings of training; the defaults are the paper's (section 5). The model that it starts from."""
+"""Settings of training, with the paper's defaults (section 5), and of the model to start from."""
 
 from typing import Literal, get_args
 
