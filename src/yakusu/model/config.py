@@ -39,7 +39,7 @@ class TransformerConfig(ModelConfig):
     n_heads: int = Field(8, ge=1)  # h
     d_k: int = Field(64, ge=1)  # default: d_model / h
     d_v: int = Field(64, ge=1)  # default: d_model / h
-    # "tensor2tensor": sinusoids of Tensor2Tensor and Marian, with other frequencies than the paper's
+    # "tensor2tensor": sinusoids at the frequencies of Tensor2Tensor and Marian, not the paper's.
     positions: Literal["sinusoidal", "tensor2tensor", "learned"] = "sinusoidal"
     max_positions: int = Field(1024, ge=1)  # only for learned positions; sinusoids are unlimited
     norm: Literal["post", "pre"] = "post"  # "pre" departs from the paper, docs/decisions/0001
