@@ -104,6 +104,19 @@ def transfer(records: list[Record]) -> Iterable[Table]:
     yield from _curves(records)
 
 
+def directions(records: list[Record]) -> Iterable[Table]:
+    """BLEU of each model on each test set."""
+    if not records:
+        return
+    tests = list(dict.fromkeys(name for record in records for name in record["scores"]))
+    rows = [
+        [record["name"], *(_bleu(record["scores"].get(name, NONE)) for name in tests)]
+        for record in records
+    ]
+    yield Table(["Model", *tests], rows, records)
+    yield from _curves(records)
+
+
 def _curves(records: list[Record]) -> Iterable[Table]:
     """The dev scores of each run."""
     if records:
@@ -200,5 +213,17 @@ SECTIONS = (
         "pieces that the parent has keep their vectors. Each system is trained with two values of "
         "`training.lr_scale` (`rate`); the one with the better dev score is scored on the test "
         "set.",
+    ),
+    Section(
+        "directions",
+        "Several languages in one model",
+        "Not measured yet.",
+        "python -m benchmarks.interop.directions --runs runs",
+        directions,
+        "One model for English-German and English-French is compared with one model for each pair. "
+        "Each pair has the 29,000 training captions of Multi30k "
+        "(`recipes/multi30k-de-fr.toml`: 3 layers per stack, d_model 128, 8,000 pieces). Each "
+        "model of one pair is trained for half as many steps, so that both together take as many "
+        "steps as the model of both. BLEU is case-sensitive.",
     ),
 )
