@@ -62,14 +62,9 @@ def export_model(
     opened, receipt = ModelFolder.open(folder), read_facts(folder)
     refuse(opened.config.model, to)
     _, network, tokenizer = open_model(folder)
-    if languages := list(tokenizer.src.language_tokens):
-        default = tokenizer.languages_like(opened.config.target_language)
-        tokenizer = tokenizer.translating_to((default or languages)[0])
-    encoded = tokenizer.encode_source(_sentences(src, sentences, tokenizer))
-    longest = min(network.max_length, N_POSITIONS) - 1  # without eos
-    sources = [(*ids[:-1][:longest], ids[-1]) for ids in encoded if len(ids) > 1]
-    if not sources:
-        raise DataError("the sentences to verify the export with are empty")
+    tokenizer = _with_language_token(tokenizer, opened.config.target_language)
+    longest = min(network.max_length, N_POSITIONS)
+    sources = _sources(_sentences(src, sentences, tokenizer), tokenizer, longest)
     found: list[Verification] = []
 
     def fill(temporary: Path) -> None:
@@ -96,6 +91,22 @@ def export_model(
 def _precisions(precision: Precision) -> list[Precision]:
     """Return what is written and verified, one after the other: rounded weights are the last."""
     return ["float32"] if precision == "float32" else ["float32", precision]
+
+
+def _with_language_token(tokenizer: Tokenizer, target: str) -> Tokenizer:
+    """Begin sources with the token of the target language, or of the first, if there are any."""
+    if not (languages := list(tokenizer.src.language_tokens)):
+        return tokenizer
+    return tokenizer.translating_to((tokenizer.languages_like(target) or languages)[0])
+
+
+def _sources(sentences: list[str], tokenizer: Tokenizer, longest: int) -> list[tuple[int, ...]]:
+    """Return the ids of the sentences that are not empty, of at most `longest` tokens with eos."""
+    encoded = tokenizer.encode_source(sentences)
+    found = [(*ids[:-1][: longest - 1], ids[-1]) for ids in encoded if len(ids) > 1]
+    if not found:
+        raise DataError("the sentences to verify the export with are empty")
+    return found
 
 
 def _sentences(src: Text | None, n: int, tokenizer: Tokenizer) -> list[str]:
