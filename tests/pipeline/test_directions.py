@@ -6,19 +6,26 @@ import numpy as np
 import pytest
 
 import yakusu
+from tests.translators import save, small_tokenizer
 from yakusu.data.mixing import mixed
 from yakusu.data.pairs import DataFacts, Pairs
 from yakusu.data.phrasebook import phrasebook
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError, ModelError, RecipeError
 from yakusu.metrics import Score
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
 from yakusu.pipeline.parent import resolved
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.validation import mean_score
 from yakusu.recipe import Recipe, load_recipe
+from yakusu.search.config import SearchConfig
+from yakusu.search.torch_decoder import TorchDecoder
+from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 from yakusu.view import attention_maps
 
+WORDS = ("bumi", "dako", "fiel", "gopu", "hadi", "jelo", "karu")
 SIZES = {"de": 600, "fr": 300}
 SETTINGS = """
 [tokenizer]
@@ -251,15 +258,24 @@ def test_a_language_that_a_kept_vocabulary_lacks_is_refused_at_once(
     assert resolved(learnt).languages == ("en", "es")
 
 
-def test_an_unknown_or_ambiguous_language_is_to_be_set(folder: Path, model: Path) -> None:
-    (folder / "x").write_text("a\n")
-    files = {"src": folder / "x", "tgt": folder / "x", "run": folder / "unknown"}
-    translator = yakusu.Translator.load(model)
-    source = translator.tokenizer.src
-    assert translator.tokenizer.languages_like("de-AT") == []
-    assert source.language_tokens.keys() == {"de", "fr"}
-    recipe = load_recipe("adapt", parent=model, **files)
-    assert resolved(recipe).languages == ("en", "de")  # as the parent
+def test_an_unknown_or_ambiguous_target_language_must_be_set(folder: Path, model: Path) -> None:
+    files = {"src": folder / "train-fr.en", "tgt": folder / "train-fr", "run": folder / "unknown"}
+    files["tgt"].write_text((folder / "train-fr.fr").read_text())  # a name without a language
+    assert resolved(load_recipe("adapt", parent=model, **files)).languages == ("en", "de")
+    tokenizer = small_tokenizer(WORDS, languages=("sr_Cyrl", "sr_Latn"))
+    sizes = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
+    network = Transformer(sizes, **tokenizer.vocab_sizes)
+    translator = Translator(
+        TorchDecoder(network), tokenizer, languages=("en", ""), search=SearchConfig()
+    )
+    serbian = save(folder / "serbian", translator)
+    with pytest.raises(RecipeError, match=r"the parent has several: set data\.target_language"):
+        resolved(load_recipe("adapt", parent=serbian, **files))
+    either = load_recipe("adapt", ["data.target_language=sr"], parent=serbian, **files)
+    with pytest.raises(RecipeError, match=r"several .*'sr': set .* one of sr_Cyrl, sr_Latn"):
+        resolved(either)
+    latin = load_recipe("adapt", ["data.target_language=sr_Latn"], parent=serbian, **files)
+    assert resolved(latin).languages == ("en", "sr_Latn")
 
 
 def test_sizes_of_a_model_with_a_parent_are_refused(model: Path) -> None:
