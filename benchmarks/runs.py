@@ -66,3 +66,9 @@ def curve(run: Path) -> list[dict[str, Any]]:
 def slug(name: str) -> str:
     """Turn a name into a folder name: "A, h = 1" becomes a-h-1."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower().replace("e+", "e")).strip("-")
+
+
+def bleu(model: Path, corpus: Path, languages: tuple[str, str]) -> str:
+    """Return BLEU on the test set CORPUS.LANGUAGE, with its signature."""
+    src, ref = (corpus.with_name(f"{corpus.name}.{language}") for language in languages)
+    return str(yakusu.evaluate_model(model, src, ref)[0])

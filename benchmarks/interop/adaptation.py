@@ -12,9 +12,9 @@ from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.interop.small import bleu, first_pairs
+from benchmarks.interop.small import first_pairs
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, curve, slug
+from benchmarks.runs import RECIPES, Remarks, bleu, curve, slug
 
 LANGUAGES = "en", "de"
 CAPTIONS, TEST = "multi30k/train", "multi30k/test2016"

@@ -10,9 +10,8 @@ from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.interop.small import bleu
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, curve, slug
+from benchmarks.runs import RECIPES, Remarks, bleu, curve, slug
 from yakusu.recipe import Recipe
 
 BOTH = "en-de and en-fr"

@@ -1,9 +1,8 @@
-"""Small corpora: the first sentence pairs of larger ones; and the scores of models."""
+"""Small corpora: the first sentence pairs of larger ones."""
 
 from itertools import islice
 from pathlib import Path
 
-import yakusu
 from yakusu.data.text import read_lines
 
 
@@ -20,9 +19,3 @@ def first_pairs(corpus: Path, languages: tuple[str, str], n: int, folder: Path) 
         lines = islice(read_lines(corpus.with_name(f"{corpus.name}.{language}")), n)
         found[side].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return found
-
-
-def bleu(model: Path, corpus: Path, languages: tuple[str, str]) -> str:
-    """Return BLEU on the test set CORPUS.LANGUAGE, with its signature."""
-    src, ref = (corpus.with_name(f"{corpus.name}.{language}") for language in languages)
-    return str(yakusu.evaluate_model(model, src, ref)[0])
