@@ -191,7 +191,9 @@ def test_the_dev_score_is_the_mean_over_directions(model: Path) -> None:
     )
     assert "mean of en-de" in read_receipt(model).scores[0]
     card = (model / "README.md").read_text()
-    assert "language: [en, de, fr]" in card and "| translates | en-de, en-fr; " in card
+    assert "language: [en, de, fr]" in card and "# en to de and fr, a translator" in card
+    assert "| language pairs | en-de, en-fr; without `--to`, to de |" in card
+    assert "yakusu translate THIS_FOLDER --to fr" in card
 
 
 # ---- translation

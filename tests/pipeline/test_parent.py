@@ -13,6 +13,7 @@ from yakusu.arrays import ArraysOnDisk
 from yakusu.data.pairs import DataFacts
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError, RecipeError
+from yakusu.pipeline.inherit import kept_pieces
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.recipe import load_recipe
 
@@ -91,6 +92,8 @@ def test_a_new_vocabulary_keeps_the_vectors_of_shared_pieces(files: dict[str, Pa
     tables = weights(PARENT)["tgt_table.weight"], weights(model)["tgt_table.weight"]
     shared = [i for i in range(2, len(new)) if old.id_of(new.piece(i)) > 1]
     assert 5 < len(shared) < len(new)
+    kept = f"{len(shared) + 2} of {len(new)} pieces keep the parent's vectors"  # eos and unknown
+    assert kept_pieces(Tokenizer.load(PARENT), Tokenizer.load(model)) == kept
     for i in shared:
         row = old.id_of(new.piece(i))
         assert np.allclose(tables[1][i], tables[0][row], atol=1e-4)

@@ -10,6 +10,7 @@ from yakusu.pipeline.receipt import (
     Receipt,
     named_average,
 )
+from yakusu.recipe import Recipe
 from yakusu.tasks.task import tasks
 from yakusu.training.config import ParentConfig
 
@@ -48,9 +49,9 @@ def card(receipt: Receipt) -> str:
     """Return the model card."""
     recipe, codes = receipt.recipe, [code for code in receipt.languages if code]
     task = tasks[recipe.task]
-    source, target = codes if len(codes) == 2 else task.sides
-    directions = ["-".join(each.languages) for each in recipe.directions]
-    rows = _parent_row(recipe.parent) + _directions_row(directions, recipe.target_languages)
+    targets = recipe.target_languages
+    source, target = _sides(recipe) if len(codes) == 2 else task.sides
+    rows = _parent_row(recipe.parent) + _directions_row(recipe)
     named = dict.fromkeys(code for each in recipe.directions for code in each.languages if code)
     front = f"---\nlanguage: [{', '.join(named)}]\ntags: [translation]\n---\n\n" if codes else ""
     scores = "\n".join(f"- {score}" for score in receipt.scores)
@@ -74,10 +75,10 @@ checkpoints{engine}):
 
 {scores}
 
-{_compressed_section(receipt.compressed)}{_usage(receipt, task.example, held)}"""
+{_compressed_section(receipt.compressed)}{_usage(receipt, task.example, held, _choice(targets))}"""
 
 
-def _usage(receipt: ModelFacts, example: str, held: str) -> str:
+def _usage(receipt: ModelFacts, example: str, held: str, choice: str = "") -> str:
     if receipt.exported:
         lines = "\n".join(f"- {line}" for line in receipt.exported.lines())
         return f"## Exported\n\nThe facts above describe the original model.\n\n{lines}\n"
@@ -85,18 +86,29 @@ def _usage(receipt: ModelFacts, example: str, held: str) -> str:
 
 Install yakusu in a clone of its source repository with `pip install .`, then:
 
-    echo '{example}' | yakusu translate THIS_FOLDER
+    echo '{example}' | yakusu translate THIS_FOLDER{choice}
 
 `yakusu verify THIS_FOLDER` checks every file against its recorded hash and prints how the model was
 made; `receipt.json` holds {held}.
 """
 
 
-def _directions_row(directions: list[str], targets: tuple[str, ...]) -> str:
-    if len(directions) == 1:
+def _sides(recipe: Recipe) -> list[str]:
+    """Return the source languages and the target languages of all language pairs."""
+    pairs = [each.languages for each in recipe.directions]
+    return [" and ".join(dict.fromkeys(filter(None, side))) for side in zip(*pairs, strict=True)]
+
+
+def _directions_row(recipe: Recipe) -> str:
+    if len(recipe.directions) == 1:
         return ""
-    choice = "; `--to` selects the target language" if targets else ""
-    return f"| translates | {', '.join(directions)}{choice} |\n"
+    pairs = ", ".join("-".join(each.languages) for each in recipe.directions)
+    default = f"; without `--to`, to {recipe.languages[1]}" if recipe.target_languages else ""
+    return f"| language pairs | {pairs}{default} |\n"
+
+
+def _choice(targets: tuple[str, ...]) -> str:
+    return f" --to {targets[-1]}" if targets else ""
 
 
 def _parent_row(parent: ParentConfig) -> str:

@@ -1,5 +1,7 @@
 """Copies the weights of a parent into a new network, and excludes parts of it from training."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -40,12 +42,26 @@ def inherit(model: Seq2Seq, parent: Parent, tokenizer: Tokenizer) -> None:
     model.load_weights(weights)
 
 
-def _with_shared_rows(own: Tensor, parent: Floats, old: Pieces, new: Pieces) -> Tensor:
-    """Copy the rows of the pieces that both vocabularies have."""
+def kept_pieces(old: Tokenizer, new: Tokenizer) -> str:
+    """Say how many pieces of a new vocabulary keep the vectors of the parent's."""
+    both = ((old.tgt, new.tgt),) if new.joint else ((old.src, new.src), (old.tgt, new.tgt))
+    counts = [f"{sum(1 for _ in _shared(*each)):,} of {len(each[1]):,}" for each in both]
+    kept = counts[0] if new.joint else f"{counts[0]} source pieces and {counts[1]} target"
+    return f"{kept} pieces keep the parent's vectors"
+
+
+def _shared(old: Pieces, new: Pieces) -> Iterator[tuple[int, int]]:
+    """Yield the ids of each piece that both vocabularies have, in the old and the new one."""
     for i in range(len(new)):
         row = old.id_of(new.piece(i))
         if row != UNK or i == UNK:
-            own[i] = torch.as_tensor(parent[row])
+            yield row, i
+
+
+def _with_shared_rows(own: Tensor, parent: Floats, old: Pieces, new: Pieces) -> Tensor:
+    """Copy the rows of the pieces that both vocabularies have."""
+    for row, i in _shared(old, new):
+        own[i] = torch.as_tensor(parent[row])
     return own
 
 

@@ -15,7 +15,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
-from yakusu.pipeline.inherit import freeze, inherit
+from yakusu.pipeline.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.prepare import Prepared, prepare
 from yakusu.pipeline.receipt import read_receipt
@@ -128,7 +128,10 @@ def _train_model(
     torch.manual_seed(recipe.seed)
     model: Seq2Seq = build(recipe.model, **tokenizer.vocab_sizes)
     if recipe.parent.model:
-        inherit(model, Parent(recipe.parent.model), tokenizer)
+        parent = Parent(recipe.parent.model)
+        inherit(model, parent, tokenizer)
+        if recipe.parent.vocabulary == "learn":
+            progress.say(kept_pieces(parent.tokenizer, tokenizer))
         freeze(model, recipe.parent)
     model.to(device)
     with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
