@@ -16,8 +16,10 @@ import pytest
 import torch
 
 import yakusu
-from tests.translators import save
+from tests.translators import save, small_tokenizer
 from yakusu.model.architectures import models
+from yakusu.model.config import TransformerConfig
+from yakusu.model.transformer import Transformer
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
@@ -386,6 +388,18 @@ def test_a_model_without_attention_has_no_alignments(
         assert said.error == refusal and not path.exists()
     (_, row) = objects(run_yakusu("translate", folder, "--format", "json", stdin=stdin))
     assert set(row["translations"][0]) == {"text", "score", "log_prob", "tokens"}
+
+
+def test_the_default_target_language_is_named(run_yakusu: Yakusu, tmp_path: Path) -> None:
+    words = ("bumi", "dako", "fiel", "gopu", "hadi", "jelo", "karu")
+    tokenizer = small_tokenizer(words, languages=("de", "fr"))
+    sizes = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
+    network = Transformer(sizes, **tokenizer.vocab_sizes)
+    search = SearchConfig(max_extra=2)
+    both = Translator(TorchDecoder(network), tokenizer, languages=("en", "de"), search=search)
+    folder, note = save(tmp_path / "both", both), "translating to de; --to selects one of de, fr\n"
+    assert run_yakusu("translate", folder, stdin=b"bumi\n").err.startswith(note)
+    assert note not in run_yakusu("translate", folder, "--to", "fr", stdin=b"bumi\n").err
 
 
 # ---- requests ------------------------------------------------------------------------------------

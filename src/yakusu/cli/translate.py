@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from yakusu.cli.console import command
+from yakusu.cli.console import command, say
 from yakusu.cli.documents import DocumentOptions, DocumentOutput, takes_document_options
 from yakusu.cli.engine_options import takes_hidden_engine_options
 from yakusu.cli.lines import LineOptions, Lines, takes_line_options
@@ -146,6 +146,9 @@ class _Models:
             raise ModelError(
                 "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
             )
+        if translator.targets and not self.text.to:
+            others = ", ".join(translator.targets)
+            say(f"translating to {translator.languages[1]}; --to selects one of {others}")
         return translator
 
     def shard_config(
