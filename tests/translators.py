@@ -16,6 +16,7 @@ from yakusu.data.tokenizer import Tokenizer
 from yakusu.data.vocabulary import TokenizerConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.model import NativeModel
+from yakusu.engine.workers import Threads
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
@@ -49,7 +50,7 @@ def decoder_of(model: Seq2Seq, engine: Engine = "torch", *, threads: int = 1) ->
     weights = {name: weight.detach().numpy() for name, weight in model.weights().items()}
     sizes = {"src_vocab_size": model.src_vocab_size, "tgt_vocab_size": model.tgt_vocab_size}
     native = NativeModel.load(model.config, weights, (), **sizes, int8=False)
-    return NativeDecoder([native], threads=threads)
+    return NativeDecoder([native], Threads(threads))
 
 
 @cache

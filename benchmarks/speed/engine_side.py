@@ -17,6 +17,7 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import instruction_set
 from yakusu.engine.model import NativeModel
+from yakusu.engine.workers import Threads
 from yakusu.model.config import TransformerConfig, config_of
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
@@ -52,7 +53,7 @@ def load_plain(folder: str, engine: str, precision: str, threads: int) -> None:
         return
     weights, int8 = ArraysOnDisk(path / "model.safetensors"), precision == "int8"
     models = [NativeModel(config, weights, **sizes, int8=int8)]
-    _loaded.decoder, _loaded.timed = (NativeDecoder(models, threads=threads) for _ in range(2))
+    _loaded.decoder, _loaded.timed = (NativeDecoder(models, Threads(threads)) for _ in range(2))
 
 
 def _torch(config: TransformerConfig, path: Path, sizes: dict[str, int], threads: int) -> Decoder:

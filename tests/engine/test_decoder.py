@@ -14,7 +14,7 @@ from tests.engine.test_search import RULES, V, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import instruction_sets
 from yakusu.engine.session import Session
-from yakusu.engine.workers import _Waiting
+from yakusu.engine.workers import Threads, _Waiting
 from yakusu.errors import ModelError
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Flags, Ints
@@ -68,7 +68,7 @@ IDS = [sentence(Random(seed), 20) for seed in range(12)]
 def test_an_error_in_a_constraint_is_raised_and_the_next_search_is_not_affected(
     decoder: NativeDecoder, method: str, threads: int
 ) -> None:
-    decoder.threads = threads
+    decoder.workers = Threads(threads)
     config, plain = SearchConfig(), list(map(Query, IDS))
     expected = decoder.search(plain, config, RULES, batch=4)
     for step in (0, 1, 5):
@@ -87,7 +87,7 @@ def test_an_error_while_samples_are_drawn_is_raised(decoder: NativeDecoder) -> N
 
 
 def test_sessions_do_not_pile_up(decoder: NativeDecoder) -> None:
-    decoder.threads = 2
+    decoder.workers = Threads(2)
     pairs = [(ids, ids) for ids in IDS]
     for n in range(1, 6):
         decoder.score(pairs, alternatives=2, batch=4)
@@ -141,7 +141,7 @@ class Begun:
 
 
 def test_sentences_are_decoded_while_the_others_are_prepared(decoder: NativeDecoder) -> None:
-    decoder.threads, constraint = 2, Begun()
+    decoder.workers, constraint = Threads(2), Begun()
     expected = decoder.search(list(map(Query, IDS)), SearchConfig(), RULES, batch=4)
 
     def prepared() -> Iterator[Query]:
@@ -158,7 +158,7 @@ def test_sentences_are_decoded_while_the_others_are_prepared(decoder: NativeDeco
 def test_an_error_while_sentences_are_prepared_is_raised(
     decoder: NativeDecoder, threads: int
 ) -> None:
-    decoder.threads = threads
+    decoder.workers = Threads(threads)
 
     def prepared() -> Iterator[Query]:
         yield from map(Query, IDS)
@@ -176,7 +176,7 @@ def test_threads_share_few_sentences_equally() -> None:
 
 
 def test_no_sentences_are_prepared_after_a_thread_has_failed(decoder: NativeDecoder) -> None:
-    decoder.threads, n = 2, 0
+    decoder.workers, n = Threads(2), 0
 
     def prepared() -> Iterator[Query]:
         nonlocal n
@@ -214,7 +214,7 @@ class Cancelling:
 def test_a_cancelled_search_finds_nothing_and_the_others_are_not_affected(
     decoder: NativeDecoder, batch: int, threads: int
 ) -> None:
-    decoder.threads = threads
+    decoder.workers = Threads(threads)
     config, plain = SearchConfig(max_extra=40), list(map(Query, IDS))
     expected = decoder.search(plain, config, RULES, batch=batch)
     before, during = Event(), Event()

@@ -15,6 +15,7 @@ from yakusu.data.vocabulary import UNK
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import instruction_sets
 from yakusu.engine.model import NativeModel
+from yakusu.engine.workers import Threads
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
@@ -91,7 +92,7 @@ def native(*models: Seq2Seq, threads: int = 1) -> NativeDecoder:
             )
             for model in models
         ],
-        threads=threads,
+        Threads(threads),
     )
 
 
@@ -304,7 +305,7 @@ def test_translations_have_the_same_bits_in_every_batch_and_with_every_instructi
     for batch in (1, 3, 17):
         assert ours.search(queries, config, RULES, batch=batch) == expected
     assert ours.search(queries[::-1], config, RULES, batch=5) == expected[::-1]
-    threads = NativeDecoder(ours.models, threads=3)
+    threads = NativeDecoder(ours.models, Threads(3))
     assert threads.search(queries, config, RULES, batch=4) == expected
     for kernels in instruction_sets():
         other = NativeDecoder(ours.models, kernels=kernels)

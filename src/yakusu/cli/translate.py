@@ -147,8 +147,8 @@ class _Models:
                 "--max-repeats does not apply to a parser, because trees repeat brackets: remove it"
             )
         if translator.targets and not self.text.to:
-            others = ", ".join(translator.targets)
-            say(f"translating to {translator.languages[1]}; --to selects one of {others}")
+            targets = ", ".join(translator.targets)
+            say(f"translating to {translator.languages[1]}; --to selects one of {targets}")
         return translator
 
     def shard_config(

@@ -12,7 +12,7 @@ from yakusu.engine.guide import Guided
 from yakusu.engine.library import MAX_MEMBERS, Settings, instruction_set
 from yakusu.engine.model import NativeModel
 from yakusu.engine.session import Recorded, Session
-from yakusu.engine.workers import decode
+from yakusu.engine.workers import Threads, Workers
 from yakusu.errors import ModelError
 from yakusu.model.config import Role
 from yakusu.search.config import SearchConfig
@@ -32,13 +32,13 @@ from yakusu.search.tokens import TokenRules
 _ROLES: tuple[Role, ...] = ("encoder", "decoder", "cross")
 
 
-@dataclass
+@dataclass(eq=False)
 class NativeDecoder:
     """Decodes with one model, or with several as an ensemble, in the library and without torch.
 
     Args:
         models: The models; their vocabularies are the same.
-        threads: Number of threads.
+        workers: The threads that decode.
         kernels: Instruction set.
 
     Raises:
@@ -47,7 +47,7 @@ class NativeDecoder:
     """
 
     models: Sequence[NativeModel]
-    threads: int = 1
+    workers: Workers = field(default_factory=Threads)
     kernels: str = field(default_factory=instruction_set)
     _idle: list[Session] = field(default_factory=list, init=False, repr=False)
 
@@ -93,26 +93,17 @@ class NativeDecoder:
     ) -> list[list[Hypothesis]]:
         """See `Decoder.search`."""
 
-        def add(session: Session, numbered: tuple[int, Query]) -> None:
-            row, query = numbered
+        def add(session: Session, key: int, query: Query) -> None:
             refuse_longer(len(query.source), self.max_length)
             settings = self._settings(query, config)
             guided = _guided(query, config, rules, settings.limit)
-            session.search(row, query, settings, guided)
+            session.search(key, query, settings, guided)
 
-        def take() -> Session:
-            return self._session(rules, batch * config.n_slots, samples=config.sampling is not None)
-
-        found = decode(
-            enumerate(queries),
-            add,
-            threads=self.threads,
-            batch=batch,
-            take=take,
-            give_back=self._idle.append,
-        )
+        samples = config.sampling is not None
+        sessions = _SearchSessions(self, rules, batch * config.n_slots, samples)
+        found = self.workers.decode(queries, add, sessions, batch=batch)
         nothing = Hypothesis((), -math.inf, -math.inf)
-        return [found[row] or [nothing] for row in range(len(found))]
+        return [best or [nothing] for best in found]
 
     def _settings(self, query: Query, config: SearchConfig) -> Settings:
         longest = limit(
@@ -164,30 +155,54 @@ class NativeDecoder:
         models: Sequence[NativeModel],
         batch: int,
     ) -> None:
-        def add(session: Session, row: int) -> None:
-            session.score(row, *pairs[row], recorded[row])
+        def add(session: Session, key: int, row: int) -> None:
+            session.score(key, *pairs[row], recorded[row])
 
-        def take() -> Session:
-            return Session(models, max_rows=max(1, batch), kernels=self.kernels)
+        sessions = _ScoringSessions(models, max(1, batch), self.kernels)
+        self.workers.decode(range(len(pairs)), add, sessions, batch=batch)
 
-        decode(
-            range(len(pairs)),
-            add,
-            threads=self.threads,
-            batch=batch,
-            take=take,
-            give_back=lambda session: None,
-        )
 
-    def _session(self, rules: TokenRules, max_rows: int, *, samples: bool) -> Session:
-        """A session with these settings: an idle one, whose memory is in place, or a new one."""
-        for session in (*self._idle,):
-            if (session.rules, session.max_rows, session.samples) == (rules, max_rows, samples):
+# ---- sessions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _SearchSessions:
+    """Sessions for searches; those that are idle keep their memory."""
+
+    decoder: NativeDecoder
+    rules: TokenRules
+    max_rows: int
+    samples: bool
+
+    def take(self) -> Session:
+        idle, own = self.decoder._idle, (self.rules, self.max_rows, self.samples)
+        for session in (*idle,):
+            if (session.rules, session.max_rows, session.samples) == own:
                 with suppress(ValueError):  # another thread has taken it
-                    self._idle.remove(session)
+                    idle.remove(session)
                     return session
-        self._idle.clear()
-        return Session(self.models, rules, max_rows, samples=samples, kernels=self.kernels)
+        idle.clear()
+        rules, max_rows, samples = own
+        kernels = self.decoder.kernels
+        return Session(self.decoder.models, rules, max_rows, samples=samples, kernels=kernels)
+
+    def give_back(self, session: Session) -> None:
+        self.decoder._idle.append(session)
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoringSessions:
+    """Sessions for the scores of one call."""
+
+    models: Sequence[NativeModel]
+    max_rows: int
+    kernels: str
+
+    def take(self) -> Session:
+        return Session(self.models, max_rows=self.max_rows, kernels=self.kernels)
+
+    def give_back(self, session: Session) -> None:
+        pass
 
 
 # ---- settings ------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
 
 Ids = NDArray[np.int32]
-_SECONDS = 0.02  # between two checks for an interrupt
 
 
 @dataclass
@@ -157,15 +156,15 @@ class Session:
             raise _no_memory()
         self.n_unfinished += 1
 
-    def advance(self) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Decode for `_SECONDS` or one step; yield the keys and results of finished sentences.
+    def advance(self, seconds: float = 0.02) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Decode for some seconds, at least one step; yield what is finished: keys and results.
 
         The results of a scored sentence are in its record. A cancelled sentence has no result.
         """
         for key in [key for key, query in self._queries.items() if query.is_cancelled]:
             self._cancel(key)
             yield key, []
-        status = self._library.yk_advance(self._handle, _SECONDS)
+        status = self._library.yk_advance(self._handle, seconds)
         self._guides.check()
         if status < 0:
             raise _no_memory()

@@ -1,69 +1,100 @@
 """Threads that decode sentences, each in its own session, while others are still prepared."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from yakusu.engine.session import Session
 from yakusu.search.hypothesis import Hypothesis
 
 T = TypeVar("T")
-Found = dict[int, list[Hypothesis]]  # by the keys of the sentences
+Add = Callable[[Session, int, T], None]  # adds a sentence to a session under a key
+Found = list[list[Hypothesis]]  # in the order of the sentences
 _AHEAD = 16  # sentences that wait in a session, so that it decodes for a while without Python
 
 
-def decode(
-    sentences: Iterable[T],
-    add: Callable[[Session, T], None],
-    *,
-    threads: int,
-    batch: int,
-    take: Callable[[], Session],
-    give_back: Callable[[Session], None],
-) -> Found:
-    """Decode sentences in up to `threads` threads.
+class Sessions(Protocol):
+    """Sessions of the same models and settings. Equal objects have the same sessions."""
+
+    def __hash__(self) -> int:
+        """For dictionaries of sessions that are in use."""
+
+    def take(self) -> Session:
+        """Return a session without sentences, for the thread that calls."""
+
+    def give_back(self, session: Session) -> None:
+        """Receive a session that has decoded all its sentences."""
+
+
+class Workers(Protocol):
+    """What decodes sentences."""
+
+    def decode(
+        self, sentences: Iterable[T], add: Add[T], sessions: Sessions, *, batch: int
+    ) -> Found:
+        """Decode sentences.
+
+        Args:
+            sentences: The sentences.
+            add: Adds one of them to a session.
+            sessions: The sessions to decode with.
+            batch: Maximum number of sentences that a thread decodes together.
+        """
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads that one call starts and ends.
+
+    If there are several, the calling thread iterates over the sentences while they decode.
 
     Args:
-        sentences: The sentences. If there are several threads, this one iterates over them while
-            the others decode.
-        add: Adds a sentence to a session.
-        threads: Number of threads.
-        batch: Maximum number of sentences that a thread decodes together.
-        take: Makes a session, in the thread that uses it.
-        give_back: Receives a session that has decoded all its sentences.
+        n: Maximum number of threads.
     """
-    sentences = iter(sentences)
-    first = list(islice(sentences, threads))
-    stop = Event()
-    waiting: _Waiting[T] = _Waiting(n_threads=max(1, len(first)), batch=batch)
 
-    def work() -> Found:
-        try:
-            session = take()
-            found = dict(_decoded(session, waiting, add, stop))
-        except BaseException:
-            stop.set()
-            raise
-        if not session.n_unfinished:
-            give_back(session)
-        return found
+    n: int = 1
 
-    if len(first) <= 1:
-        waiting.add_all(chain(first, sentences), stop)
-        return work() if first else {}
-    from concurrent.futures import ThreadPoolExecutor  # takes time to import
+    def decode(
+        self, sentences: Iterable[T], add: Add[T], sessions: Sessions, *, batch: int
+    ) -> Found:
+        """See `Workers.decode`."""
+        numbered = enumerate(sentences)
+        first = list(islice(numbered, self.n))
+        stop = Event()
+        waiting: _Waiting[tuple[int, T]] = _Waiting(n_threads=max(1, len(first)), batch=batch)
 
-    with ThreadPoolExecutor(len(first)) as pool:
-        try:
-            workers = [pool.submit(work) for _ in first]
-            waiting.add_all(chain(first, sentences), stop)
-            parts = [worker.result() for worker in workers]
-        finally:
-            stop.set()  # after an interrupt, or an error in a worker
-            waiting.close()
-    return {key: best for part in parts for key, best in part.items()}
+        def work() -> dict[int, list[Hypothesis]]:
+            try:
+                session = sessions.take()
+                found = dict(_decoded(session, waiting, add, stop))
+            except BaseException:
+                stop.set()
+                raise
+            if not session.n_unfinished:
+                sessions.give_back(session)
+            return found
+
+        if len(first) <= 1:
+            waiting.add_all(chain(first, numbered), stop)
+            return _in_order([work()] if first else [])
+        from concurrent.futures import ThreadPoolExecutor  # takes time to import
+
+        with ThreadPoolExecutor(len(first)) as pool:
+            try:
+                workers = [pool.submit(work) for _ in first]
+                waiting.add_all(chain(first, numbered), stop)
+                return _in_order([worker.result() for worker in workers])
+            finally:
+                stop.set()  # after an interrupt, or an error in a worker
+                waiting.close()
+
+
+def _in_order(parts: Iterable[dict[int, list[Hypothesis]]]) -> Found:
+    found = {key: best for part in parts for key, best in part.items()}
+    return [found[key] for key in range(len(found))]
 
 
 class _Waiting(Generic[T]):
@@ -101,12 +132,12 @@ class _Waiting(Generic[T]):
 
 
 def _decoded(
-    session: Session, waiting: _Waiting[T], add: Callable[[Session, T], None], stop: Event
+    session: Session, waiting: _Waiting[tuple[int, T]], add: Add[T], stop: Event
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Decode the sentences that one thread takes."""
     while not stop.is_set():
-        for sentence in waiting.take(session.n_unfinished):
-            add(session, sentence)
+        for key, sentence in waiting.take(session.n_unfinished):
+            add(session, key, sentence)
         if not session.n_unfinished:
             return
         yield from session.advance()

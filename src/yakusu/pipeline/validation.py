@@ -13,6 +13,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import REPAIR, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
+from yakusu.engine.workers import Threads
 from yakusu.errors import RecipeError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
@@ -126,4 +127,4 @@ def _decoder(model: Seq2Seq, engine: Engine) -> Decoder:
         tgt_vocab_size=model.tgt_vocab_size,
         int8=False,
     )
-    return NativeDecoder([packed], threads=torch.get_num_threads())
+    return NativeDecoder([packed], Threads(torch.get_num_threads()))

@@ -12,6 +12,7 @@ from yakusu.engine.decoder import NativeDecoder
 from yakusu.engine.library import REPAIR, why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
+from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.search.decoder import Decoder
 from yakusu.translator.folder import ModelFolder, TranslatorConfig, consistent
@@ -85,7 +86,7 @@ def _native(folders: Sequence[ModelFolder], config: EngineConfig) -> NativeDecod
     if config.precision == "auto":
         int8 = all(map(_suits_int8, folders))
     return NativeDecoder(
-        [_packed(folder, int8=int8) for folder in folders], threads=config.n_threads
+        [_packed(folder, int8=int8) for folder in folders], Threads(config.n_threads)
     )
 
 

@@ -1,0 +1,221 @@
+"""Threads that decode the sentences of several callers together, as a service needs.
+
+A sentence joins those that its thread is decoding as soon as there is room. Callers take turns, so
+that a long text does not delay a short one. The result of a sentence does not depend on others.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Condition, Lock, Thread
+from typing import Any, NamedTuple
+
+from yakusu.engine.session import Session
+from yakusu.engine.workers import Add, Found, Sessions, T
+from yakusu.search.hypothesis import Hypothesis
+
+_SECONDS = 0.002  # between two looks at the queue
+
+
+@dataclass(eq=False)
+class _Caller:
+    """A call of `Pool.decode`: its sentences that wait, and the results of the others."""
+
+    add: Add[Any]
+    sessions: Sessions
+    finished: Condition
+    waiting: deque["_Sentence"] = field(default_factory=deque)
+    found: dict[int, list[Hypothesis]] = field(default_factory=dict)
+    n_decoding: int = 0
+    error: BaseException | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        return not (self.waiting or self.n_decoding)
+
+
+class _Sentence(NamedTuple):
+    caller: _Caller
+    number: int
+    sentence: Any
+
+
+class _Queue:
+    """The sentences that wait, of all callers."""
+
+    def __init__(self, n_threads: int, batch: int) -> None:
+        self._n_threads, self._batch, self._closed = n_threads, batch, False
+        self._n_unfinished = 0  # sentences that wait or are decoded
+        self._callers: deque[_Caller] = deque()  # with waiting sentences; the next one first
+        self._lock = Lock()
+        self._added = Condition(self._lock)
+
+    def caller(self, add: Add[Any], sessions: Sessions) -> _Caller:
+        """Return a new call without sentences."""
+        return _Caller(add, sessions, Condition(self._lock))
+
+    def put(self, item: _Sentence) -> None:
+        """Add a sentence, unless another of the caller has failed."""
+        caller = item.caller
+        with self._added:
+            if self._closed:
+                raise RuntimeError("the pool is closed")
+            if caller.error:
+                return
+            if not caller.waiting:
+                self._callers.append(caller)
+            caller.waiting.append(item)
+            self._n_unfinished += 1
+            self._added.notify()
+
+    def take(self, n_held: int) -> list[_Sentence] | None:
+        """Sentences for a thread that holds some, up to its share; None: there will be no more."""
+        with self._added:
+            while not (n_held or self._callers or self._closed):
+                self._added.wait()
+            if not (n_held or self._callers):
+                return None
+            share = min(self._batch, -(-self._n_unfinished // self._n_threads))
+            taken: list[_Sentence] = []
+            while self._callers and n_held + len(taken) < share:
+                caller = self._callers.popleft()
+                taken.append(caller.waiting.popleft())
+                caller.n_decoding += 1
+                if caller.waiting:
+                    self._callers.append(caller)
+            return taken
+
+    def finish(self, item: _Sentence, best: list[Hypothesis]) -> None:
+        """Store the result of a sentence that was taken."""
+        with self._lock:
+            item.caller.found[item.number] = best
+            self._leave(item.caller)
+
+    def fail(self, item: _Sentence, error: BaseException) -> None:
+        """End the call of a sentence that was taken."""
+        with self._lock:
+            self._drop(item.caller, error)
+            self._leave(item.caller)
+
+    def stop(self, caller: _Caller, error: BaseException) -> None:
+        """End a call."""
+        with self._lock:
+            self._drop(caller, error)
+
+    def wait_for(self, caller: _Caller) -> None:
+        """Wait for all sentences of a call."""
+        with caller.finished:
+            caller.finished.wait_for(lambda: caller.is_finished)
+
+    def close(self) -> None:
+        """Accept no further sentences."""
+        with self._added:
+            self._closed = True
+            self._added.notify_all()
+
+    def _leave(self, caller: _Caller) -> None:
+        caller.n_decoding -= 1
+        self._n_unfinished -= 1
+        if caller.is_finished:
+            caller.finished.notify()
+
+    def _drop(self, caller: _Caller, error: BaseException) -> None:
+        """Remove the sentences of a caller that wait."""
+        caller.error = caller.error or error
+        if caller.waiting:
+            self._callers.remove(caller)
+            self._n_unfinished -= len(caller.waiting)
+            caller.waiting.clear()
+
+
+@dataclass(eq=False)
+class _Group:
+    """The sentences that a thread decodes in one session."""
+
+    session: Session
+    keys: Iterator[int] = field(default_factory=count)
+    decoding: dict[int, _Sentence] = field(default_factory=dict)
+
+    def add(self, item: _Sentence) -> None:
+        key = next(self.keys)
+        item.caller.add(self.session, key, item.sentence)
+        self.decoding[key] = item
+
+    def advance(self, queue: _Queue) -> None:
+        """Decode for a moment. After an error, the session is not used again."""
+        try:
+            for key, best in self.session.advance(_SECONDS):
+                queue.finish(self.decoding.pop(key), best)
+        except BaseException as error:
+            for item in self.decoding.values():
+                queue.fail(item, error)
+            self.decoding.clear()
+
+
+class Pool:
+    """Threads that decode the sentences of all callers, whatever their models.
+
+    Args:
+        threads: Number of threads.
+        batch: Maximum number of sentences that a thread decodes together.
+    """
+
+    def __init__(self, threads: int, *, batch: int = 64) -> None:
+        self._queue = _Queue(threads, batch)
+        self._threads = [Thread(target=self._work, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def decode(
+        self, sentences: Iterable[T], add: Add[T], sessions: Sessions, *, batch: int
+    ) -> Found:
+        """See `Workers.decode`; `batch` has no effect, because those of other callers count, too.
+
+        Raises:
+            RuntimeError: The pool is closed.
+        """
+        caller = self._queue.caller(add, sessions)
+        try:
+            for number, sentence in enumerate(sentences):
+                self._queue.put(_Sentence(caller, number, sentence))
+        except BaseException as error:
+            self._queue.stop(caller, error)
+        self._queue.wait_for(caller)
+        if caller.error:
+            raise caller.error
+        return [caller.found[number] for number in range(len(caller.found))]
+
+    def close(self) -> None:
+        """Decode the sentences that wait, and end the threads."""
+        self._queue.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        groups: dict[Sessions, _Group] = {}
+        while self._step(groups):
+            pass
+
+    def _step(self, groups: dict[Sessions, _Group]) -> bool:
+        """Take sentences, and decode for a moment; False: the pool is closed."""
+        taken = self._queue.take(sum(len(group.decoding) for group in groups.values()))
+        for item in taken or ():
+            self._begin(item, groups)
+        for sessions in (*groups,):
+            groups[sessions].advance(self._queue)
+            if not groups[sessions].decoding:
+                session = groups.pop(sessions).session
+                if not session.n_unfinished:
+                    sessions.give_back(session)
+        return taken is not None
+
+    def _begin(self, item: _Sentence, groups: dict[Sessions, _Group]) -> None:
+        """Add a sentence to the session of its kind."""
+        sessions = item.caller.sessions
+        try:
+            if sessions not in groups:
+                groups[sessions] = _Group(sessions.take())
+            groups[sessions].add(item)
+        except BaseException as error:
+            self._queue.fail(item, error)
