@@ -1,16 +1,14 @@
 """Printing of translations, and of what was done."""
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from yakusu.cli.console import ConsoleProgress, say
 
 if TYPE_CHECKING:
-    from yakusu.search.trace import Step
     from yakusu.translator import Translation
     from yakusu.translator.tally import Tally
 
@@ -28,49 +26,14 @@ def as_text(n_best: int) -> "Callable[[int, list[Translation]], list[str]]":
 
 def as_json(number: int, best: "list[Translation]") -> list[str]:
     """A JSON object with the translations of a sentence."""
-    found: dict[str, Any] = {"number": number, "translations": list(map(_object, best))}
-    if best[0].traces:
-        found["traces"] = [list(map(_step, trace)) for trace in best[0].traces]
-    return [json.dumps(found, ensure_ascii=False)]
+    from yakusu.translator.objects import objects
 
-
-def _object(translation: "Translation") -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "text": translation.text,
-        "score": _number(translation.score),
-        "log_prob": _number(translation.log_prob),
-    }
-    if (details := translation.details) is None:
-        return found
-    rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
-    found["tokens"] = [
-        {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
-        for token, log_prob, alternatives in rows
-    ]
-    if details.links is not None:
-        found["alignment"] = details.pharaoh
-    return found
-
-
-def _step(step: "Step[str]") -> dict[str, Any]:
-    """A step of a trace; only finished hypotheses have a score."""
-    return {
-        name: [
-            {key: value for key, value in vars(extension).items() if value is not None}
-            for extension in extensions
-        ]
-        for name, extensions in vars(step).items()
-    }
+    return [json.dumps({"number": number, **objects(best)}, ensure_ascii=False)]
 
 
 def _links(translation: "Translation") -> str:
     """The word alignment; "" for an empty sentence."""
     return translation.details.pharaoh if translation.details else ""
-
-
-def _number(value: float) -> float | None:
-    """JSON has no -inf, the score of an output that the model did not produce."""
-    return value if math.isfinite(value) else None
 
 
 def print_all(

@@ -17,6 +17,7 @@ _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     **dict.fromkeys(("import", "export"), "interop"),
     "vectors": "vectors",
     "view": "view",
+    "serve": "serve",
 }
 MARKUP: Any = "markdown"  # of docstrings and help texts
 

@@ -88,6 +88,19 @@ class Glossary:
             node.terms.append(term)
 
     @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]], protected: SpanFinder) -> "Glossary":
+        """Make a glossary of terms and their translations.
+
+        Raises:
+            DataError: A term or a translation is empty, or a term contains a protected span.
+        """
+        terms = []
+        for source, target in pairs:
+            terms.append(_term(f"{source.strip()}\t{target.strip()}", f"the term '{source}'"))
+            _refuse_protected(terms[-1], "the glossary", protected)
+        return cls(terms)
+
+    @classmethod
     def read(
         cls,
         path: str | Path,

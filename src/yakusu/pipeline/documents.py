@@ -236,10 +236,7 @@ def _translate_file(
             tracker.advance(note=job.source.name)
     except DataError as error:
         raise DataError(f"{job.source}: {error}") from error
-    check_translations(texts, translations)
-    blank: list[str] = []
-    if not document.reports_blank:
-        translations, blank = _without_blank(texts, translations)
+    translations, blank = usable(document, translations)
     data = document.render(translations)
     job.target.parent.mkdir(parents=True, exist_ok=True)
     write_file(job.target, lambda file: file.write(data))
@@ -249,12 +246,20 @@ def _translate_file(
     return TranslatedFile(job.source, job.out, len(pairs), unchanged, skipped=skipped)
 
 
-def _without_blank(
-    texts: Sequence[str], translations: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Replace blank translations by their texts; also return a sentence for each of them."""
+def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Replace blank translations by their texts, unless the document does; for `render`.
+
+    Returns:
+        The translations, and a sentence for each of those that were blank.
+
+    Raises:
+        ValueError: A translation does not have the marks of its text.
+    """
+    check_translations(document.texts, translations)
+    if document.reports_blank:
+        return list(translations), []
     kept, reasons = [], []
-    for text, translation in zip(texts, translations, strict=True):
+    for text, translation in zip(document.texts, translations, strict=True):
         is_blank = plain_text(text) and not plain_text(translation)
         kept.append(text if is_blank else translation)
         if is_blank:

@@ -1,6 +1,7 @@
 """Text -> passages -> tokens -> search -> passages -> text: the translator."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap, tee
@@ -98,8 +99,11 @@ class Translator(JobTranslator):
         if text.glossary:
             protected = SpanFinder(text.protect, builtin=text.builtin_spans)
             glossary = Glossary.read(text.glossary, languages=self.languages, protected=protected)
-            self._constraints.check_terms(glossary.terms, text.glossary)
-        self._planner = Planner(self, text, language=languages[0], glossary=glossary)
+        self._set_text(text, glossary)
+
+    def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
+        self._constraints.check_terms(glossary.terms, text.glossary or "the glossary")
+        self._planner = Planner(self, text, language=self.languages[0], glossary=glossary)
 
     @property
     def tally(self) -> Tally:
@@ -162,6 +166,30 @@ class Translator(JobTranslator):
             max_source_tokens=self.max_source_tokens,
             text=self._text_config.model_copy(update={"to": code}),
         )
+
+    def with_settings(
+        self,
+        *,
+        search: SearchConfig | None = None,
+        text: TextConfig | None = None,
+        terms: Iterable[tuple[str, str]] = (),
+    ) -> "Translator":
+        """A translator with the same model and languages, and with a tally of its own.
+
+        Args:
+            search: Settings of the search; None: those of this translator.
+            text: How text is read, except for `to` and `glossary`; None: as in this translator.
+            terms: A glossary: terms and their translations.
+
+        Raises:
+            DataError: A regular expression is not valid, or a term contains a protected span or
+                cannot be spelled with the vocabulary.
+        """
+        other, text = copy(self), text or self._text_config
+        other.search = search or self.search
+        protected = SpanFinder(text.protect, builtin=text.builtin_spans)
+        other._set_text(text, Glossary.of(terms, protected))
+        return other
 
     def require_target(self) -> None:
         """Refuse to translate to one of several languages if there is no default.

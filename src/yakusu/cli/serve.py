@@ -1,0 +1,62 @@
+"""The verb `serve`: a translation service."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from yakusu.cli.console import say
+
+Folders = Annotated[
+    list[Path],
+    typer.Argument(metavar="MODEL...", help="Model folders, such as runs/en-de/model."),
+]
+Host = Annotated[
+    str | None,
+    typer.Option(help="Address to listen on (default: 127.0.0.1, this computer only)."),
+]
+Port = Annotated[int | None, typer.Option(help="Port to listen on (default: 5000).")]
+RootPath = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Path prefix of a reverse proxy, such as /translate."),
+]
+Settings = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings as TOML.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Another setting, such as limits.characters=5000. Repeatable.",
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(epilog="docs/serve.md lists all settings.")(serve)
+
+
+def serve(
+    models: Folders,
+    host: Host = None,
+    port: Port = None,
+    root_path: RootPath = None,
+    config: Settings = None,
+    overrides: Overrides = None,
+) -> None:
+    """Serve translators: LibreTranslate's API, and documents.
+
+    Example: `yakusu serve runs/en-de/model`
+    """
+    from yakusu.serve.config import load_config
+    from yakusu.serve.server import serve as run
+
+    given = {"host": host, "port": port, "root_path": root_path}
+    options = [f"{key}={value}" for key, value in given.items() if value is not None]
+    run(
+        load_config(config, [*(overrides or ()), *options]),
+        models,
+        started=lambda address: say(f"serving on {address} (Ctrl-C to stop)"),
+    )

@@ -1,0 +1,118 @@
+"""Who may call the service, and how often: API keys, and limits per minute.
+
+A file of keys is TOML:
+
+    [[keys]]
+    key = "a long random text"
+    per_minute = 120           # 0: unlimited
+"""
+
+import hmac
+import time
+import tomllib
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from yakusu.config import Config
+from yakusu.errors import RecipeError
+from yakusu.serve.config import ServeConfig
+from yakusu.serve.errors import RefusedError
+
+_MOST_CLIENTS = 10_000  # whose recent requests are counted
+
+
+class Key(Config):
+    """An API key."""
+
+    key: str = Field(min_length=8)
+    per_minute: int = Field(0, ge=0)
+
+
+class _Keys(Config):
+    keys: tuple[Key, ...] = Field(strict=False)
+
+
+def read_keys(path: str | Path) -> tuple[Key, ...]:
+    """Read a file of keys.
+
+    Raises:
+        RecipeError: The file cannot be read, or an entry is not valid. No key is in the message.
+    """
+    try:
+        return _Keys.model_validate(tomllib.loads(Path(path).read_text(encoding="utf-8"))).keys
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path} is not a TOML file: {error}") from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise RecipeError(
+            f"{path}: {where}: {fault['msg']}: write [[keys]] with key = (8 characters or more) "
+            "and per_minute = N"
+        ) from error
+
+
+class Access:
+    """Decides whether a client may call the service now.
+
+    Each client has as many requests as its limit per minute, and gets them back at an even rate.
+
+    Args:
+        config: The settings.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(self, config: ServeConfig, clock: Callable[[], float] = time.monotonic) -> None:
+        self._keys = read_keys(config.keys) if config.keys else ()
+        self._required, self._per_minute = config.require_key, config.limits.per_minute
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and when
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there are keys."""
+        return bool(self._keys)
+
+    def check(self, key: str, address: str, cost: int = 1) -> None:
+        """Count a request of a client.
+
+        Args:
+            key: Its API key; "": none.
+            address: Its address, which is limited if it has no key.
+            cost: Number of requests that it counts as.
+
+        Raises:
+            RefusedError: The key is unknown (403), or there were too many requests (429).
+        """
+        known = self._known(key) if key and self._keys else None
+        if known is None and key and self._keys:
+            raise RefusedError(403, "Invalid API key")
+        if known is None and self._required:
+            raise RefusedError(403, "Please contact the server operator to get an API key")
+        limit = self._per_minute if known is None else known.per_minute
+        if limit:
+            self._take(f"key {known.key}" if known else f"address {address}", limit, cost)
+
+    def _known(self, key: str) -> Key | None:
+        given = key.encode()
+        found = [each for each in self._keys if hmac.compare_digest(each.key.encode(), given)]
+        return found[0] if found else None
+
+    def _take(self, client: str, limit: int, cost: int) -> None:
+        now, rate = self._clock(), limit / 60
+        left, since = self._left.pop(client, (float(limit), now))
+        left = min(limit, left + (now - since) * rate)
+        taken = min(cost, limit)  # a single request is never impossible
+        allowed = left >= taken
+        self._left[client] = (left - taken if allowed else left, now)
+        while len(self._left) > _MOST_CLIENTS:
+            self._left.popitem(last=False)
+        if not allowed:
+            wait = int((taken - left) / rate) + 1
+            raise RefusedError(
+                429, f"Slowdown: {limit} per 1 minute: try again in {wait} s", retry_after=wait
+            )

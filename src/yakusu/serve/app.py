@@ -1,0 +1,121 @@
+"""The application: routes, errors, and what runs beside them."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+import yakusu
+from yakusu.errors import DataError
+from yakusu.serve import libre, v1
+from yakusu.serve.errors import RefusedError
+from yakusu.serve.middleware import LimitBody, Observe
+from yakusu.serve.service import Service
+from yakusu.serve.work import AbandonedError
+
+_log = logging.getLogger(__name__)
+_CLIENT_CLOSED = 499  # nginx's code for requests that the client has given up
+
+
+def create_app(service: Service) -> FastAPI:
+    """The application of a service."""
+    config = service.config
+    app = FastAPI(
+        title="yakusu",
+        version=yakusu.__version__,
+        description="Translation with LibreTranslate's API, and an API of its own under /v1.",
+        openapi_url="/spec",
+        docs_url=None,
+        redoc_url=None,
+        root_path=config.root_path,
+        lifespan=_lifespan,
+    )
+    app.state.service = service
+    app.include_router(libre.router)
+    app.include_router(v1.router)
+    app.add_api_route("/metrics", _metrics, response_class=PlainTextResponse)
+    for error, handler in _HANDLERS.items():
+        app.add_exception_handler(error, handler)
+    app.add_middleware(LimitBody, limits=service.limits)
+    if config.allow_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=config.allow_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Content-Type"],
+        )
+    app.add_middleware(Observe, metrics=service.metrics)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    task = asyncio.create_task(_maintain(service))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(service.close)
+
+
+async def _maintain(service: Service) -> None:
+    """Open replaced model folders, and remove old documents."""
+    seconds = service.config.reload_seconds
+    while True:
+        await asyncio.sleep(seconds or 60)
+        if seconds:
+            await asyncio.to_thread(service.models.refresh)
+        service.files.remove_old()
+
+
+async def _metrics(request: Request) -> Response:
+    """Counts for Prometheus."""
+    text = libre.service_of(request).metrics.text()
+    return Response(text, media_type="text/plain; version=0.0.4")
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def _error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": message}, status, headers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    return _error(error.status, str(error), error.headers)
+
+
+async def _data_error(request: Request, error: Exception) -> Response:
+    return _error(400, f"Invalid request: {error}")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _error(error.status_code, str(error.detail), dict(error.headers or {}))
+
+
+async def _cancelled(request: Request, error: Exception) -> Response:
+    return _error(_CLIENT_CLOSED, "The client has closed the connection")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _error(500, "The server failed: its log has the reason")
+
+
+_HANDLERS = {
+    RefusedError: _refused,
+    DataError: _data_error,
+    HTTPException: _http_error,
+    AbandonedError: _cancelled,
+    Exception: _failed,
+}

@@ -1,0 +1,177 @@
+"""Model folders as language pairs: direct ones, and pivots through a third language."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from yakusu.data.languages import closest
+from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.workers import Workers
+from yakusu.errors import ModelError, YakusuError
+from yakusu.serve.errors import RefusedError
+from yakusu.translator import Translator
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A translator for one language pair, and the name of its model."""
+
+    name: str
+    translator: Translator
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Codes of the source and the target language."""
+        return self.translator.languages
+
+
+Route = Sequence[Step]  # one step, or two through a pivot language
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What the service translates.
+
+    Args:
+        steps: The translators, those of the first model first.
+    """
+
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def routes(self) -> dict[tuple[str, str], list[Route]]:
+        """The ways to translate each language pair, the preferred one first.
+
+        A pivot is used for pairs without a model of their own.
+        """
+        found: dict[tuple[str, str], list[Route]] = {}
+        for step in self.steps:
+            found.setdefault(step.languages, []).append((step,))
+        direct = {pair: routes[0][0] for pair, routes in found.items()}
+        for (source, pivot), first in direct.items():
+            for (middle, target), second in direct.items():
+                if middle == pivot and source != target and (source, target) not in direct:
+                    found.setdefault((source, target), []).append((first, second))
+        return found
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """Codes of the source languages."""
+        return tuple(dict.fromkeys(source for source, _ in self.routes))
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of all languages."""
+        return tuple(sorted({code for pair in self.routes for code in pair}))
+
+    def targets(self, source: str) -> list[str]:
+        """Codes of the languages that a language is translated to."""
+        return sorted(target for code, target in self.routes if code == source)
+
+    def language(self, wanted: str) -> str:
+        """The code of a language as the models have it.
+
+        Raises:
+            RefusedError: No model has it, or several have variants of it.
+        """
+        found = [wanted] if wanted in self.codes else closest(wanted, self.codes)
+        if len(found) != 1:
+            raise RefusedError(400, f"{wanted} is not supported")
+        return found[0]
+
+    def route(self, source: str, target: str, model: str = "") -> Route:
+        """The way to translate a language pair.
+
+        Args:
+            source: Code of the source language, one of `codes`.
+            target: Code of the target language, one of `codes`.
+            model: The name of a model; "": the first one of the pair.
+
+        Raises:
+            RefusedError: There is none.
+        """
+        routes = self.routes.get((source, target), [])
+        if not routes:
+            raise RefusedError(400, f"{target} is not available as a target language from {source}")
+        named = [route for route in routes if model in ("", route[0].name) and len(route) == 1]
+        if model and not named:
+            known = ", ".join(route[0].name for route in routes if len(route) == 1)
+            raise RefusedError(
+                400, f"there is no model '{model}' for {source}-{target}: choose one of {known}"
+            )
+        return (named or routes)[0]
+
+
+class Models:
+    """Model folders that are opened again when they are replaced.
+
+    Args:
+        folders: The folders; those with the same name get a number.
+        engine: What runs the models.
+        workers: The threads that decode.
+
+    Raises:
+        ModelError: A folder is not valid, or a model is a parser or has no languages.
+    """
+
+    def __init__(self, folders: Sequence[Path], engine: EngineConfig, workers: Workers) -> None:
+        self._engine, self._workers = engine, workers
+        self._folders = dict(zip(_names(folders), folders, strict=True))
+        self._stamps = {name: _stamp(folder) for name, folder in self._folders.items()}
+        self._steps = {name: self._open(name) for name in self._folders}
+        self.catalog = self._catalog()
+
+    def refresh(self) -> None:
+        """Open the folders that were replaced; a folder that is not valid changes nothing."""
+        for name, folder in self._folders.items():
+            stamp = _stamp(folder)
+            if stamp in (self._stamps[name], None):  # None: it is being replaced, or is gone
+                continue
+            self._stamps[name] = stamp
+            try:
+                self._steps[name] = self._open(name)
+            except YakusuError as error:
+                _log.warning("the old model %s is kept: %s", name, error)
+            else:
+                self.catalog = self._catalog()
+                _log.warning("%s was opened again", folder)
+
+    def _catalog(self) -> Catalog:
+        return Catalog(tuple(step for steps in self._steps.values() for step in steps))
+
+    def _open(self, name: str) -> tuple[Step, ...]:
+        folder = self._folders[name]
+        translator = Translator.load(folder, engine=self._engine)
+        if translator.task.constrains:
+            raise ModelError(f"{folder} is a parser: serve translators only")
+        if isinstance(translator.decoder, NativeDecoder):
+            translator.decoder.workers = self._workers
+        every = [translator.translating_to(code) for code in translator.targets] or [translator]
+        if unknown := [each for each in every if "" in each.languages]:
+            pair = "-".join(code or "?" for code in unknown[0].languages)
+            raise ModelError(f"{folder}: its config.json has no language codes ({pair}): add them")
+        return tuple(Step(name, each) for each in every)
+
+
+def _names(folders: Iterable[Path]) -> Iterator[str]:
+    """A name for each folder: its own, or that of its parent if it is called `model`."""
+    seen: dict[str, int] = {}
+    for folder in folders:
+        path = folder.absolute()
+        name = path.parent.name if path.name == "model" else path.name
+        seen[name] = seen.get(name, 0) + 1
+        yield name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    """What changes when a folder is replaced; None: there is none."""
+    try:
+        found = (folder / "manifest.json").stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

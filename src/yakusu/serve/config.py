@@ -1,0 +1,126 @@
+"""The settings of the service."""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from yakusu.config import Config, apply_override, nearest
+from yakusu.config_errors import keys_of, place, problem
+from yakusu.errors import RecipeError
+
+
+class Limits(Config):
+    """What one request, one client and all clients together may use.
+
+    Attributes:
+        body: Maximum size of a request without a file, in bytes.
+        file: Maximum size of an uploaded document, in bytes.
+        characters: Maximum number of characters of a text, or of all texts of a list.
+        texts: Maximum number of texts of a list.
+        lines: Maximum number of lines of a text, or of all texts of a list.
+        depth: Maximum depth of nested JSON.
+        alternatives: Maximum number of alternatives.
+        terms: Maximum number of terms of a glossary.
+        waiting: Maximum number of requests that are translated or wait; further ones are refused.
+        seconds: Maximum time for the translation of a request.
+        file_seconds: Maximum time for the translation of a document.
+        body_seconds: Maximum time until the headers, and then the body, of a request have arrived.
+        connections: Maximum number of open connections.
+        per_minute: Requests per minute of an address without a key; 0: unlimited.
+    """
+
+    body: int = Field(2_000_000, ge=1)
+    file: int = Field(20_000_000, ge=1)
+    characters: int = Field(100_000, ge=1)
+    texts: int = Field(1_000, ge=1)
+    lines: int = Field(5_000, ge=1)
+    depth: int = Field(10, ge=1)
+    alternatives: int = Field(10, ge=0)
+    terms: int = Field(1_000, ge=0)
+    waiting: int = Field(128, ge=1)
+    seconds: float = Field(60.0, gt=0)
+    file_seconds: float = Field(600.0, gt=0)
+    body_seconds: float = Field(20.0, gt=0)
+    connections: int = Field(1_000, ge=1)
+    per_minute: int = Field(0, ge=0)
+
+
+class ServeConfig(Config):
+    """The service.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port to listen on; 0: a free one.
+        root_path: Path prefix under which a reverse proxy publishes the service, such as
+            "/translate"; "": none.
+        threads: Number of threads that decode; None: one per processor core.
+        batch: Maximum number of sentences that a thread decodes together.
+        keys: Path of a file of API keys; "": none. See `keys.py`.
+        require_key: Refuse requests without a key.
+        suggestions: Path of a file to which suggested translations are appended; "": suggestions
+            are refused.
+        trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is believed.
+        allow_origins: Origins whose pages may call the service (CORS), or "*".
+        reload_seconds: Time between two looks at the model folders; 0: they are read once.
+        log_text: Write the texts of requests to the log.
+        limits: What requests may use.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(5000, ge=0, le=65535)
+    root_path: str = Field("", pattern=r"^(/[\w.~-]+)*$")
+    threads: int | None = Field(None, ge=1)
+    batch: int = Field(64, ge=1)
+    keys: str = ""
+    require_key: bool = False
+    suggestions: str = ""
+    trusted_proxies: tuple[str, ...] = Field((), strict=False)
+    allow_origins: tuple[str, ...] = Field((), strict=False)
+    reload_seconds: float = Field(2.0, ge=0)
+    log_text: bool = False
+    limits: Limits = Limits()
+
+
+def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -> ServeConfig:
+    """Read the settings of the service from a TOML file, and override some.
+
+    Args:
+        path: The file; None: the defaults.
+        overrides: Settings as KEY=VALUE, such as "limits.characters=5000".
+
+    Raises:
+        RecipeError: The file cannot be read, or a setting is unknown or invalid.
+    """
+    text = "" if path is None else _read(path)
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{path} is not a TOML file: {error}") from error
+    for override in overrides:
+        apply_override(values, override, example="limits.characters=5000")
+    try:
+        return ServeConfig.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        keys = keys_of(fault, values)
+        where = place(keys, text, str(path or "the settings"), overrides)
+        raise RecipeError(f"{where}: {_problem(fault, keys)}") from error
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path} is not UTF-8: save it as UTF-8") from error
+
+
+def _problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
+    if fault["type"] != "extra_forbidden":
+        return problem(fault, keys)
+    group: type[Config] = Limits if keys[:-1] == ["limits"] else ServeConfig
+    return f"unknown key '{'.'.join(keys)}': {nearest(keys[-1], list(group.model_fields))}"

@@ -1,0 +1,32 @@
+"""Requests that are refused, with the status codes and the words of LibreTranslate."""
+
+from yakusu.errors import YakusuError
+
+
+class RefusedError(YakusuError):
+    """A request is refused.
+
+    Args:
+        status: HTTP status code.
+        message: What is wrong, for the client.
+        retry_after: Seconds after which the request may succeed; None: it will not.
+    """
+
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.retry_after = status, retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the response."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+
+def invalid(problem: str, status: int = 400) -> RefusedError:
+    """A parameter is missing or wrong: "Invalid request: ..."."""
+    return RefusedError(status, f"Invalid request: {problem}")
+
+
+def missing(name: str) -> RefusedError:
+    """A required parameter is not given."""
+    return invalid(f"missing {name} parameter")

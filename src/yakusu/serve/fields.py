@@ -1,0 +1,134 @@
+"""The parameters of a request: JSON, a form, the query string, or several of them."""
+
+import asyncio
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from yakusu.serve.config import Limits
+from yakusu.serve.errors import RefusedError, invalid
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Fields:
+    """Parameters by name; each has one value or several.
+
+    Args:
+        values: The parameters, in order.
+        is_json: Whether they were given as JSON, which has lists of its own.
+    """
+
+    def __init__(self, values: Iterable[tuple[str, Any]], *, is_json: bool = False) -> None:
+        self._values: dict[str, list[Any]] = {}
+        self.is_json = is_json
+        for name, value in values:
+            self._values.setdefault(name, []).append(value)
+
+    def get(self, name: str) -> Any:
+        """The value of a parameter; a list of several; None: not given, or null."""
+        values = self._values.get(name, [None])
+        return values[0] if len(values) == 1 else values
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value of a parameter that is a string or a number.
+
+        Raises:
+            RefusedError: It is something else.
+        """
+        value = self.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool | list | dict | UploadFile):
+            raise invalid(f"{name} parameter is not a string")
+        return str(value)
+
+    def number(self, name: str, *, most: int) -> int:
+        """The value of a parameter that is a number of at least 0; 0 if it is not given.
+
+        Raises:
+            RefusedError: It is not a number, or larger than allowed.
+        """
+        text = self.text(name, "0")
+        try:
+            number = int(float(text)) if math.isfinite(float(text)) else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise invalid(f"{name} parameter is not a number")
+        if number > most:
+            raise invalid(f"{name} parameter must be <= {most}")
+        return max(0, number)
+
+
+async def read_fields(request: Request, limits: Limits) -> Fields:
+    """Read the parameters of a request.
+
+    Raises:
+        RefusedError: The body is not valid, too large or too slow.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    query = request.query_params.multi_items()
+    if kind == "application/json":
+        values = parse_json(await read_body(request, limits), limits)
+        if not isinstance(values, dict):
+            raise RefusedError(400, "Invalid JSON format")
+        return Fields([*values.items()], is_json=True)
+    if kind not in _FORMS or request.method == "GET":
+        return Fields(query)
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            form = await request.form(max_files=1, max_fields=limits.texts + 10)
+    except TimeoutError as error:
+        raise _too_slow(limits) from error
+    return Fields([*query, *form.multi_items()])
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Read the body of a request; `LimitBody` limits its size.
+
+    Raises:
+        RefusedError: It is too slow.
+    """
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            return await request.body()
+    except TimeoutError as error:
+        raise _too_slow(limits) from error
+
+
+def parse_json(body: bytes, limits: Limits) -> Any:
+    """Parse JSON.
+
+    Raises:
+        RefusedError: It is not valid, or nested too deeply.
+    """
+    try:
+        value = json.loads(body)
+        too_deep = _depth(value) > limits.depth
+    except RecursionError:
+        too_deep = True
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise RefusedError(400, "Invalid JSON format") from error
+    if too_deep:
+        raise RefusedError(400, f"Invalid JSON format: it has more than {limits.depth} levels")
+    return value
+
+
+def _depth(value: Any) -> int:
+    """The number of levels of lists and objects."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, list | dict)]:
+        depth += 1
+        level = [
+            inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return depth
+
+
+def _too_slow(limits: Limits) -> RefusedError:
+    return RefusedError(408, f"The request was not complete after {limits.body_seconds:g} s")

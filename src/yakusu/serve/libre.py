@@ -1,0 +1,223 @@
+"""The API of LibreTranslate: its paths, parameters, responses and messages."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any, cast
+
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, JSONResponse
+from langcodes import Language
+from starlette.datastructures import UploadFile
+
+from yakusu.documents.document import DocumentOptions
+from yakusu.documents.registry import SUFFIXES
+from yakusu.errors import DataError
+from yakusu.pipeline.documents import translate_files
+from yakusu.serve.detection import Detected
+from yakusu.serve.errors import RefusedError, invalid, missing
+from yakusu.serve.fields import Fields
+from yakusu.serve.schemas import LIBRE
+from yakusu.serve.service import Languages, Service
+from yakusu.serve.texts import along, translate_html
+
+router = APIRouter()
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request is for."""
+    return cast(Service, request.app.state.service)
+
+
+@router.get("/languages", **LIBRE["languages"])
+async def languages(request: Request) -> JSONResponse:
+    """The source languages, and what each of them is translated to."""
+    catalog = service_of(request).catalog
+    return JSONResponse(
+        [
+            {"code": code, "name": language_name(code), "targets": catalog.targets(code)}
+            for code in catalog.sources
+        ]
+    )
+
+
+def language_name(code: str) -> str:
+    """The English name of a language."""
+    return Language.get(code).display_name("en")
+
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+
+@router.post("/translate", **LIBRE["translate"])
+async def translate(request: Request) -> JSONResponse:
+    """Translate a text, or each text of a list."""
+    service = service_of(request)
+    fields = await service.fields(request)
+    texts = _texts(fields)
+    alternatives = fields.number("alternatives", most=service.limits.alternatives)
+    service.check_texts(texts)
+    found = service.languages(fields, texts)
+    translate_all = _translation(fields.text("format") or "text", found, texts, alternatives + 1)
+    every = await service.work.run(request, translate_all, seconds=service.limits.seconds)
+    service.metrics.characters.labels(*found.codes).inc(sum(map(len, texts)))
+    is_list = isinstance(fields.get("q"), list)
+    return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))
+
+
+def _texts(fields: Fields) -> list[str]:
+    """The texts of a request; those of forms have line feeds at the ends of their lines."""
+    given = fields.get("q")
+    if given is None or given in ("", []):
+        raise missing("q")
+    texts = given if isinstance(given, list) else [given]
+    if not all(isinstance(text, str) for text in texts):
+        raise invalid("q parameter is not a string or a list of strings")
+    if fields.is_json:
+        return texts
+    return [text.replace("\r\n", "\n") for text in texts]
+
+
+def _translation(
+    kind: str, found: Languages, texts: Sequence[str], n: int
+) -> Callable[[Event], list[list[str]]]:
+    """A function that returns the best translations of each text."""
+    if kind == "text":
+        return lambda cancelled: along(found.route, cancelled, n=n)(texts)
+    if kind != "html":
+        raise RefusedError(400, f"{kind} format is not supported")
+
+    def pages(cancelled: Event) -> list[list[str]]:
+        translate_all = along(found.route, cancelled, n=n)
+        return [translate_html(text, translate_all) for text in texts]
+
+    return pages
+
+
+def _answer(
+    every: Sequence[Sequence[str]], detected: Detected | None, alternatives: int, *, is_list: bool
+) -> dict[str, Any]:
+    answer: dict[str, Any] = {"translatedText": [best[0] for best in every]}
+    if detected:
+        answer["detectedLanguage"] = [_as_json(detected)] * len(every)
+    if alternatives:
+        answer["alternatives"] = [list(best[1:]) for best in every]
+    return answer if is_list else {key: values[0] for key, values in answer.items()}
+
+
+def _as_json(detected: Detected) -> dict[str, Any]:
+    return {"confidence": detected.confidence, "language": detected.language}
+
+
+@router.post("/detect", **LIBRE["detect"])
+async def detect(request: Request) -> JSONResponse:
+    """Identify the language of a text among the source languages."""
+    service = service_of(request)
+    texts = _texts(await service.fields(request))
+    service.check_texts(texts)
+    found = service.detector.detect("\n".join(texts))
+    likely = [each for each in found if each.confidence > 0] or found[:1]
+    return JSONResponse([_as_json(each) for each in likely])
+
+
+# ---- documents -----------------------------------------------------------------------------------
+
+
+@router.post("/translate_file", **LIBRE["translate_file"])
+async def translate_file(request: Request) -> JSONResponse:
+    """Translate a document; the answer is the address of its translation."""
+    from yakusu.serve.files import safe_name
+
+    service = service_of(request)
+    fields = await service.fields(request)
+    upload = fields.get("file")
+    if not isinstance(upload, UploadFile):
+        raise missing("file")
+    name = safe_name(upload.filename)
+    found = service.languages(fields, [""])
+    key, folder = service.files.new()
+    source, target = folder / f"source{Path(name).suffix}", folder / name
+    source.write_bytes(await upload.read())
+
+    def work(cancelled: Event) -> None:
+        translate_all = along(found.route, cancelled)
+
+        def best(texts: Sequence[str]) -> list[str]:
+            return [each[0] for each in translate_all(texts)]
+
+        options = DocumentOptions(found.codes)
+        try:
+            translate_files(best, source, target, options)
+        except DataError as error:
+            raise DataError(str(error).replace(str(source), name)) from error
+
+    try:
+        await service.work.run(request, work, seconds=service.limits.file_seconds)
+    except BaseException:
+        service.files.discard(key)
+        raise
+    source.unlink()
+    service.files.keep(key, target)
+    url = request.url_for("download_file", key=key, name=name)
+    return JSONResponse({"translatedFileUrl": str(url)})
+
+
+@router.get("/download_file/{key}/{name}", **LIBRE["download_file"])
+async def download_file(request: Request, key: str, name: str) -> FileResponse:
+    """Download a translated document."""
+    path = service_of(request).files.find(key)
+    return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+# ---- the rest ------------------------------------------------------------------------------------
+
+
+@router.post("/suggest", **LIBRE["suggest"])
+async def suggest(request: Request) -> JSONResponse:
+    """Store a better translation that a user suggests."""
+    service = service_of(request)
+    fields = await service.fields(request)
+    path = service.config.suggestions
+    if not path:
+        raise RefusedError(403, "Suggestions are disabled on this server.")
+    row = {name: fields.text(name) for name in ("q", "s", "source", "target")}
+    if empty := [name for name, value in row.items() if not value]:
+        raise missing(empty[0])
+    service.check_texts([row["q"], row["s"]])
+    await asyncio.to_thread(_append, Path(path), json.dumps(row, ensure_ascii=False))
+    return JSONResponse({"success": True})
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")  # one write, so that lines of several requests do not mix
+
+
+@router.get("/frontend/settings", **LIBRE["settings"])
+async def settings(request: Request) -> JSONResponse:
+    """What a page needs to know."""
+    service = service_of(request)
+    source, target = next(iter(service.catalog.routes))
+    return JSONResponse(
+        {
+            "apiKeys": service.access.has_keys,
+            "charLimit": service.limits.characters,
+            "filesTranslation": True,
+            "frontendTimeout": 500,
+            "keyRequired": service.config.require_key,
+            "language": {
+                "source": {"code": source, "name": language_name(source)},
+                "target": {"code": target, "name": language_name(target)},
+            },
+            "suggestions": bool(service.config.suggestions),
+            "supportedFilesFormat": sorted(SUFFIXES),
+        }
+    )
+
+
+@router.get("/health", **LIBRE["health"])
+async def health() -> JSONResponse:
+    """Whether the service runs."""
+    return JSONResponse({"status": "ok"})

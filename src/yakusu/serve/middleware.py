@@ -1,0 +1,97 @@
+"""What every request passes: a limit of its size, security headers, counts and a log line."""
+
+import logging
+import time
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from yakusu.serve.config import Limits
+from yakusu.serve.errors import RefusedError
+from yakusu.serve.monitoring import Metrics
+
+_log = logging.getLogger(__name__)
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class LimitBody:
+    """Refuses requests that are too large, before and while they arrive."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
+        self._app, self._limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application with a limited body."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = dict(scope["headers"])
+        is_form = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
+        most, size = self._limits.file if is_form else self._limits.body, 0
+        announced = headers.get(b"content-length", b"0")
+        too_large = announced.isdigit() and int(announced) > most
+
+        async def limited() -> Message:
+            nonlocal size
+            if too_large:
+                raise self._too_large(most)
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > most:
+                raise self._too_large(most)
+            return message
+
+        await self._app(scope, limited, send)
+
+    @staticmethod
+    def _too_large(most: int) -> RefusedError:
+        return RefusedError(413, f"Request Entity Too Large: send at most {most} bytes")
+
+
+class Observe:
+    """Adds security headers, counts requests and writes a line to the log for each.
+
+    The log has no texts: neither bodies nor query strings.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        start, status = time.perf_counter(), 500
+
+        async def with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            await self._app(scope, receive, with_headers)
+        finally:
+            seconds = time.perf_counter() - start
+            path = _path(scope)
+            self._metrics.count(path, status, seconds)
+            _log.info("%s %s %d %.1f ms", scope["method"], path, status, 1000 * seconds)
+
+
+def _path(scope: Scope) -> str:
+    """The path of the route of a request."""
+    route = scope.get("route")
+    return getattr(route, "path", "(other)")

@@ -1,0 +1,58 @@
+"""Counts for Prometheus."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """Counts of a service.
+
+    Args:
+        n_waiting: Returns the number of requests that are translated or wait.
+    """
+
+    def __init__(self, n_waiting: Callable[[], int]) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "yakusu_requests",
+            "Requests by path and status code",
+            ["path", "status"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "yakusu_request_seconds",
+            "Time from the request to the end of the response",
+            ["path"],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self.characters = Counter(
+            "yakusu_characters",
+            "Characters of translated texts by language pair",
+            ["source", "target"],
+            registry=self._registry,
+        )
+        waiting = Gauge(
+            "yakusu_waiting_requests",
+            "Requests that are translated or wait",
+            registry=self._registry,
+        )
+        waiting.set_function(n_waiting)
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Count a request.
+
+        Args:
+            path: The path of its route, so that clients cannot add series.
+            status: The status code of the response.
+            seconds: Time that it took.
+        """
+        self._requests.labels(path, str(status)).inc()
+        self._seconds.labels(path).observe(seconds)
+
+    def text(self) -> bytes:
+        """The counts in Prometheus' text format."""
+        return generate_latest(self._registry)

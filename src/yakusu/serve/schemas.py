@@ -1,0 +1,132 @@
+"""The OpenAPI descriptions of routes that read their parameters themselves."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+Schema = dict[str, Any]
+_TEXT = {"type": "string"}
+_ERROR = {"type": "object", "required": ["error"], "properties": {"error": _TEXT}}
+_LIST: Schema = {"type": "array", "items": _TEXT}
+_TEXTS = {"oneOf": [{**_TEXT, "minLength": 1}, {**_LIST, "minItems": 1}]}
+_DETECTED = {
+    "type": "object",
+    "required": ["confidence", "language"],
+    "properties": {"confidence": {"type": "number"}, "language": _TEXT},
+}
+_LANGUAGE = {
+    "type": "object",
+    "required": ["code", "name"],
+    "properties": {"code": _TEXT, "name": _TEXT},
+}
+
+
+def _object(**properties: Schema) -> Schema:
+    """An object; names that end in "_" are optional."""
+    required = [name for name in properties if not name.endswith("_")]
+    named = {name.removesuffix("_"): schema for name, schema in properties.items()}
+    return {"type": "object", "properties": named, **({"required": required} if required else {})}
+
+
+def _content(schema: Schema, *kinds: str) -> Schema:
+    return {kind: {"schema": schema} for kind in kinds}
+
+
+def object_route(body: type[BaseModel] | None = None, *, kind: str = "application/json") -> Schema:
+    """A route whose body and response are JSON objects, or whose response is a stream of them."""
+    schema = body.model_json_schema() if body else None
+    return _route({"type": "object"}, body=schema, kinds=("application/json",), kind=kind)
+
+
+def _route(
+    response: Schema,
+    *,
+    body: Schema | None = None,
+    kinds: tuple[str, ...] = (),
+    kind: str = "application/json",
+) -> Schema:
+    """What FastAPI needs to know of a route: its body and its responses."""
+    responses: dict[int | str, Schema] = {
+        200: {"description": "Success", "content": _content(response, kind)}
+    }
+    extra: Schema = {}
+    if body:
+        extra["requestBody"] = {"required": True, "content": _content(body, *kinds)}
+        for status, meaning in ERRORS.items():
+            responses[status] = {
+                "description": meaning,
+                "content": _content(_ERROR, "application/json"),
+            }
+    return {"responses": responses, "openapi_extra": extra, "response_model": None}
+
+
+ERRORS = {
+    400: "The request is not valid",
+    403: "The key is not valid, or the function is disabled",
+    408: "The request was not complete in time",
+    413: "The request is too large",
+    429: "Too many requests",
+    503: "The server is busy",
+}
+_FORMS = ("application/x-www-form-urlencoded", "application/json")
+_KEY = {"api_key_": _TEXT}
+_MULTIPART = ("multipart/form-data",)
+
+LIBRE = {
+    "languages": _route(
+        {
+            "type": "array",
+            "items": _object(code=_TEXT, name=_TEXT, targets=_LIST),
+        }
+    ),
+    "translate": _route(
+        _object(
+            translatedText={"oneOf": [_TEXT, _LIST]},
+            detectedLanguage_={"oneOf": [_DETECTED, {"type": "array", "items": _DETECTED}]},
+            alternatives_={"type": "array"},
+        ),
+        body=_object(
+            q=_TEXTS,
+            source={**_TEXT, "description": "A language code, or auto"},
+            target=_TEXT,
+            format_={**_TEXT, "enum": ["text", "html"]},
+            alternatives_={"type": "integer", "minimum": 0},
+            model_={**_TEXT, "description": "The name of a model, if there are several of a pair"},
+            **_KEY,
+        ),
+        kinds=_FORMS,
+    ),
+    "detect": _route(
+        {"type": "array", "items": _DETECTED}, body=_object(q=_TEXTS, **_KEY), kinds=_FORMS
+    ),
+    "translate_file": _route(
+        _object(translatedFileUrl=_TEXT),
+        body=_object(file={**_TEXT, "format": "binary"}, source=_TEXT, target=_TEXT, **_KEY),
+        kinds=_MULTIPART,
+    ),
+    "download_file": {
+        "response_model": None,
+        "responses": {
+            200: {"description": "Success", "content": {"application/octet-stream": {}}},
+            404: {"description": "No such file", "content": _content(_ERROR, "application/json")},
+        },
+    },
+    "suggest": _route(
+        _object(success={"type": "boolean"}),
+        body=_object(q=_TEXT, s=_TEXT, source=_TEXT, target=_TEXT, **_KEY),
+        kinds=_FORMS,
+    ),
+    "settings": _route(
+        _object(
+            apiKeys={"type": "boolean"},
+            charLimit={"type": "integer"},
+            filesTranslation={"type": "boolean"},
+            frontendTimeout={"type": "integer"},
+            keyRequired={"type": "boolean"},
+            language=_object(source=_LANGUAGE, target=_LANGUAGE),
+            suggestions={"type": "boolean"},
+            supportedFilesFormat=_LIST,
+        )
+    ),
+    "health": _route(_object(status=_TEXT)),
+}

@@ -1,0 +1,103 @@
+"""Runs the service: sockets, slow clients, signals."""
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from yakusu.serve.app import create_app
+from yakusu.serve.config import Limits, ServeConfig
+from yakusu.serve.service import Service
+
+_BACKLOG = 256  # connections that wait to be accepted
+_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the address
+_SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
+
+
+def serve(
+    config: ServeConfig, folders: Sequence[Path], started: Callable[[str], None] = lambda _: None
+) -> None:
+    """Run the service until it is stopped by SIGTERM or SIGINT; then finish the open requests.
+
+    Args:
+        config: The settings.
+        folders: Model folders.
+        started: Is called with the address when the service answers requests.
+
+    Raises:
+        ModelError: A model folder is not valid.
+        RecipeError: The file of keys is not valid.
+        OSError: The address is not available.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    logging.getLogger("yakusu.serve").setLevel(logging.INFO)
+    server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
+    sock = socket.create_server(
+        (config.host, config.port),
+        family=socket.AF_INET6 if ":" in config.host else socket.AF_INET,
+        backlog=_BACKLOG,
+    )
+    host, port = sock.getsockname()[:2]
+    started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
+    server.run(sockets=[sock])
+
+
+def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
+    """The settings of uvicorn."""
+    limits = config.limits
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        http=_protocol(limits),
+        ws="none",
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=int(limits.seconds) + 1,
+        proxy_headers=bool(config.trusted_proxies),
+        forwarded_allow_ips=list(config.trusted_proxies),
+        server_header=False,
+        access_log=False,
+        log_config=None,
+    )
+
+
+def _protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP protocol, which closes connections whose headers do not arrive in time."""
+
+    class Protocol(H11Protocol):
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._stop()
+
+        def _watch(self) -> None:
+            """Limit the time until the headers of the next request have arrived."""
+            cycle: Any = self.cycle  # of the last request; None: there was none
+            if cycle is not None and not cycle.response_complete:
+                self._stop()
+            elif self._timer is None:
+                self._timer = self.loop.call_later(limits.body_seconds, self.transport.close)
+
+        def _stop(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    return Protocol

@@ -1,0 +1,147 @@
+"""What the routes of the service share."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+
+from yakusu.engine.config import EngineConfig
+from yakusu.engine.pool import Pool
+from yakusu.serve.access import Access
+from yakusu.serve.catalog import Catalog, Models, Route
+from yakusu.serve.config import ServeConfig
+from yakusu.serve.detection import Detected, Detector
+from yakusu.serve.errors import invalid
+from yakusu.serve.fields import Fields, read_fields
+from yakusu.serve.files import Files
+from yakusu.serve.monitoring import Metrics
+from yakusu.serve.work import Work
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The language pair of a request.
+
+    Attributes:
+        route: The models that translate it.
+        detected: The source language that was identified, if it was requested as "auto".
+    """
+
+    route: Route
+    detected: Detected | None
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """Codes of the source and the target language."""
+        return self.route[0].languages[0], self.route[-1].languages[1]
+
+
+class Service:
+    """The models and limits of a running service.
+
+    Args:
+        config: The settings.
+        folders: Model folders.
+        engine: What runs the models; None: the native engine.
+
+    Raises:
+        ModelError: A model folder is not valid.
+        RecipeError: The file of keys is not valid.
+    """
+
+    def __init__(
+        self, config: ServeConfig, folders: Sequence[Path], engine: EngineConfig | None = None
+    ) -> None:
+        engine = engine or EngineConfig(engine="native", threads=config.threads)
+        self.config, self.limits = config, config.limits
+        self.access = Access(config)
+        self.pool = Pool(engine.n_threads, batch=config.batch)
+        self.models = Models(folders, engine, self.pool)
+        self.work = Work(config.limits.waiting)
+        self.files = Files()
+        self.metrics = Metrics(lambda: self.work.n)
+        self._detectors: dict[tuple[str, ...], Detector] = {}
+
+    @property
+    def catalog(self) -> Catalog:
+        """The models as they are now."""
+        return self.models.catalog
+
+    async def fields(self, request: Request) -> Fields:
+        """Read the parameters of a request that a client may make now.
+
+        Raises:
+            RefusedError: They are not valid, the key is not known, or there were too many requests.
+        """
+        fields = await read_fields(request, self.limits)
+        self.count(request, fields.text("api_key"))
+        return fields
+
+    def count(self, request: Request, key: str) -> None:
+        """Count a request of a client.
+
+        Raises:
+            RefusedError: The key is not known, or there were too many requests.
+        """
+        self.access.check(key, request.client.host if request.client else "")
+
+    def languages(self, fields: Fields, texts: Sequence[str]) -> Languages:
+        """The language pair of a request.
+
+        Raises:
+            RefusedError: A language is missing, or the pair is not supported.
+        """
+        for name in ("source", "target"):
+            if not fields.text(name):
+                raise invalid(f"missing {name} parameter")
+        return self.route(
+            fields.text("source"), fields.text("target"), texts, model=fields.text("model")
+        )
+
+    def route(
+        self, source: str, target: str, texts: Sequence[str], *, model: str = ""
+    ) -> Languages:
+        """The models for a language pair; a source "auto" is identified in the texts."""
+        catalog, detected = self.catalog, None
+        if source == "auto":
+            detected = self.detector.detect("\n".join(texts))[0]
+            source = detected.language
+        pair = catalog.language(source), catalog.language(target)
+        return Languages(catalog.route(*pair, model), detected)
+
+    @property
+    def detector(self) -> Detector:
+        """Identifies the source languages of the models."""
+        sources = self.catalog.sources
+        if sources not in self._detectors:
+            self._detectors = {sources: Detector(sources)}
+        return self._detectors[sources]
+
+    def check_texts(self, texts: Sequence[str]) -> None:
+        """Check that texts are not too many or too long.
+
+        Raises:
+            RefusedError: They are.
+        """
+        limits = self.limits
+        counted = (
+            (len(texts), limits.texts, "texts"),
+            (sum(map(len, texts)), limits.characters, "characters"),
+            (sum(text.count("\n") + 1 for text in texts), limits.lines, "lines"),
+        )
+        for size, limit, what in counted:
+            if size > limit:
+                raise invalid(f"request ({size} {what}) exceeds text limit ({limit} {what})")
+        if self.config.log_text:
+            for text in texts:
+                _log.warning("text: %r", text)
+
+    def close(self) -> None:
+        """End all threads, and remove the files."""
+        self.work.close()
+        self.pool.close()
+        self.files.close()

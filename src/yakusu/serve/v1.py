@@ -1,0 +1,247 @@
+"""The API of yakusu: n-best lists, tokens, alignments, attention, traces and scores."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from threading import Event
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from yakusu.data.layout import Layout
+from yakusu.errors import DataError
+from yakusu.serve.catalog import Route
+from yakusu.serve.errors import RefusedError, invalid
+from yakusu.serve.fields import parse_json, read_body
+from yakusu.serve.libre import service_of
+from yakusu.serve.schemas import object_route
+from yakusu.serve.service import Languages, Service
+from yakusu.serve.texts import best_texts, complete, n_best
+from yakusu.translator import Translator
+from yakusu.translator.objects import Object, objects
+from yakusu.translator.passage import TextConfig
+from yakusu.translator.request import Request as Sentence
+from yakusu.view import attention_maps
+
+router = APIRouter(prefix="/v1")
+Phrases = tuple[str, ...]
+
+
+class _Body(BaseModel):
+    """What all requests have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    source: Annotated[str, Field(description="A language code, or auto")]
+    target: str
+    model: Annotated[str, Field(description="A name in /v1/models (default: the first)")] = ""
+    api_key: str = ""
+
+
+Body = TypeVar("Body", bound=_Body)
+
+
+class TranslateBody(_Body):
+    """A text to translate, and how."""
+
+    n_best: Annotated[int, Field(ge=1, description="Number of translations")] = 1
+    prefix: Annotated[str, Field(description="What the translation begins with")] = ""
+    include: Annotated[Phrases, Field(description="Phrases that it must contain")] = ()
+    exclude: Annotated[Phrases, Field(description="Phrases that it must not contain")] = ()
+    glossary: Annotated[
+        tuple[tuple[str, str], ...], Field(description="Terms and their translations")
+    ] = ()
+    protect: Annotated[Phrases, Field(description="Further text to copy")] = ()
+    details: Annotated[bool, Field(description="Return tokens and the word alignment")] = False
+    trace: Annotated[bool, Field(description="Return the steps of the search")] = False
+
+
+class ScoreBody(_Body):
+    """A text and a translation of it."""
+
+    translation: str
+    alternatives: Annotated[int, Field(ge=0, le=256, description="Tokens per position")] = 0
+
+
+class AttentionBody(_Body):
+    """A sentence, and a translation of it."""
+
+    translation: Annotated[str, Field(description="Default: the model's own")] = ""
+
+
+@router.get("/models", **object_route())
+async def models(request: Request) -> JSONResponse:
+    """The models of each language pair, the one that is used by default first."""
+    routes = service_of(request).catalog.routes
+    every = [(pair, route) for pair, several in routes.items() for route in several]
+    return JSONResponse({"models": [_described(*each) for each in every]})
+
+
+def _described(pair: tuple[str, str], route: Route) -> Object:
+    pivot = route[0].languages[1] if len(route) > 1 else None
+    names = [step.name for step in route]
+    return {"source": pair[0], "target": pair[1], "models": names, "pivot": pivot}
+
+
+# ---- translation ---------------------------------------------------------------------------------
+
+
+@router.post("/translate", **object_route(TranslateBody))
+async def translate(request: Request) -> JSONResponse:
+    """Translate a text."""
+    service, body, found = await _read(request, TranslateBody)
+    translator = _configured(found.route, body, service)
+
+    def work(cancelled: Event) -> Object:
+        (text,) = best_texts(found.route[:-1], [body.text], cancelled)
+        sentence = Sentence(text, body.prefix, body.include, body.exclude)
+        every = translator.stream(
+            [sentence], details=body.details, trace=body.trace, cancelled=cancelled
+        )
+        (best,) = complete(every, cancelled)
+        return objects(best)
+
+    made = await service.work.run(request, work, seconds=service.limits.seconds)
+    return JSONResponse(_languages(found) | made | {"counts": vars(translator.tally)})
+
+
+@router.post("/stream", **object_route(TranslateBody, kind="text/event-stream"))
+async def stream_lines(request: Request) -> StreamingResponse:
+    """Translate a text line by line: an event for each line when it is translated."""
+    service, body, found = await _read(request, TranslateBody)
+    if body.prefix or body.include:
+        raise invalid("prefix and include are for single sentences: use /v1/translate")
+    translator = _configured(found.route, body, service)
+
+    def lines(cancelled: Event) -> Iterator[Object]:
+        (text,) = best_texts(found.route[:-1], [body.text], cancelled)
+        sentences = [Sentence(line, exclude=body.exclude) for line in text.split("\n")]
+        every = translator.stream(
+            sentences,
+            window=1,
+            details=body.details,
+            trace=body.trace,
+            layout=Layout(),
+            cancelled=cancelled,
+        )
+        for number, best in enumerate(complete(every, cancelled)):
+            yield {"line": number, **objects(best)}
+
+    made = service.work.stream(lines, seconds=service.limits.seconds)
+    return StreamingResponse(_events(_languages(found), made), media_type="text/event-stream")
+
+
+async def _events(first: Object, lines: AsyncIterator[Object]) -> AsyncIterator[str]:
+    """The languages, the lines, and the end or an error."""
+    yield _event("languages", first)
+    try:
+        async for line in lines:
+            yield _event("line", line)
+    except (RefusedError, DataError) as error:
+        yield _event("error", {"error": str(error)})
+    else:
+        yield _event("end", {})
+
+
+def _event(name: str, data: Object) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+# ---- scores and attention ------------------------------------------------------------------------
+
+
+@router.post("/score", **object_route(ScoreBody))
+async def score(request: Request) -> JSONResponse:
+    """Compute the log-probability of a translation."""
+    service, body, found = await _read(request, ScoreBody)
+    translator = _only(found.route).with_settings(text=TextConfig(one_sentence_per_line=True))
+
+    def work(cancelled: Event) -> Object:
+        pairs = [body.text], [body.translation]
+        (scored,) = translator.score(*pairs, alternatives=body.alternatives)
+        rows = zip(scored.tokens, scored.token_log_probs, scored.alternatives, strict=True)
+        tokens = [
+            {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
+            for token, log_prob, alternatives in rows
+        ]
+        return {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
+
+    made = await service.work.run(request, work, seconds=service.limits.seconds)
+    return JSONResponse(_languages(found) | made)
+
+
+@router.post("/attention", **object_route(AttentionBody))
+async def attention(request: Request) -> JSONResponse:
+    """Compute all attention weights for a sentence and a translation of it."""
+    service, body, found = await _read(request, AttentionBody)
+    translator = _only(found.route)
+
+    def work(cancelled: Event) -> Object:
+        return dict(attention_maps(translator, body.text, body.translation or None).as_json())
+
+    made = await service.work.run(request, work, seconds=service.limits.seconds)
+    return JSONResponse(_languages(found) | made)
+
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Languages]:
+    """Read a request, check the limits, and find the models.
+
+    Raises:
+        RefusedError: The request is not valid or not allowed.
+    """
+    service = service_of(request)
+    values = parse_json(await read_body(request, service.limits), service.limits)
+    try:
+        body = kind.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, fault["loc"]))
+        raise invalid(f"{key}: {fault['msg']}" if key else fault["msg"]) from error
+    service.count(request, body.api_key)
+    service.check_texts([body.text])
+    return service, body, service.route(body.source, body.target, [body.text], model=body.model)
+
+
+def _languages(found: Languages) -> Object:
+    source, target = found.codes
+    detected = found.detected and found.detected._asdict()
+    return {**_described((source, target), found.route), "detected": detected}
+
+
+def _only(route: Route) -> Translator:
+    """The translator of a language pair that has a model of its own.
+
+    Raises:
+        RefusedError: It is translated through a pivot language.
+    """
+    if len(route) > 1:
+        pivot = route[0].languages[1]
+        raise invalid(f"the pair is translated through {pivot}: use its two pairs")
+    return route[0].translator
+
+
+def _configured(route: Route, body: TranslateBody, service: Service) -> Translator:
+    """The translator with the settings of a request.
+
+    Raises:
+        RefusedError: The settings exceed a limit, or contradict each other.
+    """
+    limits, translator = service.limits, route[-1].translator
+    if body.n_best > limits.alternatives + 1:
+        raise invalid(f"n_best must be <= {limits.alternatives + 1}")
+    phrases = [*body.include, *body.exclude, *body.protect, *body.glossary]
+    if len(phrases) > limits.terms:
+        raise invalid(f"request has {len(phrases)} terms and phrases, more than {limits.terms}")
+    if len(route) > 1 and (body.glossary or body.protect):
+        raise invalid("glossary and protect are for pairs with a model of their own")
+    return translator.with_settings(
+        search=n_best(translator.search, body.n_best),
+        text=TextConfig(protect=tuple(map(re.escape, body.protect))),
+        terms=body.glossary,
+    )

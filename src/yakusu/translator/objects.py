@@ -1,0 +1,52 @@
+"""Translations as JSON objects, for `translate --format json` and for the service."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from yakusu.search.trace import Step
+from yakusu.translator.translator import Translation
+
+Object = dict[str, Any]
+
+
+def objects(best: Sequence[Translation]) -> Object:
+    """The translations of a text, and the traces of their search if they were requested."""
+    found: Object = {"translations": list(map(_object, best))}
+    if best[0].traces:
+        found["traces"] = [list(map(_step, trace)) for trace in best[0].traces]
+    return found
+
+
+def _object(translation: Translation) -> Object:
+    found: Object = {
+        "text": translation.text,
+        "score": _number(translation.score),
+        "log_prob": _number(translation.log_prob),
+    }
+    if (details := translation.details) is None:
+        return found
+    rows = zip(details.tokens, details.token_log_probs, details.alternatives, strict=True)
+    found["tokens"] = [
+        {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
+        for token, log_prob, alternatives in rows
+    ]
+    if details.links is not None:
+        found["alignment"] = details.pharaoh
+    return found
+
+
+def _step(step: Step[str]) -> Object:
+    """A step of a trace; only finished hypotheses have a score."""
+    return {
+        name: [
+            {key: value for key, value in vars(extension).items() if value is not None}
+            for extension in extensions
+        ]
+        for name, extensions in vars(step).items()
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no -inf, the score of an output that the model did not produce."""
+    return value if math.isfinite(value) else None
