@@ -244,6 +244,7 @@ def test_torch_does_not_begin_a_search_that_is_cancelled() -> None:
     assert found == expected
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see interrupt()
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_ends_a_search_of_long_sentences(threads: int) -> None:
     decoder = native(make_model(Random(3)), threads=threads)

@@ -30,7 +30,8 @@ class Step:
         return self.translator.languages
 
 
-Route = Sequence[Step]  # one step, or two through a pivot language
+# One step, two through a pivot language, or none: the text is in the target language already.
+Route = Sequence[Step]
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,8 @@ class Catalog:
         Raises:
             RefusedError: There is none.
         """
+        if source == target:
+            return ()
         routes = self.routes.get((source, target), [])
         if not routes:
             raise RefusedError(400, f"{target} is not available as a target language from {source}")

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.datastructures import UploadFile
@@ -65,8 +66,9 @@ class Fields:
         return max(0, number)
 
 
-async def read_fields(request: Request, limits: Limits) -> Fields:
-    """Read the parameters of a request.
+@asynccontextmanager
+async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]:
+    """Read the parameters of a request; uploaded files are open inside the context.
 
     Raises:
         RefusedError: The body is not valid, too large or too slow.
@@ -77,15 +79,20 @@ async def read_fields(request: Request, limits: Limits) -> Fields:
         values = parse_json(await read_body(request, limits), limits)
         if not isinstance(values, dict):
             raise RefusedError(400, "Invalid JSON format")
-        return Fields([*values.items()], is_json=True)
-    if kind not in _FORMS or request.method == "GET":
-        return Fields(query)
+        yield Fields([*values.items()], is_json=True)
+        return
+    if kind not in _FORMS:
+        yield Fields(query)
+        return
     try:
         async with asyncio.timeout(limits.body_seconds):
             form = await request.form(max_files=1, max_fields=limits.texts + 10)
     except TimeoutError as error:
         raise _too_slow(limits) from error
-    return Fields([*query, *form.multi_items()])
+    try:
+        yield Fields([*query, *form.multi_items()])
+    finally:
+        await form.close()
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

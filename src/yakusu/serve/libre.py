@@ -19,6 +19,7 @@ from yakusu.pipeline.documents import translate_files
 from yakusu.serve.detection import Detected
 from yakusu.serve.errors import RefusedError, invalid, missing
 from yakusu.serve.fields import Fields
+from yakusu.serve.files import safe_name
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import Languages, Service
 from yakusu.serve.texts import along, translate_html
@@ -55,8 +56,8 @@ def language_name(code: str) -> str:
 async def translate(request: Request) -> JSONResponse:
     """Translate a text, or each text of a list."""
     service = service_of(request)
-    fields = await service.fields(request)
-    texts = _texts(fields)
+    async with service.fields(request) as fields:
+        texts = _texts(fields)
     alternatives = fields.number("alternatives", most=service.limits.alternatives)
     service.check_texts(texts)
     found = service.languages(fields, texts)
@@ -115,7 +116,8 @@ def _as_json(detected: Detected) -> dict[str, Any]:
 async def detect(request: Request) -> JSONResponse:
     """Identify the language of a text among the source languages."""
     service = service_of(request)
-    texts = _texts(await service.fields(request))
+    async with service.fields(request) as fields:
+        texts = _texts(fields)
     service.check_texts(texts)
     found = service.detector.detect("\n".join(texts))
     likely = [each for each in found if each.confidence > 0] or found[:1]
@@ -128,40 +130,44 @@ async def detect(request: Request) -> JSONResponse:
 @router.post("/translate_file", **LIBRE["translate_file"])
 async def translate_file(request: Request) -> JSONResponse:
     """Translate a document; the answer is the address of its translation."""
-    from yakusu.serve.files import safe_name
-
     service = service_of(request)
-    fields = await service.fields(request)
-    upload = fields.get("file")
-    if not isinstance(upload, UploadFile):
-        raise missing("file")
-    name = safe_name(upload.filename)
-    found = service.languages(fields, [""])
-    key, folder = service.files.new()
-    source, target = folder / f"source{Path(name).suffix}", folder / name
-    source.write_bytes(await upload.read())
+    async with service.fields(request) as fields:
+        upload = fields.get("file")
+        if not isinstance(upload, UploadFile):
+            raise missing("file")
+        name = safe_name(upload.filename)
+        found = service.languages(fields, [""])
+        key, folder = service.files.new()
+        source = folder / f"source{Path(name).suffix}"
+        source.write_bytes(await upload.read())
+    target = folder / name
 
     def work(cancelled: Event) -> None:
-        translate_all = along(found.route, cancelled)
-
-        def best(texts: Sequence[str]) -> list[str]:
-            return [each[0] for each in translate_all(texts)]
-
-        options = DocumentOptions(found.codes)
-        try:
-            translate_files(best, source, target, options)
-        except DataError as error:
-            raise DataError(str(error).replace(str(source), name)) from error
+        _translate_file(found, source, target, cancelled)
 
     try:
         await service.work.run(request, work, seconds=service.limits.file_seconds)
     except BaseException:
         service.files.discard(key)
         raise
-    source.unlink()
     service.files.keep(key, target)
     url = request.url_for("download_file", key=key, name=name)
     return JSONResponse({"translatedFileUrl": str(url)})
+
+
+def _translate_file(found: Languages, source: Path, target: Path, cancelled: Event) -> None:
+    """Translate a document, and remove the original."""
+    translate_all = along(found.route, cancelled)
+
+    def best(texts: Sequence[str]) -> list[str]:
+        return [each[0] for each in translate_all(texts)]
+
+    try:
+        translate_files(best, source, target, DocumentOptions(found.codes))
+    except DataError as error:
+        raise DataError(str(error).replace(str(source), target.name)) from error
+    finally:
+        source.unlink()
 
 
 @router.get("/download_file/{key}/{name}", **LIBRE["download_file"])
@@ -178,11 +184,11 @@ async def download_file(request: Request, key: str, name: str) -> FileResponse:
 async def suggest(request: Request) -> JSONResponse:
     """Store a better translation that a user suggests."""
     service = service_of(request)
-    fields = await service.fields(request)
     path = service.config.suggestions
+    async with service.fields(request) as fields:
+        row = {name: fields.text(name) for name in ("q", "s", "source", "target")}
     if not path:
         raise RefusedError(403, "Suggestions are disabled on this server.")
-    row = {name: fields.text(name) for name in ("q", "s", "source", "target")}
     if empty := [name for name, value in row.items() if not value]:
         raise missing(empty[0])
     service.check_texts([row["q"], row["s"]])

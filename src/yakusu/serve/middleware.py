@@ -4,6 +4,7 @@ import logging
 import time
 
 from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yakusu.serve.config import Limits
@@ -24,8 +25,18 @@ _HEADERS = {
 }
 
 
+_AMBIGUOUS = JSONResponse(
+    {"error": "Invalid request: it has both Content-Length and Transfer-Encoding"},
+    400,
+    headers={"Connection": "close"},
+)
+
+
 class LimitBody:
-    """Refuses requests that are too large, before and while they arrive."""
+    """Refuses requests that are too large, before and while they arrive.
+
+    Those whose end depends on who reads them are refused, too.
+    """
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app, self._limits = app, limits
@@ -37,8 +48,10 @@ class LimitBody:
         headers = dict(scope["headers"])
         is_form = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
         most, size = self._limits.file if is_form else self._limits.body, 0
-        announced = headers.get(b"content-length", b"0")
-        too_large = announced.isdigit() and int(announced) > most
+        announced = headers.get(b"content-length")
+        too_large = announced is not None and int(announced) > most
+        if announced is not None and b"transfer-encoding" in headers:
+            return await _AMBIGUOUS(scope, receive, send)
 
         async def limited() -> Message:
             nonlocal size

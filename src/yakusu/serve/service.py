@@ -1,7 +1,8 @@
 """What the routes of the service share."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,17 +28,14 @@ class Languages:
     """The language pair of a request.
 
     Attributes:
+        codes: Codes of the source and the target language.
         route: The models that translate it.
         detected: The source language that was identified, if it was requested as "auto".
     """
 
+    codes: tuple[str, str]
     route: Route
     detected: Detected | None
-
-    @property
-    def codes(self) -> tuple[str, str]:
-        """Codes of the source and the target language."""
-        return self.route[0].languages[0], self.route[-1].languages[1]
 
 
 class Service:
@@ -71,15 +69,16 @@ class Service:
         """The models as they are now."""
         return self.models.catalog
 
-    async def fields(self, request: Request) -> Fields:
-        """Read the parameters of a request that a client may make now.
+    @asynccontextmanager
+    async def fields(self, request: Request) -> AsyncIterator[Fields]:
+        """Read the parameters of a request that a client may make now, as `read_fields`.
 
         Raises:
             RefusedError: They are not valid, the key is not known, or there were too many requests.
         """
-        fields = await read_fields(request, self.limits)
-        self.count(request, fields.text("api_key"))
-        return fields
+        async with read_fields(request, self.limits) as fields:
+            self.count(request, fields.text("api_key"))
+            yield fields
 
     def count(self, request: Request, key: str) -> None:
         """Count a request of a client.
@@ -111,7 +110,7 @@ class Service:
             detected = self.detector.detect("\n".join(texts))[0]
             source = detected.language
         pair = catalog.language(source), catalog.language(target)
-        return Languages(catalog.route(*pair, model), detected)
+        return Languages(pair, catalog.route(*pair, model), detected)
 
     @property
     def detector(self) -> Detector:

@@ -44,10 +44,13 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateTexts:
     """A function that returns the `n` best translations of each text.
 
     Args:
-        route: The translators; the first ones give their best translation to the next.
+        route: The translators; the first ones give their best translation to the next. Without
+            any, texts are unchanged.
         cancelled: Set when the result is no longer needed.
         n: Number of translations of each text; there may be fewer.
     """
+    if not route:
+        return lambda texts: [[text] for text in texts]
     *others, last = route
     final = last.translator.with_settings(search=n_best(last.translator.search, n))
 

@@ -205,13 +205,15 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Lang
         raise invalid(f"{key}: {fault['msg']}" if key else fault["msg"]) from error
     service.count(request, body.api_key)
     service.check_texts([body.text])
-    return service, body, service.route(body.source, body.target, [body.text], model=body.model)
+    found = service.route(body.source, body.target, [body.text], model=body.model)
+    if not found.route:
+        raise invalid(f"the text is in the target language, {found.codes[1]}")
+    return service, body, found
 
 
 def _languages(found: Languages) -> Object:
-    source, target = found.codes
     detected = found.detected and found.detected._asdict()
-    return {**_described((source, target), found.route), "detected": detected}
+    return {**_described(found.codes, found.route), "detected": detected}
 
 
 def _only(route: Route) -> Translator:

@@ -255,7 +255,7 @@ class Translator(JobTranslator):
                 for number, item in enumerate(items, n_read + 1)
             )
             if trace or cancelled:
-                every = (plan.searched_with(trace=trace, cancelled=cancelled) for plan in every)
+                every = _searched_with(every, trace=trace, cancelled=cancelled)
             plans, searched = tee(every)
             jobs = (job for plan in searched for job in plan.jobs)
             of_jobs = iter(self.outputs(jobs, details=details, batch=batch))
@@ -341,6 +341,16 @@ class Translator(JobTranslator):
             texts = list(starmap(self._planner.pair, enumerate(some, start=n_read + 1)))
             yield from scorer.score(texts, n_read + 1, alternatives=alternatives, batch=batch)
             n_read += len(some)
+
+
+def _searched_with(
+    plans: Iterator[Plan], *, trace: bool, cancelled: Event | None
+) -> Iterator[Plan]:
+    """Yield plans with what their searches need, until they are cancelled."""
+    for plan in plans:
+        if cancelled and cancelled.is_set():
+            return
+        yield plan.searched_with(trace=trace, cancelled=cancelled)
 
 
 def _refuse_other_target(language: str, wanted: str) -> None:

@@ -1,0 +1,211 @@
+"""LibreTranslate's API: parameters, responses, messages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.conftest import Client, StartClient
+from tests.translators import untrained
+from yakusu.search.config import SearchConfig
+
+TEXT = "Guten Tag. Der Zug kommt."
+
+
+def expected(*texts: str) -> list[str]:
+    return untrained("bytes", engine="native").translate(texts)
+
+
+def asked(client: Client, path: str = "/translate", **values: Any) -> Any:
+    return client.post(path, json={"source": "de", "target": "en", **values})
+
+
+def test_json_forms_and_query_strings_are_the_same_request(shared: Client) -> None:
+    values = {"q": TEXT, "source": "de", "target": "en"}
+    answers = [
+        shared.post("/translate", json=values),
+        shared.post("/translate", data=values),
+        shared.post("/translate", params=values),
+        shared.post("/translate", files={"unused": ("a", b"")}, data=values),
+    ]
+    for answer in answers:
+        assert (answer.status_code, answer.json()) == (200, {"translatedText": expected(TEXT)[0]})
+
+
+def test_lists_have_lists_of_translations(shared: Client) -> None:
+    texts = ["Guten Tag.", "", "Der Zug\nkommt."]
+    assert asked(shared, q=texts).json() == {"translatedText": expected(*texts)}
+    repeated = {"q": ["Guten Tag.", "Der Zug"], "source": "de", "target": "en"}
+    form = shared.post("/translate", data=repeated)
+    assert form.json() == {"translatedText": expected("Guten Tag.", "Der Zug")}
+
+
+def test_alternatives_follow_the_best_translation(shared: Client) -> None:
+    translator = untrained("bytes", engine="native").with_settings(
+        search=SearchConfig(beam=3, n_best=3, max_extra=3)
+    )
+    ((best, *others),) = [[each.text for each in found] for found in translator.stream([TEXT])]
+    answer = asked(shared, q=TEXT, alternatives="2").json()
+    assert answer == {"translatedText": best, "alternatives": others}
+    assert asked(shared, q=[TEXT], alternatives=2).json() == {
+        "translatedText": [best],
+        "alternatives": [others],
+    }
+
+
+def test_a_source_language_is_detected_among_those_served(shared: Client) -> None:
+    answer = asked(shared, q="Der Zug kommt heute nicht.", source="auto").json()
+    assert answer["detectedLanguage"]["language"] == "de"
+    assert answer["detectedLanguage"]["confidence"] > 90
+    found = shared.post("/detect", data={"q": "Where is the station?"}).json()
+    assert found[0]["language"] == "en" and found[0]["confidence"] > 90
+    assert shared.post("/detect", data={"q": "123"}).json()[0]["confidence"] == 0
+
+
+def test_languages_have_names_and_targets(shared: Client) -> None:
+    assert shared.get("/languages").json() == [
+        {"code": "de", "name": "German", "targets": ["en", "fr"]},
+        {"code": "en", "name": "English", "targets": ["fr"]},
+    ]
+
+
+def test_other_codes_of_a_language_are_understood(shared: Client) -> None:
+    assert asked(shared, q=TEXT, source="deu", target="eng").status_code == 200
+    assert asked(shared, q=TEXT, source="de-AT").json() == {"error": "de-AT is not supported"}
+
+
+def test_a_text_in_the_target_language_is_unchanged(shared: Client) -> None:
+    text = "Wo ist der Bahnhof?"
+    assert asked(shared, q=text, target="de").json() == {"translatedText": text}
+    answer = asked(shared, q=text, source="auto", target="de", format="html").json()
+    assert answer["translatedText"] == text
+
+
+def test_html_keeps_its_tags(shared: Client) -> None:
+    page = '<p class="a">Guten <b>Tag</b>.</p>\n<script>x < 1</script><p>Der Zug &amp; Bus</p>'
+    made = asked(shared, q=page, format="html").json()["translatedText"]
+    assert made.startswith('<p class="a">') and "<script>x < 1</script><p>" in made
+    assert made.count("<b>") == made.count("</b>") == 1
+    assert made == asked(shared, q=[page], format="html").json()["translatedText"][0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"q": ""}, "Invalid request: missing q parameter"),
+        ({"q": []}, "Invalid request: missing q parameter"),
+        ({"q": TEXT, "source": None}, "Invalid request: missing source parameter"),
+        ({"q": TEXT, "target": ""}, "Invalid request: missing target parameter"),
+        ({"q": TEXT, "target": "zz"}, "zz is not supported"),
+        ({"q": TEXT, "source": "fr"}, "en is not available as a target language from fr"),
+        ({"q": TEXT, "format": "pdf"}, "pdf format is not supported"),
+        ({"q": 5}, "Invalid request: q parameter is not a string or a list of strings"),
+        ({"q": [TEXT, 5]}, "Invalid request: q parameter is not a string or a list of strings"),
+        ({"q": TEXT, "source": ["de"]}, "Invalid request: source parameter is not a string"),
+        (
+            {"q": TEXT, "alternatives": "x"},
+            "Invalid request: alternatives parameter is not a number",
+        ),
+        (
+            {"q": TEXT, "alternatives": 1e99},
+            "Invalid request: alternatives parameter must be <= 10",
+        ),
+        ({"q": TEXT, "model": "x"}, "there is no model 'x' for de-en: choose one of de-en"),
+    ],
+)
+def test_invalid_parameters_are_named(shared: Client, values: Any, message: str) -> None:
+    answer = asked(shared, **values)
+    assert (answer.status_code, answer.json()) == (400, {"error": message})
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"null", b'"x"', b"\xff", b"[" * 100_000])
+def test_invalid_json_is_refused(shared: Client, body: bytes) -> None:
+    answer = shared.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400 and answer.json()["error"].startswith("Invalid JSON format")
+
+
+def test_other_methods_and_paths_are_errors_in_json(shared: Client) -> None:
+    assert (shared.put("/translate").status_code, shared.get("/none").status_code) == (405, 404)
+    assert shared.get("/translate").json() == {"error": "Method Not Allowed"}
+
+
+# ---- the rest ------------------------------------------------------------------------------------
+
+
+def test_suggestions_are_stored_if_a_file_is_given(start: StartClient, tmp_path: Path) -> None:
+    row = {"q": "Guten Tag", "s": "Hello", "source": "de", "target": "en"}
+    refused = start("de-en").post("/suggest", data=row)
+    assert (refused.status_code, refused.json()) == (
+        403,
+        {"error": "Suggestions are disabled on this server."},
+    )
+    path = tmp_path / "suggestions.jsonl"
+    client = start("de-en", suggestions=str(path))
+    assert client.post("/suggest", data=row).json() == {"success": True}
+    assert client.post("/suggest", data={**row, "s": ""}).json() == {
+        "error": "Invalid request: missing s parameter"
+    }
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [row]
+
+
+def test_the_settings_tell_clients_the_limits(start: StartClient) -> None:
+    found = start("de-en", limits={"characters": 70}).get("/frontend/settings").json()
+    assert found["charLimit"] == 70 and not found["apiKeys"] and not found["suggestions"]
+    assert found["language"]["source"] == {"code": "de", "name": "German"}
+    assert {".docx", ".html", ".po", ".txt"} < set(found["supportedFilesFormat"])
+
+
+def test_metrics_count_requests_by_route(start: StartClient) -> None:
+    client = start("de-en")
+    asked(client, q=TEXT)
+    client.get("/no/such/path")
+    text = client.get("/metrics").text
+    assert 'yakusu_requests_total{path="/translate",status="200"} 1.0' in text
+    assert 'yakusu_requests_total{path="(other)",status="404"} 1.0' in text
+    assert f'yakusu_characters_total{{source="de",target="en"}} {len(TEXT)}.0' in text
+    assert "/no/such" not in text
+
+
+# ---- documents -----------------------------------------------------------------------------------
+
+
+def test_a_document_is_uploaded_and_its_translation_downloaded(shared: Client) -> None:
+    files = {"file": ("../../brief.HTML", b"<p>Guten <b>Tag</b>.</p>")}
+    answer = shared.post("/translate_file", files=files, data={"source": "de", "target": "en"})
+    url = answer.json()["translatedFileUrl"]
+    found = shared.get(url)
+    assert found.headers["content-disposition"] == 'attachment; filename="brief.html"'
+    page = "<p>Guten <b>Tag</b>.</p>"
+    assert found.text == asked(shared, q=page, format="html").json()["translatedText"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.exe", b"x", "Invalid request: file format not supported"),
+        ("a", b"x", "Invalid request: file format not supported"),
+        ("a.docx", b"x", "Invalid request: a.docx is not a .docx file"),
+        ("a.json", b"{", "Invalid request: a.json"),
+        ("a.txt", b"\xff\xfe\x00", "Invalid request: a.txt"),
+    ],
+)
+def test_invalid_documents_are_refused(
+    shared: Client, name: str, content: bytes, message: str
+) -> None:
+    data = {"source": "de", "target": "en"}
+    answer = shared.post("/translate_file", files={"file": (name, content)}, data=data)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"].startswith(message)
+    assert "/tmp" not in answer.text and "source." not in answer.text
+
+
+def test_a_request_without_a_file_or_with_an_unknown_download_is_refused(shared: Client) -> None:
+    data = {"source": "de", "target": "en"}
+    missing = {"error": "Invalid request: missing file parameter"}
+    assert shared.post("/translate_file", data=data).json() == missing
+    assert shared.post("/translate_file", data={**data, "file": "x"}).json() == missing
+    for path in ("x/y.txt", "..%2f..%2fetc/passwd", "%2e%2e/passwd"):
+        assert shared.get(f"/download_file/{path}").status_code == 404

@@ -1,0 +1,374 @@
+"""Limits of requests, keys and addresses; clients that are slow, leave, or send nonsense."""
+
+import io
+import json
+import socket
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.serve.conftest import Client, Running, StartClient, running
+from yakusu.errors import RecipeError
+from yakusu.serve.access import Access, read_keys
+from yakusu.serve.config import ServeConfig, load_config
+from yakusu.serve.errors import RefusedError
+from yakusu.serve.files import Files
+
+PAIR = {"source": "de", "target": "en"}
+
+
+def error_of(client: Client, status: int, path: str = "/translate", **values: Any) -> str:
+    answer = client.post(path, json={**PAIR, **values})
+    assert answer.status_code == status, answer.text
+    return str(answer.json()["error"])
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
+    limits = {
+        "characters": 100,
+        "texts": 3,
+        "lines": 5,
+        "body": 2000,
+        "depth": 3,
+        "alternatives": 2,
+    }
+    client = start("de-en", limits=limits)
+    begin = "Invalid request: "
+    over = "request ({}) exceeds text limit ({})".format
+    assert error_of(client, 400, q="x" * 101) == begin + over("101 characters", "100 characters")
+    assert error_of(client, 400, q=["a"] * 4) == begin + over("4 texts", "3 texts")
+    assert error_of(client, 400, q=["a\nb\nc"] * 2) == begin + over("6 lines", "5 lines")
+    assert (
+        error_of(client, 400, q="a", x=[[[[1]]]])
+        == "Invalid JSON format: it has more than 3 levels"
+    )
+    assert error_of(client, 400, q="a", alternatives=3) == (
+        begin + "alternatives parameter must be <= 2"
+    )
+    large = "Request Entity Too Large: send at most 2000 bytes"
+    assert error_of(client, 413, q="a", x="y" * 2000) == large
+    assert error_of(client, 413, "/v1/translate", text="a" * 2000) == large
+    assert error_of(client, 400, "/v1/translate", text="a" * 101).startswith(begin + "request (101")
+    form = client.post("/translate", data={**PAIR, "q": "a" * 2000})
+    assert (form.status_code, form.json()) == (413, {"error": large})
+
+
+def test_a_body_of_unknown_length_is_cut_off(start: StartClient) -> None:
+    client = start("de-en", limits={"body": 2000})
+    sent = 0
+
+    def endless() -> Any:
+        nonlocal sent
+        while sent < 1_000_000:
+            sent += 1000
+            yield b'"' + b"x" * 999
+
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/translate", content=endless(), headers=headers).status_code == 413
+
+
+def test_documents_have_a_limit_of_their_own(start: StartClient) -> None:
+    client = start("de-en", limits={"body": 500, "file": 5000})
+
+    def send(size: int) -> int:
+        files = {"file": ("a.txt", b"Zug. " * (size // 5))}
+        return client.post("/translate_file", files=files, data=PAIR).status_code
+
+    assert [send(2000), send(6000)] == [200, 413]
+
+
+def test_a_zip_bomb_is_refused_in_bounded_memory(start: StartClient) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        with archive.open("word/document.xml", "w", force_zip64=True) as part:
+            for _ in range(400):
+                part.write(b" " * 1_000_000)
+    answer = start("de-en").post(
+        "/translate_file", files={"file": ("a.docx", made.getvalue())}, data=PAIR
+    )
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("Invalid request: a.docx")
+
+
+# ---- clients -------------------------------------------------------------------------------------
+
+
+def test_clients_get_their_requests_back_at_an_even_rate(tmp_path: Path) -> None:
+    path, now = tmp_path / "keys.toml", [0.0]
+    path.write_text('[[keys]]\nkey = "a secret key"\nper_minute = 6\n')
+    config = ServeConfig.model_validate({"keys": str(path), "limits": {"per_minute": 2}})
+    access = Access(config, clock=lambda: now[0])
+    for _ in range(6):
+        access.check("a secret key", "1.2.3.4")
+    with pytest.raises(RefusedError, match=r"Slowdown: 6 per 1 minute: try again in 11 s") as error:
+        access.check("a secret key", "1.2.3.4")
+    assert error.value.headers == {"Retry-After": "11"}
+    for _ in range(2):
+        access.check("", "1.2.3.4")
+        access.check("", "1.2.3.5")
+    with pytest.raises(RefusedError, match="Slowdown: 2 per"):
+        access.check("", "1.2.3.4")
+    now[0] = 10.1
+    access.check("a secret key", "")
+    with pytest.raises(RefusedError, match="Slowdown"):
+        access.check("a secret key", "")
+    with pytest.raises(RefusedError, match="Invalid API key"):
+        access.check("a wrong key", "")
+
+
+def test_keys_may_be_required(start: StartClient, tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text('[[keys]]\nkey = "a secret key"\n')
+    client = start("de-en", keys=str(tmp_path / "keys"), require_key=True)
+    contact = "Please contact the server operator to get an API key"
+    assert error_of(client, 403, q="Zug") == contact
+    assert error_of(client, 403, "/v1/translate", text="Zug") == contact
+    assert error_of(client, 403, q="Zug", api_key="no") == "Invalid API key"
+    assert client.post(
+        "/translate", json={**PAIR, "q": "Zug", "api_key": "a secret key"}
+    ).is_success
+    assert client.get("/health").is_success
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[keys]]\nkey = 'short'", "keys.0.key"),
+        ("[[keys]]\nper_minute = 1", "keys.0.key"),
+        ("x = 1", "keys"),
+        ("= 1", "is not a TOML file"),
+    ],
+)
+def test_invalid_files_of_keys_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "keys").write_text(text)
+    with pytest.raises(RecipeError, match=message):
+        read_keys(tmp_path / "keys")
+
+
+def test_the_address_of_a_client_is_that_of_its_connection(folders: dict[str, Path]) -> None:
+    def codes(**more: Any) -> list[int]:
+        with running([folders["de-en"]], limits={"per_minute": 2}, **more) as service:
+            found = []
+            for n in range(3):
+                head = {"X-Forwarded-For": f"10.0.0.{n}"}
+                found.append(status_of(raw(service, head, json.dumps({**PAIR, "q": "Zug"}))))
+            return found
+
+    assert codes() == [200, 200, 429]
+    assert codes(trusted_proxies=["127.0.0.1"]) == [200, 200, 200]
+
+
+def raw(service: Running, headers: dict[str, str], body: str) -> bytes:
+    """The answer to a request over a connection of its own."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    request = (
+        f"POST /translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    )
+    return exchange(service, request.encode())
+
+
+def exchange(service: Running, data: bytes, *, ends: bool = False) -> bytes:
+    """Send bytes, and return the answer; `ends`: no further bytes will follow."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
+        try:
+            connection.sendall(data)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
+            found = b""
+            while part := connection.recv(65536):
+                found += part
+        except OSError:  # the service has closed the connection
+            return b""
+        return found
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split()[1])
+
+
+# ---- many requests -------------------------------------------------------------------------------
+
+
+def test_too_many_requests_are_refused_at_once(start: StartClient) -> None:
+    client = start("de-en", limits={"waiting": 1})
+    service, release, begun = client.app.state.service, Event(), Event()  # type: ignore[attr-defined]
+    translate = service.models.catalog.steps[0].translator._planner.plan
+
+    def slow(*args: Any) -> Any:
+        begun.set()
+        release.wait()
+        return translate(*args)
+
+    from yakusu.translator.planning import Planner
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as threads:
+        patch.setattr(Planner, "plan", lambda self, *args: slow(*args))
+        first = threads.submit(client.post, "/translate", json={**PAIR, "q": "Zug"})
+        assert begun.wait(10)
+        answer = client.post("/translate", json={**PAIR, "q": "Zug"})
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert client.get("/health").is_success
+        release.set()
+        assert first.result().is_success
+
+
+def test_a_translation_that_takes_too_long_is_given_up(start: StartClient) -> None:
+    client = start("de-en", limits={"seconds": 0.2, "characters": 1_000_000})
+    start_time = time.monotonic()
+    texts = [f"Zug {n} kommt." for n in range(900)]
+    message = error_of(client, 503, q=texts)
+    assert message == "The translation took longer than 0.2 s: shorten the text"
+    assert time.monotonic() - start_time < 5
+    assert client.post("/translate", json={**PAIR, "q": "Zug"}).is_success
+
+
+def test_a_client_that_leaves_gives_its_place_to_others(folders: dict[str, Path]) -> None:
+    with running([folders["de-en"]], limits={"waiting": 2}) as service:
+        body = json.dumps({**PAIR, "q": [f"Zug {n} kommt. " * 5 for n in range(900)]})
+        head = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        request = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        work = service.service.work
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", service.port)) as connection:
+                connection.sendall(request)
+                wait_until(lambda: work.n == 1)
+            wait_until(lambda: work.n == 0)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_slow_and_silent_connections_are_closed(folders: dict[str, Path]) -> None:
+    with running([folders["de-en"]], limits={"body_seconds": 0.5}) as service:
+        address = ("127.0.0.1", service.port)
+        slow = [socket.create_connection(address, timeout=20) for _ in range(50)]
+        for n, connection in enumerate(slow):
+            if n % 2:
+                connection.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nX-")
+        with urlopen(f"{service.url}/health", timeout=5) as answer:
+            assert answer.status == 200
+        for connection in slow:
+            assert connection.recv(1000) == b""
+            connection.close()
+        late = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        with socket.create_connection(address, timeout=20) as connection:
+            connection.sendall(late + b"Content-Length: 100\r\n\r\n{")
+            assert status_of(connection.recv(4096)) == 408
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=300) | st.text(max_size=100).map(str.encode))
+def test_any_bytes_leave_the_service_running(socket_service: Running, data: bytes) -> None:
+    for head in (b"", b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"):
+        answer = exchange(socket_service, head + data, ends=True)
+        assert not answer or status_of(answer) in range(400, 500), answer
+    assert b"Traceback" not in answer
+
+
+HEADERS = [
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\n bad: folded\r\nX\x00: y\r\n\r\n",
+    b"GET " + b"/" * 2_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 2_000_000 + b"\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("request_bytes", HEADERS)
+def test_ambiguous_and_huge_headers_are_refused(
+    socket_service: Running, request_bytes: bytes
+) -> None:
+    answer = exchange(socket_service, request_bytes, ends=True)
+    assert not answer or status_of(answer) >= 400
+
+
+def test_security_headers_are_on_every_answer(shared: Client) -> None:
+    for answer in (shared.get("/health"), shared.get("/none"), shared.post("/translate")):
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_other_origins_are_allowed_only_if_they_are_named(start: StartClient) -> None:
+    client = start("de-en", allow_origins=["https://example.org"])
+    for origin, allowed in (("https://example.org", True), ("https://example.com", False)):
+        answer = client.post("/translate", json={**PAIR, "q": "Zug"}, headers={"Origin": origin})
+        assert ("access-control-allow-origin" in answer.headers) == allowed
+
+
+def test_texts_are_logged_only_if_asked(
+    start: StartClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="yakusu.serve")
+    start("de-en").post("/translate", params={**PAIR, "q": "Geheim"})
+    assert "POST /translate 200" in caplog.text and "Geheim" not in caplog.text
+    start("de-en", log_text=True).post("/translate", params={**PAIR, "q": "Geheim"})
+    assert "'Geheim'" in caplog.text
+
+
+def test_a_failure_says_nothing_of_the_program(
+    start: StartClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("secret detail")
+
+    client = start("de-en")
+    monkeypatch.setattr("yakusu.serve.libre.along", fail)
+    answer = client.post("/translate", json={**PAIR, "q": "Zug"})
+    assert (answer.status_code, answer.json()) == (
+        500,
+        {"error": "The server failed: its log has the reason"},
+    )
+    assert "secret detail" in caplog.text
+
+
+# ---- files and settings --------------------------------------------------------------------------
+
+
+def test_documents_are_removed_after_their_time() -> None:
+    now = [0.0]
+    files = Files(seconds=10, clock=lambda: now[0])
+    name, folder = files.new()
+    (folder / "a.txt").write_text("a")
+    files.keep(name, folder / "a.txt")
+    assert files.find(name).read_text() == "a"
+    now[0] = 11
+    with pytest.raises(RefusedError, match="Invalid filename"):
+        files.find(name)
+    assert not folder.exists()
+    files.close()
+    assert not folder.parent.exists()
+
+
+def test_settings_come_from_a_file_and_from_options(tmp_path: Path) -> None:
+    path = tmp_path / "serve.toml"
+    path.write_text('port = 80\n[limits]\ncharacters = 5\nalternatives = "x"\n')
+    with pytest.raises(RecipeError, match=r"serve.toml, line 4: limits.alternatives = 'x'"):
+        load_config(path)
+    path.write_text("port = 80\n[limits]\ncharacter = 5\n")
+    with pytest.raises(
+        RecipeError, match=r"line 3: unknown key 'limits.character': did you mean 'characters'"
+    ):
+        load_config(path)
+    path.write_text("port = 80\n")
+    assert load_config(path, ["limits.characters=5"]).limits.characters == 5
+    with pytest.raises(RecipeError, match="--set: port"):
+        load_config(path, ["port=99999"])
