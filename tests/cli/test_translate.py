@@ -391,7 +391,7 @@ def test_a_model_without_attention_has_no_alignments(
 
 
 def test_the_default_target_language_is_named(run_yakusu: Yakusu, tmp_path: Path) -> None:
-    words = ("bumi", "dako", "fiel", "gopu", "hadi", "jelo", "karu")
+    words = ("bumi", "dako", "fimo", "gopu", "hadi", "jelo", "karu")
     tokenizer = small_tokenizer(words, languages=("de", "fr"))
     sizes = TransformerConfig(n_layers=1, d_model=16, d_ff=32, n_heads=2)
     network = Transformer(sizes, **tokenizer.vocab_sizes)

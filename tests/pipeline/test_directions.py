@@ -25,7 +25,7 @@ from yakusu.translator import Translator
 from yakusu.translator.passage import TextConfig
 from yakusu.view import attention_maps
 
-WORDS = ("bumi", "dako", "fiel", "gopu", "hadi", "jelo", "karu")
+WORDS = ("bumi", "dako", "fimo", "gopu", "hadi", "jelo", "karu")
 SIZES = {"de": 600, "fr": 300}
 SETTINGS = """
 [tokenizer]

@@ -119,5 +119,6 @@ def demo(
         f"{made.bleu} on {made.n_test} unseen sentences; trained in {made.seconds / 60:.1f} "
         f"minutes\n"
         f"model: {made.model}\n"
-        f"next: echo {shlex.quote(example)} | {command()} translate {made.model}"
+        f"next: echo {shlex.quote(example)} | {command()} translate {made.model}\n"
+        f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"
     )

@@ -14,7 +14,8 @@ import yakusu
 from yakusu.errors import DataError
 from yakusu.serve import libre, v1
 from yakusu.serve.errors import RefusedError
-from yakusu.serve.middleware import LimitBody, Observe
+from yakusu.serve.middleware import LimitBody, Observe, Prefix
+from yakusu.serve.page import page_router
 from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
 
@@ -32,12 +33,12 @@ def create_app(service: Service) -> FastAPI:
         openapi_url="/spec",
         docs_url=None,
         redoc_url=None,
-        root_path=config.root_path,
         lifespan=_lifespan,
     )
     app.state.service = service
     app.include_router(libre.router)
     app.include_router(v1.router)
+    app.include_router(page_router())
     app.add_api_route("/metrics", _metrics, response_class=PlainTextResponse)
     for error, handler in _HANDLERS.items():
         app.add_exception_handler(error, handler)
@@ -50,6 +51,8 @@ def create_app(service: Service) -> FastAPI:
             allow_headers=["Content-Type"],
         )
     app.add_middleware(Observe, metrics=service.metrics)
+    if config.root_path:
+        app.add_middleware(Prefix, prefix=config.root_path)
     return app
 
 
@@ -67,7 +70,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _maintain(service: Service) -> None:
-    """Open replaced model folders, and remove old documents."""
+    """Load what the first request would wait for; open replaced folders; remove old documents."""
+    await asyncio.to_thread(service.detector.detect, "a")
     seconds = service.config.reload_seconds
     while True:
         await asyncio.sleep(seconds or 60)

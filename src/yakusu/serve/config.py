@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.config_errors import keys_of, place, problem
+from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 
 
@@ -58,6 +59,7 @@ class ServeConfig(Config):
             "/translate"; "": none.
         threads: Number of threads that decode; None: one per processor core.
         batch: Maximum number of sentences that a thread decodes together.
+        precision: Precision of the engine, as in `EngineConfig`.
         keys: Path of a file of API keys; "": none. See `keys.py`.
         require_key: Refuse requests without a key.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
@@ -74,6 +76,7 @@ class ServeConfig(Config):
     root_path: str = Field("", pattern=r"^(/[\w.~-]+)*$")
     threads: int | None = Field(None, ge=1)
     batch: int = Field(64, ge=1)
+    precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
     suggestions: str = ""

@@ -70,6 +70,21 @@ class LimitBody:
         return RefusedError(413, f"Request Entity Too Large: send at most {most} bytes")
 
 
+class Prefix:
+    """Puts all paths under a prefix, whether or not a reverse proxy has removed it."""
+
+    def __init__(self, app: ASGIApp, *, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application."""
+        if scope["type"] == "http":
+            prefix, path = self._prefix, scope["path"]
+            path = path if f"{path}/".startswith(f"{prefix}/") else prefix + path
+            scope = {**scope, "root_path": prefix, "path": path}
+        await self._app(scope, receive, send)
+
+
 class Observe:
     """Adds security headers, counts requests and writes a line to the log for each.
 

@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from yakusu.errors import RunError
 from yakusu.serve.app import create_app
 from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.service import Service
@@ -33,19 +34,31 @@ def serve(
     Raises:
         ModelError: A model folder is not valid.
         RecipeError: The file of keys is not valid.
-        OSError: The address is not available.
+        RunError: The address is not available.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     logging.getLogger("yakusu.serve").setLevel(logging.INFO)
     server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
-    sock = socket.create_server(
-        (config.host, config.port),
-        family=socket.AF_INET6 if ":" in config.host else socket.AF_INET,
-        backlog=_BACKLOG,
-    )
+    sock = _listening(config.host, config.port)
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
     server.run(sockets=[sock])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections.
+
+    Raises:
+        RunError: The address is not available.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (while")[0]
+        raise RunError(
+            f"{host}:{port} is not available ({reason}): choose another --host or --port"
+        ) from error
 
 
 def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
@@ -70,13 +83,18 @@ def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
 
 
 def _protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP protocol, which closes connections whose headers do not arrive in time."""
+    """uvicorn's HTTP protocol, which closes connections whose headers do not arrive in time.
+
+    A body is sent at once, without waiting until the client has acknowledged the headers.
+    """
 
     class Protocol(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            connection = transport.get_extra_info("socket")
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._watch()
 
         def data_received(self, data: bytes) -> None:

@@ -44,17 +44,14 @@ class Service:
     Args:
         config: The settings.
         folders: Model folders.
-        engine: What runs the models; None: the native engine.
 
     Raises:
         ModelError: A model folder is not valid.
         RecipeError: The file of keys is not valid.
     """
 
-    def __init__(
-        self, config: ServeConfig, folders: Sequence[Path], engine: EngineConfig | None = None
-    ) -> None:
-        engine = engine or EngineConfig(engine="native", threads=config.threads)
+    def __init__(self, config: ServeConfig, folders: Sequence[Path]) -> None:
+        engine = EngineConfig(engine="native", threads=config.threads, precision=config.precision)
         self.config, self.limits = config, config.limits
         self.access = Access(config)
         self.pool = Pool(engine.n_threads, batch=config.batch)

@@ -250,7 +250,7 @@ class Translator(JobTranslator):
         self.require_target()
         n_read, window = 0, window_size(batch) if window is None else window
         for items in windows(iter(texts), window):
-            every = (
+            every: Iterator[Plan] = (
                 self._planner.plan(item, number, layout)
                 for number, item in enumerate(items, n_read + 1)
             )

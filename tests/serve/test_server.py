@@ -1,0 +1,87 @@
+"""`yakusu serve` as a process: address, signals, errors, no torch."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+
+@contextmanager
+def process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of `yakusu serve ARGUMENTS --port 0`, and its address."""
+    command = [sys.executable, "-m", "yakusu", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr
+        try:
+            found = re.match(r"serving on (http://127\.0\.0\.1:\d+.*/) ", running.stderr.readline())
+            assert found
+            yield running, found[1]
+        finally:
+            running.kill()
+
+
+def post(url: str, **values: Any) -> Any:
+    """The answer to JSON."""
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(url, json.dumps(values).encode(), headers)) as answer:
+        return json.load(answer)
+
+
+def has_work(url: str) -> bool:
+    with urlopen(f"{url}metrics") as answer:
+        return b"yakusu_waiting_requests 1.0" in answer.read()
+
+
+def test_a_signal_ends_the_service_after_its_requests(folders: dict[str, Path]) -> None:
+    texts = [f"Zug {n} kommt heute." for n in range(600)]
+    with process(folders["de-en"]) as (running, url), ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(post, f"{url}translate", q=texts, source="de", target="en")
+        while not (has_work(url) or answer.done()):
+            pass
+        running.send_signal(signal.SIGTERM)
+        assert len(answer.result()["translatedText"]) == 600
+        assert running.wait(20) in (0, -signal.SIGTERM)
+        assert running.stderr and "Traceback" not in running.stderr.read()
+
+
+def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
+    with process(folders["de-en"]) as (running, url):
+        assert post(f"{url}translate", q="Zug", source="de", target="en")
+        maps = Path(f"/proc/{running.pid}/maps").read_text()
+        assert "libyakusu" in maps and "libtorch" not in maps
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none"], "error: none is not a model folder: check the path"),
+        (["{model}", "--set", "limits.x=1"], "error: --set: unknown key 'limits.x'"),
+        (["{model}", "--config", "none"], "error: none cannot be read: No such file or directory"),
+        (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
+        (["{model}", "--set", "keys=none"], "error: none cannot be read"),
+    ],
+)
+def test_errors_are_one_sentence(
+    folders: dict[str, Path], arguments: list[str], message: str
+) -> None:
+    given = [word.format(model=folders["de-en"]) for word in arguments]
+    command = [sys.executable, "-m", "yakusu", "serve", *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+
+
+def test_a_path_prefix_is_part_of_addresses(folders: dict[str, Path]) -> None:
+    with process(folders["de-en"], "--root-path", "/mt") as (_, url):
+        assert url.endswith("/mt/")
+        assert post(f"{url}translate", q="Zug", source="de", target="en")
+        assert post(url.replace("/mt/", "/translate"), q="Zug", source="de", target="en")

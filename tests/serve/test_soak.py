@@ -1,0 +1,89 @@
+"""Many requests of many clients at once: no errors, flat memory, the bytes of the command line.
+
+The environment variable YAKUSU_SOAK sets another number of requests.
+"""
+
+import http.client
+import json
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.serve.conftest import Running
+from tests.translators import untrained
+from yakusu.search.config import SearchConfig
+
+N = int(os.environ.get("YAKUSU_SOAK", "480"))
+N_CLIENTS = 16
+WORDS = "Der Zug kommt heute nicht, aber {place} ist <b>frei</b> und 12 Uhr.".split()  # noqa: SIM905
+SEARCHES = {n: SearchConfig(beam=max(2, n + 1), n_best=n + 1, max_extra=3) for n in range(4)}
+
+
+def requests(seed: int, n: int) -> list[tuple[list[str], int]]:
+    """Texts of one to five lines, some empty, and a number of alternatives."""
+    rng = random.Random(seed)
+
+    def text() -> str:
+        lines = [" ".join(rng.choices(WORDS, k=rng.randrange(9))) for _ in range(rng.randint(1, 5))]
+        return "\n".join(lines) or "Zug"
+
+    return [([text() for _ in range(rng.randint(1, 4))], rng.randrange(4)) for _ in range(n)]
+
+
+def ask(port: int, given: list[tuple[list[str], int]]) -> list[Any]:
+    """The answers to requests over one connection."""
+    connection, answers = http.client.HTTPConnection("127.0.0.1", port), []
+    for texts, n in given:
+        values = {"q": texts, "source": "de", "target": "en", "alternatives": n}
+        headers = {"Content-Type": "application/json"}
+        connection.request("POST", "/translate", json.dumps(values), headers)
+        answer = connection.getresponse()
+        answers.append((answer.status, json.loads(answer.read())))
+    connection.close()
+    return answers
+
+
+def expected(texts: list[str], n: int) -> Any:
+    translator = untrained("bytes", engine="native").with_settings(search=SEARCHES[n])
+    every = [[each.text for each in best] for best in translator.stream(texts)]
+    found: dict[str, Any] = {"translatedText": [best[0] for best in every]}
+    return found | ({"alternatives": [best[1:] for best in every]} if n else {})
+
+
+def resident() -> int:
+    """Memory of this process, in bytes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_many_clients_get_the_bytes_of_the_command_line(socket_service: Running) -> None:
+    def client(number: int) -> list[tuple[int, int]]:
+        given = requests(number, N // N_CLIENTS)
+        wrong = []
+        for i, (status, found) in enumerate(ask(socket_service.port, given)):
+            if (status, found) != (200, expected(*given[i])):
+                wrong.append((number, i))
+        return wrong
+
+    with ThreadPoolExecutor(N_CLIENTS) as clients:
+        assert not [each for wrong in clients.map(client, range(N_CLIENTS)) for each in wrong]
+
+
+def test_memory_is_flat_after_the_first_requests(socket_service: Running) -> None:
+    def round_of(seed: int) -> None:
+        with ThreadPoolExecutor(N_CLIENTS) as clients:
+            given = [requests(seed + i, max(1, N // 10 // N_CLIENTS)) for i in range(N_CLIENTS)]
+            assert all(
+                status == 200
+                for answers in clients.map(lambda each: ask(socket_service.port, each), given)
+                for status, _ in answers
+            )
+
+    for seed in range(5):
+        round_of(100 * seed)
+    before = resident()
+    for seed in range(5, 10):
+        round_of(100 * seed)
+    assert resident() - before < 20_000_000
