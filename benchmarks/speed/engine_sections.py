@@ -7,7 +7,7 @@ from benchmarks.pages import Section, Table, fixed, scores
 from benchmarks.records import Record
 
 
-def _spread(value: Mapping[str, Any], digits: int = 0) -> str:
+def spread(value: Mapping[str, Any], digits: int = 0) -> str:
     """The median of several rounds, with the lowest and the highest value."""
     middle, low, high = (fixed(value[key], digits) for key in ("median", "low", "high"))
     return f"{middle} ({low} to {high})"
@@ -31,7 +31,7 @@ def speeds(records: list[Record]) -> Iterable[Table]:
         for name, cell in record["cells"].items():
             for system, speed in cell["speeds"].items():
                 ratio = cell["ratios"].get(system, {}) if cell["ratios"] else {}
-                row = [name, system, _spread(speed)]
+                row = [name, system, spread(speed)]
                 row += [fixed(ratio.get(key)) for key in ("value", "worst")]
                 rows.append([*row, *([_score(cell["bleu"][system])] if scored else [])])
         unit = f"{record['unit'].capitalize()} per second"
@@ -66,7 +66,7 @@ def latency(records: list[Record]) -> Iterable[Table]:
             yield Table(["Installed", "MiB on disk", "Packages"], rows, [record], record["name"])
             continue
         rows = [
-            [system, *(_spread(own[key], 1) for key in ("first", "p50", "p99", "peak_mib"))]
+            [system, *(spread(own[key], 1) for key in ("first", "p50", "p99", "peak_mib"))]
             for system, own in record["systems"].items()
         ]
         head = ["System", "First, ms", "Later, p50, ms", "Later, p99, ms", "Peak MiB"]
@@ -79,13 +79,13 @@ def scaling(records: list[Record]) -> Iterable[Table]:
         if lengths := record.get("lengths"):
             systems = next(iter(lengths.values()))["milliseconds"]
             rows = [
-                [length, *(_spread(own["milliseconds"][system], 1) for system in systems)]
+                [length, *(spread(own["milliseconds"][system], 1) for system in systems)]
                 for length, own in lengths.items()
             ]
             head = ["Tokens", *(f"{system}, ms per sentence" for system in systems)]
         else:
             rows = [
-                [system, _spread(speed), fixed(record["speed-up"][system])]
+                [system, spread(speed), fixed(record["speed-up"][system])]
                 for system, speed in record["speeds"].items()
             ]
             head = ["System", "Tokens per second", "Speed-up over one thread"]

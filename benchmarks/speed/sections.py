@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed
 from benchmarks.records import Record
-from benchmarks.speed import engine_sections
+from benchmarks.speed import engine_sections, serving_sections
 
 TITLE = "Speed and memory"
 INTRODUCTION = """\
@@ -223,4 +223,5 @@ SECTIONS = (
         'width 16. "Goal" is the time that the project aims not to exceed.',
     ),
     *engine_sections.SECTIONS,
+    *serving_sections.SECTIONS,
 )

@@ -1,0 +1,86 @@
+"""The section of the service on the page of speed and memory."""
+
+from collections.abc import Iterable
+
+from benchmarks.pages import NONE, Section, Table, fixed
+from benchmarks.records import Record
+from benchmarks.speed.engine_sections import spread
+
+_OURS = "yakusu serve"
+_GAIN = "2.00"  # times the peer, with 16 clients
+_SHARE, _OVERHEAD, _FIRST = "0.90", "5.0", "2.0"  # of translate; ms; s
+
+
+def serving(records: list[Record]) -> Iterable[Table]:
+    """Throughput and latency by number of clients, and what depends on no other service."""
+    for record in records:
+        rows = [
+            [
+                n,
+                service,
+                spread(own["throughput"]),
+                *_gain(cell["gains"]["throughput"], service),
+                spread(own["p50"], 1),
+                spread(own["p95"], 1),
+                *_gain(cell["gains"]["p95"], service),
+                spread(own["p99"], 1),
+            ]
+            for n, cell in record["cells"].items()
+            for service, own in cell["services"].items()
+        ]
+        head = ["Clients", "Service", "Sentences per second", "Ratio", "Worst round", "p50, ms"]
+        head += ["p95, ms", "Ratio", "Worst round", "p99, ms"]
+        title = f"{record['name']}; {record['sentences']:,} sentences"
+        yield Table(head, rows, [record], title)
+        yield Table(["Measure", "Value", "Goal"], _others(record), [record], f"{title}; the rest")
+
+
+def _gain(gains: dict[str, dict[str, float]], service: str) -> list[str]:
+    gain = gains.get(service, {})
+    return [fixed(gain.get(key)) for key in ("value", "worst")]
+
+
+def _others(record: Record) -> list[list[str]]:
+    translate, most = record["translate"], max(record["cells"], key=int)
+    share, alone = translate["share"][_OURS], record["clients alone"][most]
+    named = f"throughput with {most} clients / {translate['share']['best']}"
+    return [
+        [named, f"{share['value']:.2f}, worst {share['worst']:.2f}", _SHARE],
+        ["overhead with one client, ms", spread(record["overhead"], 2), _OVERHEAD],
+        *(
+            [f"first answer of {name}, s", spread(own, 2), _FIRST if name == _OURS else NONE]
+            for name, own in record["first"].items()
+        ),
+        *([f"peak memory of {name}, MiB", fixed(own, 0), NONE] for name, own in _memory(record)),
+        [f"requests per second of {most} clients without translation", fixed(alone, 0), NONE],
+    ]
+
+
+def _memory(record: Record) -> Iterable[tuple[str, float]]:
+    """The peak memory of ours, and the lowest of the peer's settings."""
+    found: dict[str, float] = {}
+    for name, own in record["peak_mib"].items():
+        kind = name.partition(",")[0]
+        found[kind] = min(own, found.get(kind, own))
+    return found.items()
+
+
+SECTIONS = (
+    Section(
+        "serving",
+        "The translation service",
+        "The goals, which are not measured yet, are twice the throughput of CTranslate2 int8 "
+        "behind FastAPI with 16 clients, and half its p95.",
+        "python -m benchmarks.speed.serving --model MODEL --peer-python PYTHON",
+        serving,
+        "Clients send one sentence per request, and the next one when the reply has come; 95% of "
+        "the replies come within p95. "
+        '"Ratio" is that of the medians to CTranslate2 at its best setting, and more than 1 is '
+        'better for us; "worst round" is the lowest ratio within a round. The settings of the '
+        "peer are inter_threads / intra_threads, and how long a batch of at most 64 sentences "
+        f"waits for further ones. The goal with 16 clients is {_GAIN} for both "
+        "ratios. The overhead is the median latency with one client minus that of "
+        "`Translator.translate` without the service. The peer needs an environment of its own: "
+        "`pip install -r benchmarks/peers/requirements-serving.txt`.",
+    ),
+)
