@@ -9,13 +9,14 @@ export PYTHON PIP_FLAGS
 IN_VENV := VIRTUAL_ENV="$(CURDIR)/.venv"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers check docs wheels clean
+.PHONY: help demo test coverage test-peers check docs wheels clean
 .NOTPARALLEL:
 
 help: ## list the targets
 	@echo "make demo             train a small English-Japanese translator, a few minutes"
 	@echo "make demo TARGET=de   the same for German; also fr and ko"
 	@echo "make test             run the tests; ARGS='-k beam' is passed to pytest"
+	@echo "make coverage         the same with branch coverage, which takes longer"
 	@echo "make test-peers       run the tests that need other libraries, each in its own environment"
 	@echo "make check            formatting, lint, types, layers, spelling"
 	@echo "make docs             build the documentation into site/"
@@ -29,6 +30,9 @@ demo: .venv/.stamp-demo
 
 test: .venv/.stamp-dev
 	@$(IN_VENV) scripts/test $(ARGS)
+
+coverage: .venv/.stamp-dev
+	@$(IN_VENV) scripts/test --cov --cov-branch --cov-report=term $(ARGS)
 
 test-peers: .venv/.stamp-dev
 	@.venv/bin/python -m benchmarks.interop.peers --record $(ARGS)
