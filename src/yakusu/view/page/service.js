@@ -43,6 +43,7 @@ class Page {
     byId("key-label").hidden = !(settings.keyRequired || settings.apiKeys);
     this.listen();
     this.draw();
+    if (this.source.text) this.source.typed();  // before the page was ready, or before a reload
   }
 
   listen() {
