@@ -1,7 +1,7 @@
 """Throughput and latency of `yakusu serve`, compared with CTranslate2 behind FastAPI and uvicorn.
 
 All services have the same weights and the same number of threads. Clients send one sentence per
-request over connections that stay open; each sends its next request when the reply has come. A
+request over connections that stay open; each sends its next request when the reply has arrived. A
 round measures every number of clients, and for each of them all services in turn. Then it measures
 the translator of `yakusu serve` without the service: one sentence after the other, and all of them
 with several batch sizes, as `yakusu translate` does. The first round is not measured.
@@ -47,7 +47,7 @@ from yakusu.errors import RunError
 from yakusu.translator.folder import ModelFolder
 
 TRANSLATE = "yakusu translate"
-_ALIKE = 1.1  # how many times as long other translations of the same sentences may be
+_ALIKE = 1.1  # how many times as long as others the translations of a service may be
 _OTHER_PORT = 9  # after the first one, of the server without translations
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 

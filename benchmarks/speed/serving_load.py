@@ -1,8 +1,8 @@
 """Clients of a translation service, all in one process that does as little as possible.
 
-Each client has a connection that stays open, and sends its next request when the reply has come.
-Requests are encoded before, and replies decoded after the measured time. `answer` starts a server
-that translates nothing, which shows how many requests the clients can send.
+Each client has a connection that stays open, and sends its next request when the reply has arrived.
+Requests are encoded before the measured time, and replies are decoded after it. `answer` starts a
+server that translates nothing, which shows how many requests the clients can send.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class _Client:
         self.socket.sendall(request)
 
     def receive(self) -> bytes | None:
-        """Read what has come; return the reply if it is complete."""
+        """Read what has arrived; return the reply if it is complete."""
         data = self.socket.recv(1 << 16)
         if not data:
             raise ConnectionError("the server closed a connection")

@@ -113,7 +113,7 @@ class Running:
     Args:
         command: How it is started, without its port.
         port: Its port.
-        body: A request, whose answer ends the start.
+        body: A request; the service has started when it is answered.
 
     Attributes:
         first: Seconds from the start of the process to the first answer.
