@@ -10,6 +10,7 @@ from yakusu.engine.config import EngineConfig
 from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
 from yakusu.serve.catalog import Models
+from yakusu.serve.errors import RefusedError
 
 ENGINE = EngineConfig(engine="native")
 TEXT = "Der Zug kommt."
@@ -30,8 +31,11 @@ def test_several_models_of_a_pair_have_names(folders: dict[str, Path], tmp_path:
 
 
 def test_a_pivot_is_used_only_where_no_model_is(folders: dict[str, Path], tmp_path: Path) -> None:
-    (pivot,) = opened(*folders.values()).catalog.routes["de", "fr"]
+    catalog = opened(*folders.values()).catalog
+    (pivot,) = catalog.routes["de", "fr"]
     assert [step.name for step in pivot] == ["de-en", "en-fr"]
+    with pytest.raises(RefusedError, match="no model 'x' for de-fr: omit it"):
+        catalog.route("de", "fr", "x")
     pair = {"source_language": "de", "target_language": "fr"}
     direct = save(tmp_path / "direct", untrained("bytes"), **pair)
     catalog = opened(*folders.values(), direct).catalog
@@ -63,7 +67,6 @@ def test_a_broken_folder_changes_nothing(
     old = models.catalog
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    (folder / "manifest.json").touch()
     models.refresh()
     assert models.catalog is old and "the old model served is kept" in caplog.text
     caplog.clear()

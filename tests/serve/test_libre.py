@@ -182,6 +182,16 @@ def test_a_document_is_uploaded_and_its_translation_downloaded(shared: Client) -
     assert found.text == asked(shared, q=page, format="html").json()["translatedText"]
 
 
+@pytest.mark.parametrize("name", ["source.txt", "my file é.txt", f"{'訳' * 90}.txt"])
+def test_a_document_may_have_any_name(shared: Client, name: str) -> None:
+    text = "Der Zug kommt heute nicht."
+    files = {"file": (name, text.encode())}
+    answer = shared.post("/translate_file", files=files, data={"source": "auto", "target": "en"})
+    url = answer.json()["translatedFileUrl"]
+    assert url.isascii() and " " not in url
+    assert shared.get(url).text == expected(text)[0]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

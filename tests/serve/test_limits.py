@@ -65,6 +65,29 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
     assert (form.status_code, form.json()) == (413, {"error": large})
 
 
+def test_all_texts_of_a_request_count(start: StartClient) -> None:
+    client = start("de-en", limits={"characters": 100})
+    given: list[dict[str, Any]] = [
+        {"prefix": "x" * 90},
+        {"exclude": ["x" * 45, "y" * 45]},
+        {"glossary": [["x" * 45, "y" * 45]]},
+        {"protect": ["x" * 90]},
+    ]
+    for values in given:
+        message = error_of(client, 400, "/v1/translate", text="Der Zug kommt", **values)
+        assert "exceeds text limit (100 characters)" in message
+    scored = {"text": "Zug", "translation": "x" * 100}
+    assert "exceeds text limit" in error_of(client, 400, "/v1/score", **scored)
+
+
+@pytest.mark.parametrize("name", ["q", "source", "target", "format", "api_key", "model"])
+def test_half_of_a_surrogate_pair_is_not_text(start: StartClient, name: str) -> None:
+    values = {**PAIR, "q": "Zug", name: "\ud800"}
+    headers = {"Content-Type": "application/json"}
+    answer = start("de-en").post("/translate", content=json.dumps(values), headers=headers)
+    assert (answer.status_code, answer.json()) == (400, {"error": "Invalid JSON format"})
+
+
 def test_a_body_of_unknown_length_is_cut_off(start: StartClient) -> None:
     client = start("de-en", limits={"body": 2000})
     sent = 0
@@ -338,6 +361,7 @@ def test_a_failure_says_nothing_of_the_program(
         {"error": "The server failed: its log has the reason"},
     )
     assert "secret detail" in caplog.text
+    assert answer.headers["x-frame-options"] == "DENY"
 
 
 # ---- files and settings --------------------------------------------------------------------------
@@ -370,5 +394,9 @@ def test_settings_come_from_a_file_and_from_options(tmp_path: Path) -> None:
         load_config(path)
     path.write_text("port = 80\n")
     assert load_config(path, ["limits.characters=5"]).limits.characters == 5
+    with pytest.raises(RecipeError, match="root_path = '/translate' begins like a path"):
+        load_config(None, ["root_path=/translate"])
+    with pytest.raises(RecipeError, match="require_key = true needs a file of keys"):
+        Access(load_config(None, ["require_key=true"]))
     with pytest.raises(RecipeError, match="--set: port"):
         load_config(path, ["port=99999"])

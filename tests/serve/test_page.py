@@ -280,7 +280,7 @@ def test_pointing_at_a_word_tints_its_counterparts(page: Page, translator: Trans
 
 def test_an_open_panel_links_words_by_the_chosen_head(page: Page, translator: Translator) -> None:
     open_panel(page, "matrix")
-    expect(page.locator("#tab-panel")).to_contain_text("Recomputed for this sentence")
+    expect(page.locator("#tab-panel")).to_contain_text("Recomputed for this line")
     page.locator("[data-control=layer]").fill("1")
     page.locator("[data-control=head]").fill("2")
     (target,) = lines(page)
@@ -333,7 +333,7 @@ def test_an_alternative_continues_the_translation(page: Page, translator: Transl
     page.locator(".choices button").first.click()
     ((expected,),) = translator.stream([Request(TEXT, prefix)])
     expect(page.locator("#translation .line")).to_have_text([expected.text])
-    page.get_by_role("button", name="Back to the translation of the model").click()
+    page.get_by_role("button", name="Back to the model's translation").click()
     expect(page.locator("#translation .line")).to_have_text([best.text])
 
 

@@ -143,4 +143,4 @@ def test_invalid_requests_are_refused_in_one_sentence(
 def test_too_many_terms_are_refused(start: StartClient) -> None:
     client = start("de-en", limits={"terms": 2})
     answer = asked(client, "translate", text="a", include=["a"], protect=["b", "c"])
-    assert answer.json()["error"].endswith("request has 3 terms and phrases, more than 2")
+    assert answer.json()["error"].endswith("request has 3 terms and phrases: the limit is 2")

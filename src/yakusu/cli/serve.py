@@ -18,10 +18,10 @@ Host = Annotated[
 Port = Annotated[int | None, typer.Option(help="Port to listen on (default: 5000).")]
 RootPath = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="Path prefix of a reverse proxy, such as /translate."),
+    typer.Option(metavar="PATH", help="Path prefix that a reverse proxy uses, such as /mt."),
 ]
 Settings = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings as TOML.")
+    Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings.")
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -46,7 +46,7 @@ def serve(
     config: Settings = None,
     overrides: Overrides = None,
 ) -> None:
-    """Serve translators: LibreTranslate's API, and documents.
+    """Serve translators over HTTP: a web page, and LibreTranslate's API.
 
     Example: `yakusu serve runs/en-de/model`
     """

@@ -1,7 +1,7 @@
 """Threads that decode the sentences of several callers together, as a service needs.
 
 A sentence joins those that its thread is decoding as soon as there is room. Callers take turns, so
-that a long text does not delay a short one. The result of a sentence does not depend on others.
+that a long text does not delay a short one. The result of a sentence does not depend on the others.
 """
 
 from collections import deque
@@ -15,7 +15,7 @@ from yakusu.engine.session import Session
 from yakusu.engine.workers import Add, Found, Sessions, T
 from yakusu.search.hypothesis import Hypothesis
 
-_SECONDS = 0.002  # between two looks at the queue
+_SECONDS = 0.002  # between two checks of the queue
 
 
 @dataclass(eq=False)
@@ -56,7 +56,7 @@ class _Queue:
         return _Caller(add, sessions, Condition(self._lock))
 
     def put(self, item: _Sentence) -> None:
-        """Add a sentence, unless another of the caller has failed."""
+        """Add a sentence, unless another sentence of the caller has failed."""
         caller = item.caller
         with self._added:
             if self._closed:
@@ -121,7 +121,7 @@ class _Queue:
             caller.finished.notify()
 
     def _drop(self, caller: _Caller, error: BaseException) -> None:
-        """Remove the sentences of a caller that wait."""
+        """Remove the waiting sentences of a caller."""
         caller.error = caller.error or error
         if caller.waiting:
             self._callers.remove(caller)
@@ -170,7 +170,7 @@ class Pool:
     def decode(
         self, sentences: Iterable[T], add: Add[T], sessions: Sessions, *, batch: int
     ) -> Found:
-        """See `Workers.decode`; `batch` has no effect, because those of other callers count, too.
+        """See `Workers.decode`; `batch` has no effect: all callers share the batches of the pool.
 
         Raises:
             RuntimeError: The pool is closed.
@@ -187,7 +187,7 @@ class Pool:
         return [caller.found[number] for number in range(len(caller.found))]
 
     def close(self) -> None:
-        """Decode the sentences that wait, and end the threads."""
+        """Decode the waiting sentences, and end the threads."""
         self._queue.close()
         for thread in self._threads:
             thread.join()

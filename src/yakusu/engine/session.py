@@ -157,7 +157,7 @@ class Session:
         self.n_unfinished += 1
 
     def advance(self, seconds: float = 0.02) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Decode for some seconds, at least one step; yield what is finished: keys and results.
+        """Decode for some seconds (at least one step); yield keys and results of what is finished.
 
         The results of a scored sentence are in its record. A cancelled sentence has no result.
         """

@@ -247,7 +247,7 @@ def _translate_file(
 
 
 def usable(document: Document, translations: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Replace blank translations by their texts, unless the document does; for `render`.
+    """Replace blank translations by their texts, unless the document does that in `render`.
 
     Returns:
         The translations, and a sentence for each of those that were blank.

@@ -101,7 +101,7 @@ def _with_language_token(tokenizer: Tokenizer, target: str) -> Tokenizer:
 
 
 def _sources(sentences: list[str], tokenizer: Tokenizer, longest: int) -> list[tuple[int, ...]]:
-    """Return the ids of the sentences that are not empty, of at most `longest` tokens with eos."""
+    """Return the ids of the sentences that are not empty, at most `longest` each, eos included."""
     encoded = tokenizer.encode_source(sentences)
     found = [(*ids[:-1][: longest - 1], ids[-1]) for ids in encoded if len(ids) > 1]
     if not found:

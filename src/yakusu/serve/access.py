@@ -59,7 +59,8 @@ def read_keys(path: str | Path) -> tuple[Key, ...]:
 class Access:
     """Decides whether a client may call the service now.
 
-    Each client has as many requests as its limit per minute, and gets them back at an even rate.
+    A client may send as many requests at once as its limit per minute allows; the allowance is
+    refilled at an even rate.
 
     Args:
         config: The settings.
@@ -67,23 +68,24 @@ class Access:
     """
 
     def __init__(self, config: ServeConfig, clock: Callable[[], float] = time.monotonic) -> None:
+        if config.require_key and not config.keys:
+            raise RecipeError("require_key = true needs a file of keys: set keys")
         self._keys = read_keys(config.keys) if config.keys else ()
         self._required, self._per_minute = config.require_key, config.limits.per_minute
         self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and when
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and time
 
     @property
     def has_keys(self) -> bool:
         """Whether there are keys."""
         return bool(self._keys)
 
-    def check(self, key: str, address: str, cost: int = 1) -> None:
+    def check(self, key: str, address: str) -> None:
         """Count a request of a client.
 
         Args:
             key: Its API key; "": none.
-            address: Its address, which is limited if it has no key.
-            cost: Number of requests that it counts as.
+            address: Its address, whose requests are counted if it has no key.
 
         Raises:
             RefusedError: The key is unknown (403), or there were too many requests (429).
@@ -95,24 +97,23 @@ class Access:
             raise RefusedError(403, "Please contact the server operator to get an API key")
         limit = self._per_minute if known is None else known.per_minute
         if limit:
-            self._take(f"key {known.key}" if known else f"address {address}", limit, cost)
+            self._take(f"key {known.key}" if known else f"address {address}", limit)
 
     def _known(self, key: str) -> Key | None:
         given = key.encode()
         found = [each for each in self._keys if hmac.compare_digest(each.key.encode(), given)]
         return found[0] if found else None
 
-    def _take(self, client: str, limit: int, cost: int) -> None:
+    def _take(self, client: str, limit: int) -> None:
         now, rate = self._clock(), limit / 60
         left, since = self._left.pop(client, (float(limit), now))
         left = min(limit, left + (now - since) * rate)
-        taken = min(cost, limit)  # a single request is never impossible
-        allowed = left >= taken
-        self._left[client] = (left - taken if allowed else left, now)
+        allowed = left >= 1
+        self._left[client] = (left - 1 if allowed else left, now)
         while len(self._left) > _MOST_CLIENTS:
             self._left.popitem(last=False)
         if not allowed:
-            wait = int((taken - left) / rate) + 1
+            wait = int((1 - left) / rate) + 1
             raise RefusedError(
                 429, f"Slowdown: {limit} per 1 minute: try again in {wait} s", retry_after=wait
             )

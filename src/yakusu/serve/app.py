@@ -20,7 +20,7 @@ from yakusu.serve.service import Service
 from yakusu.serve.work import AbandonedError
 
 _log = logging.getLogger(__name__)
-_CLIENT_CLOSED = 499  # nginx's code for requests that the client has given up
+_CLIENT_CLOSED = 499  # nginx's code for requests whose client has disconnected
 
 
 def create_app(service: Service) -> FastAPI:
@@ -70,14 +70,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _maintain(service: Service) -> None:
-    """Load what the first request would wait for; open replaced folders; remove old documents."""
-    await asyncio.to_thread(service.detector.detect, "a")
+    """Load the language detection in advance; open replaced folders; remove old documents."""
+    await asyncio.to_thread(lambda: service.detector)
     seconds = service.config.reload_seconds
     while True:
         await asyncio.sleep(seconds or 60)
-        if seconds:
-            await asyncio.to_thread(service.models.refresh)
-        service.files.remove_old()
+        try:
+            if seconds:
+                await asyncio.to_thread(service.models.refresh)
+            service.files.remove_old()
+        except Exception:
+            _log.exception("maintenance failed; it is repeated")
 
 
 async def _metrics(request: Request) -> Response:
@@ -111,15 +114,9 @@ async def _cancelled(request: Request, error: Exception) -> Response:
     return _error(_CLIENT_CLOSED, "The client has closed the connection")
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _error(500, "The server failed: its log has the reason")
-
-
 _HANDLERS = {
     RefusedError: _refused,
     DataError: _data_error,
     HTTPException: _http_error,
     AbandonedError: _cancelled,
-    Exception: _failed,
 }

@@ -1,4 +1,4 @@
-"""Model folders as language pairs: direct ones, and pivots through a third language."""
+"""Model folders as language pairs: direct ones, and pairs through a third language."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,27 +94,25 @@ class Catalog:
             model: The name of a model; "": the first one of the pair.
 
         Raises:
-            RefusedError: There is none.
+            RefusedError: There is no such model, or no way to translate the pair.
         """
         if source == target:
             return ()
         routes = self.routes.get((source, target), [])
         if not routes:
             raise RefusedError(400, f"{target} is not available as a target language from {source}")
-        named = [route for route in routes if model in ("", route[0].name) and len(route) == 1]
-        if model and not named:
-            known = ", ".join(route[0].name for route in routes if len(route) == 1)
-            raise RefusedError(
-                400, f"there is no model '{model}' for {source}-{target}: choose one of {known}"
-            )
-        return (named or routes)[0]
+        own = {route[0].name: route for route in reversed(routes) if len(route) == 1}
+        if model and model not in own:
+            advice = f"choose one of {', '.join(reversed(own))}" if own else "omit it"
+            raise RefusedError(400, f"there is no model '{model}' for {source}-{target}: {advice}")
+        return own[model] if model else routes[0]
 
 
 class Models:
     """Model folders that are opened again when they are replaced.
 
     Args:
-        folders: The folders; those with the same name get a number.
+        folders: The folders; a number is added to names that repeat.
         engine: What runs the models.
         workers: The threads that decode.
 
@@ -171,10 +169,11 @@ def _names(folders: Iterable[Path]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
-def _stamp(folder: Path) -> tuple[int, int] | None:
-    """What changes when a folder is replaced; None: there is none."""
+def _stamp(folder: Path) -> frozenset[tuple[str, int, int]] | None:
+    """What changes when files of a folder are replaced; None: it is not complete."""
     try:
-        found = (folder / "manifest.json").stat()
+        found = [(each.name, each.stat()) for each in folder.iterdir()]
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    stamp = frozenset((name, state.st_ino, state.st_mtime_ns) for name, state in found)
+    return stamp if any(name == "manifest.json" for name, *_ in stamp) else None

@@ -4,13 +4,18 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from yakusu.config import Config, apply_override, nearest
 from yakusu.config_errors import keys_of, place, problem
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
+
+_ROUTES = (  # first parts of the paths of the service
+    *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
+    *("spec", "suggest", "translate", "translate_file", "v1"),
+)
 
 
 class Limits(Config):
@@ -19,18 +24,19 @@ class Limits(Config):
     Attributes:
         body: Maximum size of a request without a file, in bytes.
         file: Maximum size of an uploaded document, in bytes.
-        characters: Maximum number of characters of a text, or of all texts of a list.
-        texts: Maximum number of texts of a list.
-        lines: Maximum number of lines of a text, or of all texts of a list.
+        characters: Maximum number of characters in a text, or in all texts of a list.
+        texts: Maximum number of texts in a list.
+        lines: Maximum number of lines in a text, or in all texts of a list.
         depth: Maximum depth of nested JSON.
         alternatives: Maximum number of alternatives.
-        terms: Maximum number of terms of a glossary.
-        waiting: Maximum number of requests that are translated or wait; further ones are refused.
-        seconds: Maximum time for the translation of a request.
-        file_seconds: Maximum time for the translation of a document.
-        body_seconds: Maximum time until the headers, and then the body, of a request have arrived.
+        terms: Maximum number of terms and phrases in a request.
+        waiting: Maximum number of requests that are being translated or waiting; further ones are
+            refused.
+        seconds: Maximum seconds for the translation of a request.
+        file_seconds: Maximum seconds for the translation of a document.
+        body_seconds: Maximum seconds for the headers to arrive, and as many again for the body.
         connections: Maximum number of open connections.
-        per_minute: Requests per minute of an address without a key; 0: unlimited.
+        per_minute: Requests per minute from an address, without a key; 0: unlimited.
     """
 
     body: int = Field(2_000_000, ge=1)
@@ -45,7 +51,7 @@ class Limits(Config):
     seconds: float = Field(60.0, gt=0)
     file_seconds: float = Field(600.0, gt=0)
     body_seconds: float = Field(20.0, gt=0)
-    connections: int = Field(1_000, ge=1)
+    connections: int = Field(500, ge=1)
     per_minute: int = Field(0, ge=0)
 
 
@@ -56,17 +62,16 @@ class ServeConfig(Config):
         host: Address to listen on.
         port: Port to listen on; 0: a free one.
         root_path: Path prefix under which a reverse proxy publishes the service, such as
-            "/translate"; "": none.
+            "/mt"; "": none.
         threads: Number of threads that decode; None: one per processor core.
-        batch: Maximum number of sentences that a thread decodes together.
         precision: Precision of the engine, as in `EngineConfig`.
-        keys: Path of a file of API keys; "": none. See `keys.py`.
+        keys: Path of a file of API keys; "": none. See `access.py`.
         require_key: Refuse requests without a key.
         suggestions: Path of a file to which suggested translations are appended; "": suggestions
             are refused.
-        trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is believed.
+        trusted_proxies: Addresses or networks of proxies whose X-Forwarded-For header is used.
         allow_origins: Origins whose pages may call the service (CORS), or "*".
-        reload_seconds: Time between two looks at the model folders; 0: they are read once.
+        reload_seconds: Seconds between two checks of the model folders; 0: they are read once.
         log_text: Write the texts of requests to the log.
         limits: What requests may use.
     """
@@ -75,7 +80,6 @@ class ServeConfig(Config):
     port: int = Field(5000, ge=0, le=65535)
     root_path: str = Field("", pattern=r"^(/[\w.~-]+)*$")
     threads: int | None = Field(None, ge=1)
-    batch: int = Field(64, ge=1)
     precision: Precision = "auto"
     keys: str = ""
     require_key: bool = False
@@ -85,6 +89,13 @@ class ServeConfig(Config):
     reload_seconds: float = Field(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()
+
+    @field_validator("root_path")
+    @classmethod
+    def _refuse_routes(cls, value: str) -> str:
+        if (first := value.split("/")[1:2]) and first[0] in _ROUTES:
+            raise ValueError(f"root_path = '{value}' begins like a path of the service: use /mt")
+        return value
 
 
 def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -> ServeConfig:

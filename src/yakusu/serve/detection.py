@@ -1,4 +1,4 @@
-"""The language of a text, among the source languages of the service, identified by py3langid."""
+"""Identifies the language of a text among the source languages of the service, with py3langid."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from yakusu.data.languages import closeness
 
 
 class Detected(NamedTuple):
-    """A language and how sure it is, from 0 to 100."""
+    """A language, and the confidence in it, from 0 to 100."""
 
     language: str
     confidence: float

@@ -1,4 +1,4 @@
-"""Requests that are refused, with the status codes and the words of LibreTranslate."""
+"""Requests that are refused, with the status codes and the messages of LibreTranslate."""
 
 from yakusu.errors import YakusuError
 

@@ -71,7 +71,7 @@ async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]
     """Read the parameters of a request; uploaded files are open inside the context.
 
     Raises:
-        RefusedError: The body is not valid, too large or too slow.
+        RefusedError: The body is not valid, is too large, or arrives too slowly.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = request.query_params.multi_items()
@@ -86,7 +86,8 @@ async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]
         return
     try:
         async with asyncio.timeout(limits.body_seconds):
-            form = await request.form(max_files=1, max_fields=limits.texts + 10)
+            most = limits.texts + 10
+            form = await request.form(max_files=1, max_fields=most, max_part_size=limits.body)
     except TimeoutError as error:
         raise _too_slow(limits) from error
     try:
@@ -99,7 +100,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     """Read the body of a request; `LimitBody` limits its size.
 
     Raises:
-        RefusedError: It is too slow.
+        RefusedError: It arrives too slowly.
     """
     try:
         async with asyncio.timeout(limits.body_seconds):
@@ -117,9 +118,10 @@ def parse_json(body: bytes, limits: Limits) -> Any:
     try:
         value = json.loads(body)
         too_deep = _depth(value) > limits.depth
+        json.dumps(value, ensure_ascii=False).encode()  # refuses half of a pair of surrogates
     except RecursionError:
         too_deep = True
-    except ValueError as error:  # not UTF-8, or not JSON
+    except ValueError as error:  # not UTF-8, not JSON, or not text
         raise RefusedError(400, "Invalid JSON format") from error
     if too_deep:
         raise RefusedError(400, f"Invalid JSON format: it has more than {limits.depth} levels")

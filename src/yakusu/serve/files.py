@@ -11,9 +11,9 @@ from tempfile import mkdtemp
 from yakusu.documents.registry import SUFFIXES
 from yakusu.serve.errors import RefusedError, invalid
 
-_SECONDS = 1800.0  # that a translation is kept
+_SECONDS = 1800.0  # for which a translation is kept
 _UNSAFE = re.compile(r"[^\w .()-]+")
-_LONGEST = 100  # characters of a name
+_LONGEST = 100  # bytes of a name, without its suffix
 
 
 class Files:
@@ -51,7 +51,7 @@ class Files:
         """
         self.remove_old()
         if name not in self._made:
-            raise RefusedError(404, "Invalid filename: the file does not exist, or is too old")
+            raise RefusedError(404, "Invalid filename: the file does not exist, or has expired")
         return self._made[name][1]
 
     def discard(self, name: str) -> None:
@@ -60,7 +60,7 @@ class Files:
         shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def remove_old(self) -> None:
-        """Remove the documents whose time is over."""
+        """Remove the documents that have expired."""
         now = self._clock()
         for name, (since, _) in (*self._made.items(),):
             if now - since > self._seconds:
@@ -72,7 +72,7 @@ class Files:
 
 
 def safe_name(given: str | None) -> str:
-    """A file name without folders and without characters that have a meaning elsewhere.
+    """A file name without folders and without characters that have a special meaning.
 
     Raises:
         RefusedError: There is no name, or its suffix is not that of a document format.
@@ -84,4 +84,5 @@ def safe_name(given: str | None) -> str:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise invalid(f"file format not supported: use one of {', '.join(sorted(SUFFIXES))}")
-    return (path.stem[:_LONGEST].strip() or "document") + suffix
+    stem = path.stem.encode()[:_LONGEST].decode(errors="ignore").strip()
+    return (stem or "document") + suffix

@@ -2,18 +2,21 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, cast
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, JSONResponse
-from langcodes import Language
+from langcodes import Language, tag_is_valid
 from starlette.datastructures import UploadFile
 
 from yakusu.documents.document import DocumentOptions
-from yakusu.documents.registry import SUFFIXES
+from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
 from yakusu.serve.detection import Detected
@@ -25,6 +28,7 @@ from yakusu.serve.service import Languages, Service
 from yakusu.serve.texts import along, translate_html
 
 router = APIRouter()
+_SAMPLE = 200  # texts of a document whose language is detected
 
 
 def service_of(request: Request) -> Service:
@@ -34,7 +38,7 @@ def service_of(request: Request) -> Service:
 
 @router.get("/languages", **LIBRE["languages"])
 async def languages(request: Request) -> JSONResponse:
-    """The source languages, and what each of them is translated to."""
+    """The source languages, and the target languages of each."""
     catalog = service_of(request).catalog
     return JSONResponse(
         [
@@ -45,8 +49,8 @@ async def languages(request: Request) -> JSONResponse:
 
 
 def language_name(code: str) -> str:
-    """The English name of a language."""
-    return Language.get(code).display_name("en")
+    """The English name of a language; the code itself if it is not valid."""
+    return Language.get(code).display_name("en") if tag_is_valid(code) else code
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -69,7 +73,7 @@ async def translate(request: Request) -> JSONResponse:
 
 
 def _texts(fields: Fields) -> list[str]:
-    """The texts of a request; those of forms have line feeds at the ends of their lines."""
+    """The texts of a request; in forms, CRLF is replaced by LF."""
     given = fields.get("q")
     if given is None or given in ("", []):
         raise missing("q")
@@ -129,45 +133,53 @@ async def detect(request: Request) -> JSONResponse:
 
 @router.post("/translate_file", **LIBRE["translate_file"])
 async def translate_file(request: Request) -> JSONResponse:
-    """Translate a document; the answer is the address of its translation."""
+    """Translate a document; the response has the address of its translation."""
     service = service_of(request)
     async with service.fields(request) as fields:
         upload = fields.get("file")
         if not isinstance(upload, UploadFile):
             raise missing("file")
-        name = safe_name(upload.filename)
-        found = service.languages(fields, [""])
+        name, find = safe_name(upload.filename), partial(service.languages, fields)
+        if fields.text("source") != "auto":
+            find([])  # before the document is read
         key, folder = service.files.new()
-        source = folder / f"source{Path(name).suffix}"
-        source.write_bytes(await upload.read())
-    target = folder / name
-
-    def work(cancelled: Event) -> None:
-        _translate_file(found, source, target, cancelled)
-
-    try:
-        await service.work.run(request, work, seconds=service.limits.file_seconds)
-    except BaseException:
-        service.files.discard(key)
-        raise
-    service.files.keep(key, target)
-    url = request.url_for("download_file", key=key, name=name)
+        try:
+            content = await upload.read()
+            document = await asyncio.to_thread(_stored, content, folder / "original" / name)
+            work = partial(_translate_file, find, document, folder / name)
+            await service.work.run(request, work, seconds=service.limits.file_seconds)
+        except BaseException:
+            service.files.discard(key)
+            raise
+    service.files.keep(key, folder / name)
+    url = request.url_for("download_file", key=key, name=quote(name))
     return JSONResponse({"translatedFileUrl": str(url)})
 
 
-def _translate_file(found: Languages, source: Path, target: Path, cancelled: Event) -> None:
+def _stored(content: bytes, path: Path) -> Path:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    return path
+
+
+def _translate_file(
+    find: Callable[[Sequence[str]], Languages], source: Path, target: Path, cancelled: Event
+) -> None:
     """Translate a document, and remove the original."""
-    translate_all = along(found.route, cancelled)
-
-    def best(texts: Sequence[str]) -> list[str]:
-        return [each[0] for each in translate_all(texts)]
-
     try:
+        found = find(read_document(source).texts[:_SAMPLE])
+        translate_all = along(found.route, cancelled)
+
+        def best(texts: Sequence[str]) -> list[str]:
+            return [each[0] for each in translate_all(texts)]
+
         translate_files(best, source, target, DocumentOptions(found.codes))
     except DataError as error:
         raise DataError(str(error).replace(str(source), target.name)) from error
     finally:
-        source.unlink()
+        shutil.rmtree(source.parent, ignore_errors=True)
+    if cancelled.is_set():  # nobody waits for it
+        shutil.rmtree(target.parent, ignore_errors=True)
 
 
 @router.get("/download_file/{key}/{name}", **LIBRE["download_file"])
@@ -177,7 +189,7 @@ async def download_file(request: Request, key: str, name: str) -> FileResponse:
     return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 
-# ---- the rest ------------------------------------------------------------------------------------
+# ---- others -------------------------------------------------------------------------------------
 
 
 @router.post("/suggest", **LIBRE["suggest"])
@@ -203,7 +215,7 @@ def _append(path: Path, line: str) -> None:
 
 @router.get("/frontend/settings", **LIBRE["settings"])
 async def settings(request: Request) -> JSONResponse:
-    """What a page needs to know."""
+    """The limits and defaults that a web page needs."""
     service = service_of(request)
     source, target = next(iter(service.catalog.routes))
     return JSONResponse(

@@ -1,4 +1,4 @@
-"""What every request passes: a limit of its size, security headers, counts and a log line."""
+"""Middleware for every request: a limit of its size, security headers, counts and a log line."""
 
 import logging
 import time
@@ -32,10 +32,13 @@ _AMBIGUOUS = JSONResponse(
 )
 
 
+_FAILED = JSONResponse({"error": "The server failed: its log has the reason"}, 500)
+
+
 class LimitBody:
     """Refuses requests that are too large, before and while they arrive.
 
-    Those whose end depends on who reads them are refused, too.
+    Requests whose length is ambiguous are refused, too.
     """
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
@@ -46,8 +49,8 @@ class LimitBody:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
-        is_form = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
-        most, size = self._limits.file if is_form else self._limits.body, 0
+        has_file = scope["path"].endswith("/translate_file")
+        most, size = self._limits.file if has_file else self._limits.body, 0
         announced = headers.get(b"content-length")
         too_large = announced is not None and int(announced) > most
         if announced is not None and b"transfer-encoding" in headers:
@@ -98,7 +101,7 @@ class Observe:
         """Run the application."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        start, status = time.perf_counter(), 500
+        start, status = time.perf_counter(), 0
 
         async def with_headers(message: Message) -> None:
             nonlocal status
@@ -112,6 +115,11 @@ class Observe:
 
         try:
             await self._app(scope, receive, with_headers)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], _path(scope))
+            if status:
+                raise  # the response has begun
+            await _FAILED(scope, receive, with_headers)
         finally:
             seconds = time.perf_counter() - start
             path = _path(scope)

@@ -11,7 +11,7 @@ class Metrics:
     """Counts of a service.
 
     Args:
-        n_waiting: Returns the number of requests that are translated or wait.
+        n_waiting: Returns the number of requests that are being translated or waiting.
     """
 
     def __init__(self, n_waiting: Callable[[], int]) -> None:
@@ -37,7 +37,7 @@ class Metrics:
         )
         waiting = Gauge(
             "yakusu_waiting_requests",
-            "Requests that are translated or wait",
+            "Requests that are being translated or waiting",
             registry=self._registry,
         )
         waiting.set_function(n_waiting)
@@ -48,7 +48,7 @@ class Metrics:
         Args:
             path: The path of its route, so that clients cannot add series.
             status: The status code of the response.
-            seconds: Time that it took.
+            seconds: The time that the request took.
         """
         self._requests.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)

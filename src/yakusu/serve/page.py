@@ -13,7 +13,7 @@ _PAGES = {"/": "service.html", "/docs": "docs.html"}
 
 
 def page_router() -> APIRouter:
-    """The routes of the pages and of what they load, all read from the package now."""
+    """The routes of the pages and of what they load, all read from the package once."""
     router = APIRouter(include_in_schema=False)
     found = {
         each.name: each.read_bytes() for each in files("yakusu.view").joinpath("page").iterdir()

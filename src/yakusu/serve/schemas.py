@@ -45,7 +45,7 @@ def _route(
     kinds: tuple[str, ...] = (),
     kind: str = "application/json",
 ) -> Schema:
-    """What FastAPI needs to know of a route: its body and its responses."""
+    """What FastAPI needs to know about a route: its body and its responses."""
     responses: dict[int | str, Schema] = {
         200: {"description": "Success", "content": _content(response, kind)}
     }
@@ -62,8 +62,8 @@ def _route(
 
 ERRORS = {
     400: "The request is not valid",
-    403: "The key is not valid, or the function is disabled",
-    408: "The request was not complete in time",
+    403: "The API key is missing or not valid, or the function is disabled",
+    408: "The request did not arrive in time",
     413: "The request is too large",
     429: "Too many requests",
     503: "The server is busy",
@@ -91,7 +91,7 @@ LIBRE = {
             target=_TEXT,
             format_={**_TEXT, "enum": ["text", "html"]},
             alternatives_={"type": "integer", "minimum": 0},
-            model_={**_TEXT, "description": "The name of a model, if there are several of a pair"},
+            model_={**_TEXT, "description": "The name of a model, if several have the pair"},
             **_KEY,
         ),
         kinds=_FORMS,
@@ -101,7 +101,9 @@ LIBRE = {
     ),
     "translate_file": _route(
         _object(translatedFileUrl=_TEXT),
-        body=_object(file={**_TEXT, "format": "binary"}, source=_TEXT, target=_TEXT, **_KEY),
+        body=_object(
+            file={**_TEXT, "format": "binary"}, source=_TEXT, target=_TEXT, model_=_TEXT, **_KEY
+        ),
         kinds=_MULTIPART,
     ),
     "download_file": {

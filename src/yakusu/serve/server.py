@@ -17,7 +17,7 @@ from yakusu.serve.config import Limits, ServeConfig
 from yakusu.serve.service import Service
 
 _BACKLOG = 256  # connections that wait to be accepted
-_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the address
+_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the query
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
 
 
@@ -29,7 +29,7 @@ def serve(
     Args:
         config: The settings.
         folders: Model folders.
-        started: Is called with the address when the service answers requests.
+        started: Is called with the address when the service accepts connections.
 
     Raises:
         ModelError: A model folder is not valid.
@@ -38,8 +38,10 @@ def serve(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     logging.getLogger("yakusu.serve").setLevel(logging.INFO)
-    server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
+    if not config.log_text:  # warnings of the translator show the beginnings of sentences
+        logging.getLogger("yakusu.translator").setLevel(logging.ERROR)
     sock = _listening(config.host, config.port)
+    server = uvicorn.Server(uvicorn_config(config, create_app(Service(config, folders))))
     host, port = sock.getsockname()[:2]
     started(f"http://{f'[{host}]' if ':' in host else host}:{port}{config.root_path}/")
     server.run(sockets=[sock])
@@ -71,9 +73,8 @@ def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
         http=_protocol(limits),
         ws="none",
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=int(limits.seconds) + 1,
+        timeout_graceful_shutdown=int(max(limits.seconds, limits.file_seconds)) + 1,
         proxy_headers=bool(config.trusted_proxies),
         forwarded_allow_ips=list(config.trusted_proxies),
         server_header=False,
@@ -93,6 +94,9 @@ def _protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            if len(self.connections) > limits.connections:
+                transport.close()
+                return
             connection = transport.get_extra_info("socket")
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._watch()

@@ -1,7 +1,7 @@
 """What the routes of the service share."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +54,7 @@ class Service:
         engine = EngineConfig(engine="native", threads=config.threads, precision=config.precision)
         self.config, self.limits = config, config.limits
         self.access = Access(config)
-        self.pool = Pool(engine.n_threads, batch=config.batch)
+        self.pool = Pool(engine.n_threads)
         self.models = Models(folders, engine, self.pool)
         self.work = Work(config.limits.waiting)
         self.files = Files()
@@ -68,7 +68,7 @@ class Service:
 
     @asynccontextmanager
     async def fields(self, request: Request) -> AsyncIterator[Fields]:
-        """Read the parameters of a request that a client may make now, as `read_fields`.
+        """Read the parameters of a request, as `read_fields` does, and count the request.
 
         Raises:
             RefusedError: They are not valid, the key is not known, or there were too many requests.
@@ -117,16 +117,20 @@ class Service:
             self._detectors = {sources: Detector(sources)}
         return self._detectors[sources]
 
-    def check_texts(self, texts: Sequence[str]) -> None:
-        """Check that texts are not too many or too long.
+    def check_texts(self, texts: Sequence[str], more: Iterable[str] = ()) -> None:
+        """Check that there are not too many texts, and that they are not too long.
+
+        Args:
+            texts: The texts to translate.
+            more: Other texts of the request, whose characters count, too.
 
         Raises:
-            RefusedError: They are.
+            RefusedError: They exceed a limit.
         """
         limits = self.limits
         counted = (
             (len(texts), limits.texts, "texts"),
-            (sum(map(len, texts)), limits.characters, "characters"),
+            (sum(map(len, (*texts, *more))), limits.characters, "characters"),
             (sum(text.count("\n") + 1 for text in texts), limits.lines, "lines"),
         )
         for size, limit, what in counted:

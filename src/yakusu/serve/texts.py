@@ -11,7 +11,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError
 
-_BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever it says about itself
+_BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
 T = TypeVar("T")
 TranslateTexts = Callable[[Sequence[str]], list[list[str]]]
 
@@ -44,7 +44,7 @@ def along(route: Route, cancelled: Event, *, n: int = 1) -> TranslateTexts:
     """A function that returns the `n` best translations of each text.
 
     Args:
-        route: The translators; the first ones give their best translation to the next. Without
+        route: The translators; each passes its best translation on to the next one. Without
             any, texts are unchanged.
         cancelled: Set when the result is no longer needed.
         n: Number of translations of each text; there may be fewer.

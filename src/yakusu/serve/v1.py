@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from yakusu.data.layout import Layout
-from yakusu.errors import DataError
+from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
-from yakusu.serve.errors import RefusedError, invalid
+from yakusu.serve.errors import invalid
 from yakusu.serve.fields import parse_json, read_body
 from yakusu.serve.libre import service_of
 from yakusu.serve.schemas import object_route
@@ -27,6 +27,7 @@ from yakusu.view import attention_maps
 
 router = APIRouter(prefix="/v1")
 Phrases = tuple[str, ...]
+_WINDOW = 8  # lines of a stream that are translated together
 
 
 class _Body(BaseModel):
@@ -40,6 +41,11 @@ class _Body(BaseModel):
     model: Annotated[str, Field(description="A name in /v1/models (default: the first)")] = ""
     api_key: str = ""
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """All texts but `text`, whose characters count, too."""
+        yield from ()
+
 
 Body = TypeVar("Body", bound=_Body)
 
@@ -48,28 +54,46 @@ class TranslateBody(_Body):
     """A text to translate, and how."""
 
     n_best: Annotated[int, Field(ge=1, description="Number of translations")] = 1
-    prefix: Annotated[str, Field(description="What the translation begins with")] = ""
-    include: Annotated[Phrases, Field(description="Phrases that it must contain")] = ()
-    exclude: Annotated[Phrases, Field(description="Phrases that it must not contain")] = ()
+    prefix: Annotated[str, Field(description="The beginning of the translation")] = ""
+    include: Annotated[Phrases, Field(description="Phrases that the translation must have")] = ()
+    exclude: Annotated[Phrases, Field(description="Phrases that it must not have")] = ()
     glossary: Annotated[
         tuple[tuple[str, str], ...], Field(description="Terms and their translations")
     ] = ()
-    protect: Annotated[Phrases, Field(description="Further text to copy")] = ()
+    protect: Annotated[Phrases, Field(description="Further texts to copy")] = ()
     details: Annotated[bool, Field(description="Return tokens and the word alignment")] = False
     trace: Annotated[bool, Field(description="Return the steps of the search")] = False
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """See `_Body.texts`."""
+        yield self.prefix
+        yield from (*self.include, *self.exclude, *self.protect)
+        for term in self.glossary:
+            yield from term
 
 
 class ScoreBody(_Body):
     """A text and a translation of it."""
 
     translation: str
-    alternatives: Annotated[int, Field(ge=0, le=256, description="Tokens per position")] = 0
+    alternatives: Annotated[int, Field(ge=0, le=256, description="Best tokens per position")] = 0
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """See `_Body.texts`."""
+        yield self.translation
 
 
 class AttentionBody(_Body):
     """A sentence, and a translation of it."""
 
-    translation: Annotated[str, Field(description="Default: the model's own")] = ""
+    translation: Annotated[str, Field(description="Default: the model's own translation")] = ""
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """See `_Body.texts`."""
+        yield self.translation
 
 
 @router.get("/models", **object_route())
@@ -93,19 +117,20 @@ def _described(pair: tuple[str, str], route: Route) -> Object:
 async def translate(request: Request) -> JSONResponse:
     """Translate a text."""
     service, body, found = await _read(request, TranslateBody)
-    translator = _configured(found.route, body, service)
+    _check_settings(found.route, body, service)
 
     def work(cancelled: Event) -> Object:
+        translator = _configured(found.route, body)
         (text,) = best_texts(found.route[:-1], [body.text], cancelled)
         sentence = Sentence(text, body.prefix, body.include, body.exclude)
         every = translator.stream(
             [sentence], details=body.details, trace=body.trace, cancelled=cancelled
         )
         (best,) = complete(every, cancelled)
-        return objects(best)
+        return objects(best) | {"counts": vars(translator.tally)}
 
     made = await service.work.run(request, work, seconds=service.limits.seconds)
-    return JSONResponse(_languages(found) | made | {"counts": vars(translator.tally)})
+    return JSONResponse(_languages(found) | made)
 
 
 @router.post("/stream", **object_route(TranslateBody, kind="text/event-stream"))
@@ -114,14 +139,14 @@ async def stream_lines(request: Request) -> StreamingResponse:
     service, body, found = await _read(request, TranslateBody)
     if body.prefix or body.include:
         raise invalid("prefix and include are for single sentences: use /v1/translate")
-    translator = _configured(found.route, body, service)
+    _check_settings(found.route, body, service)
 
     def lines(cancelled: Event) -> Iterator[Object]:
         (text,) = best_texts(found.route[:-1], [body.text], cancelled)
         sentences = [Sentence(line, exclude=body.exclude) for line in text.split("\n")]
-        every = translator.stream(
+        every = _configured(found.route, body).stream(
             sentences,
-            window=1,
+            window=_WINDOW,
             details=body.details,
             trace=body.trace,
             layout=Layout(),
@@ -140,7 +165,7 @@ async def _events(first: Object, lines: AsyncIterator[Object]) -> AsyncIterator[
     try:
         async for line in lines:
             yield _event("line", line)
-    except (RefusedError, DataError) as error:
+    except YakusuError as error:
         yield _event("error", {"error": str(error)})
     else:
         yield _event("end", {})
@@ -204,7 +229,7 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Lang
         key = ".".join(map(str, fault["loc"]))
         raise invalid(f"{key}: {fault['msg']}" if key else fault["msg"]) from error
     service.count(request, body.api_key)
-    service.check_texts([body.text])
+    service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
     if not found.route:
         raise invalid(f"the text is in the target language, {found.codes[1]}")
@@ -224,24 +249,33 @@ def _only(route: Route) -> Translator:
     """
     if len(route) > 1:
         pivot = route[0].languages[1]
-        raise invalid(f"the pair is translated through {pivot}: use its two pairs")
+        raise invalid(f"the pair is translated through {pivot}: request its two steps")
     return route[0].translator
 
 
-def _configured(route: Route, body: TranslateBody, service: Service) -> Translator:
-    """The translator with the settings of a request.
+def _check_settings(route: Route, body: TranslateBody, service: Service) -> None:
+    """Check the settings of a request.
 
     Raises:
-        RefusedError: The settings exceed a limit, or contradict each other.
+        RefusedError: They exceed a limit, or the models do not have them.
     """
-    limits, translator = service.limits, route[-1].translator
+    limits = service.limits
     if body.n_best > limits.alternatives + 1:
         raise invalid(f"n_best must be <= {limits.alternatives + 1}")
     phrases = [*body.include, *body.exclude, *body.protect, *body.glossary]
     if len(phrases) > limits.terms:
-        raise invalid(f"request has {len(phrases)} terms and phrases, more than {limits.terms}")
+        raise invalid(f"request has {len(phrases)} terms and phrases: the limit is {limits.terms}")
     if len(route) > 1 and (body.glossary or body.protect):
-        raise invalid("glossary and protect are for pairs with a model of their own")
+        raise invalid("glossary and protect work only for pairs with a model of their own")
+
+
+def _configured(route: Route, body: TranslateBody) -> Translator:
+    """The translator with the settings of a request; long lists take some time.
+
+    Raises:
+        DataError: A term cannot be used.
+    """
+    translator = route[-1].translator
     return translator.with_settings(
         search=n_best(translator.search, body.n_best),
         text=TextConfig(protect=tuple(map(re.escape, body.protect))),

@@ -15,14 +15,14 @@ Result = asyncio.Future[T]
 
 
 class AbandonedError(Exception):
-    """The client has closed the connection, or the time is over."""
+    """The client has closed the connection, or the time limit is exceeded."""
 
 
 class Work:
     """Threads for requests.
 
     Args:
-        most: Maximum number of requests that are translated or wait.
+        most: Maximum number of requests that are being translated or waiting.
 
     Attributes:
         n: Their number now.
@@ -36,12 +36,12 @@ class Work:
         """Run a function in a thread, and wait for it.
 
         Args:
-            request: Its body has been read.
+            request: The request, whose body has been read.
             do: Gets an event that is set when the result is no longer needed.
             seconds: Maximum time.
 
         Raises:
-            RefusedError: Too many requests wait, or the time is over (503).
+            RefusedError: Too many requests wait, or the time limit is exceeded (503).
             AbandonedError: The client has closed the connection.
         """
         result, cancelled = self._start(do)
@@ -63,7 +63,7 @@ class Work:
         """Run a generator in a thread, and yield what it yields.
 
         Raises:
-            RefusedError: Too many requests wait; while iterating, the time is over.
+            RefusedError: Too many requests wait; while iterating, the time limit is exceeded.
         """
         loop, found = asyncio.get_running_loop(), asyncio.Queue[tuple[T] | None]()
 
@@ -75,14 +75,19 @@ class Work:
                 loop.call_soon_threadsafe(found.put_nowait, None)
 
         result, cancelled = self._start(work)
+        end = loop.time() + seconds
+        loop.call_at(end, cancelled.set)
 
         async def items() -> AsyncIterator[T]:
             try:
-                async with asyncio.timeout(seconds):
-                    while item := await found.get():
-                        yield item[0]
-                    await result
-            except TimeoutError as error:
+                while True:
+                    async with asyncio.timeout_at(end):  # not while the client reads
+                        item = await found.get()
+                    if item is None:
+                        break
+                    yield item[0]
+                await result
+            except (TimeoutError, AbandonedError) as error:
                 raise _too_long(seconds) from error
             finally:
                 cancelled.set()
@@ -104,13 +109,13 @@ class Work:
             result.exception()  # otherwise, asyncio logs errors that nobody waits for
 
     def close(self) -> None:
-        """End the threads that have nothing to do."""
+        """End the threads, as soon as they have nothing to do."""
         self._threads.shutdown(wait=False)
 
 
 def _too_long(seconds: float) -> RefusedError:
     message = f"The translation took longer than {seconds:g} s: shorten the text"
-    return RefusedError(503, message, retry_after=60)
+    return RefusedError(503, message)
 
 
 async def _disconnected(request: Request) -> None:

@@ -94,7 +94,7 @@ class Translator(JobTranslator):
         )
         if self.task.constrains and (text.glossary or text.protect):
             raise ModelError(f"a {self.task.model_noun} takes no glossary and no patterns")
-        self.languages, self._text_config = (languages[0], target), text
+        self.languages = (languages[0], target)
         glossary = Glossary(())
         if text.glossary:
             protected = SpanFinder(text.protect, builtin=text.builtin_spans)
@@ -102,6 +102,7 @@ class Translator(JobTranslator):
         self._set_text(text, glossary)
 
     def _set_text(self, text: TextConfig, glossary: Glossary) -> None:
+        self._text_config, self._glossary = text, glossary
         self._constraints.check_terms(glossary.terms, text.glossary or "the glossary")
         self._planner = Planner(self, text, language=self.languages[0], glossary=glossary)
 
@@ -172,23 +173,28 @@ class Translator(JobTranslator):
         *,
         search: SearchConfig | None = None,
         text: TextConfig | None = None,
-        terms: Iterable[tuple[str, str]] = (),
+        terms: Iterable[tuple[str, str]] | None = None,
     ) -> "Translator":
         """A translator with the same model and languages, and with a tally of its own.
 
         Args:
             search: Settings of the search; None: those of this translator.
             text: How text is read, except for `to` and `glossary`; None: as in this translator.
-            terms: A glossary: terms and their translations.
+            terms: A glossary: terms and their translations; None: that of this translator.
 
         Raises:
             DataError: A regular expression is not valid, or a term contains a protected span or
                 cannot be spelled with the vocabulary.
         """
-        other, text = copy(self), text or self._text_config
+        own, other = self._text_config, copy(self)
+        kept = {"to": own.to, "glossary": own.glossary}
+        text = text.model_copy(update=kept) if text else own
         other.search = search or self.search
-        protected = SpanFinder(text.protect, builtin=text.builtin_spans)
-        other._set_text(text, Glossary.of(terms, protected))
+        glossary = self._glossary
+        if terms is not None:
+            protected = SpanFinder(text.protect, builtin=text.builtin_spans)
+            glossary = Glossary.of(terms, protected)
+        other._set_text(text, glossary)
         return other
 
     def require_target(self) -> None:
@@ -346,7 +352,7 @@ class Translator(JobTranslator):
 def _searched_with(
     plans: Iterator[Plan], *, trace: bool, cancelled: Event | None
 ) -> Iterator[Plan]:
-    """Yield plans with what their searches need, until they are cancelled."""
+    """Yield plans with these settings of their searches, until `cancelled` is set."""
     for plan in plans:
         if cancelled and cancelled.is_set():
             return
