@@ -2,15 +2,15 @@
 
 Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`,
 `translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`, `import` and `export`
-are the functions `compress_translator`, `import_model` and `export_model`. `compress`, `vectors`
-and `view` are packages. Each name is imported when it is first used.
+are the functions `compress_translator`, `import_model` and `export_model`. `compress`, `serve`,
+`vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yakusu import compress, vectors, view
+    from yakusu import compress, serve, vectors, view
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.average import average
@@ -66,7 +66,7 @@ _MODULES = {  # public name -> the module that defines it
     "translate_document": "pipeline.documents",
     "verify": "pipeline.receipt",
 }
-_PACKAGES = ("compress", "vectors", "view")  # `yakusu.compress.kmeans1d`, `yakusu.view.picture`
+_PACKAGES = ("compress", "serve", "vectors", "view")  # `yakusu.compress.kmeans1d` and the like
 __all__ = [
     "DataError",
     "EngineConfig",
@@ -97,6 +97,7 @@ __all__ = [
     "prepare",
     "save_recipe",
     "score",
+    "serve",
     "train",
     "translate",
     "translate_document",
