@@ -71,8 +71,8 @@ SECTIONS = (
         "The translation service",
         "For a model of d_model 128 in int8, the service is slower than CTranslate2 int8 behind "
         "FastAPI: 0.67 times its throughput with 16 clients, and 0.22 of that of `yakusu "
-        "translate`, because Python needs more time for a request than the engine for its "
-        "sentence. The goals, twice its throughput and half its p95, are not reached.",
+        "translate`. The cause has not been measured on an idle machine. The goals, twice its "
+        "throughput and half its p95, are not reached.",
         "python -m benchmarks.speed.serving --model MODEL --peer-python PYTHON",
         serving,
         "Clients send one sentence per request, and the next one when the reply has arrived; 95% "
