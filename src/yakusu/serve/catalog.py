@@ -36,7 +36,7 @@ Route = Sequence[Step]
 
 @dataclass(frozen=True)
 class Catalog:
-    """What the service translates.
+    """The language pairs that the service translates.
 
     Args:
         steps: The translators, those of the first model first.
@@ -46,7 +46,7 @@ class Catalog:
 
     @cached_property
     def routes(self) -> dict[tuple[str, str], list[Route]]:
-        """The ways to translate each language pair, the preferred one first.
+        """The models that translate each language pair, the preferred ones first.
 
         A pivot is used for pairs without a model of their own.
         """
@@ -71,14 +71,14 @@ class Catalog:
         return tuple(sorted({code for pair in self.routes for code in pair}))
 
     def targets(self, source: str) -> list[str]:
-        """Codes of the languages that a language is translated to."""
+        """Codes of the target languages of a source language."""
         return sorted(target for code, target in self.routes if code == source)
 
     def language(self, wanted: str) -> str:
-        """The code of a language as the models have it.
+        """Return the code that the models use for a language.
 
         Raises:
-            RefusedError: No model has it, or several have variants of it.
+            RefusedError: No model supports the language, or several of its variants match.
         """
         found = [wanted] if wanted in self.codes else closest(wanted, self.codes)
         if len(found) != 1:
@@ -86,7 +86,7 @@ class Catalog:
         return found[0]
 
     def route(self, source: str, target: str, model: str = "") -> Route:
-        """The way to translate a language pair.
+        """Return the models that translate a language pair.
 
         Args:
             source: Code of the source language, one of `codes`.
@@ -94,7 +94,7 @@ class Catalog:
             model: The name of a model; "": the first one of the pair.
 
         Raises:
-            RefusedError: There is no such model, or no way to translate the pair.
+            RefusedError: The model does not exist, or the pair cannot be translated.
         """
         if source == target:
             return ()
@@ -117,7 +117,7 @@ class Models:
         workers: The threads that decode.
 
     Raises:
-        ModelError: A folder is not valid, or a model is a parser or has no languages.
+        ModelError: A folder is not valid, a model is a parser, or its languages are unknown.
     """
 
     def __init__(self, folders: Sequence[Path], engine: EngineConfig, workers: Workers) -> None:
