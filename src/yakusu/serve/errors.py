@@ -22,9 +22,9 @@ class RefusedError(YakusuError):
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
-def invalid(problem: str, status: int = 400) -> RefusedError:
+def invalid(problem: str) -> RefusedError:
     """A parameter is missing or wrong: "Invalid request: ..."."""
-    return RefusedError(status, f"Invalid request: {problem}")
+    return RefusedError(400, f"Invalid request: {problem}")
 
 
 def missing(name: str) -> RefusedError:

@@ -140,13 +140,12 @@ async def translate_file(request: Request) -> JSONResponse:
         if not isinstance(upload, UploadFile):
             raise missing("file")
         name, find = safe_name(upload.filename), partial(service.languages, fields)
-        if fields.text("source") != "auto":
-            find([])  # before the document is read
+        known = None if fields.text("source") == "auto" else find([])
         key, folder = service.files.new()
         try:
             content = await upload.read()
             document = await asyncio.to_thread(_stored, content, folder / "original" / name)
-            work = partial(_translate_file, find, document, folder / name)
+            work = partial(_translate_file, known or find, document, folder / name)
             await service.work.run(request, work, seconds=service.limits.file_seconds)
         except BaseException:
             service.files.discard(key)
@@ -163,17 +162,21 @@ def _stored(content: bytes, path: Path) -> Path:
 
 
 def _translate_file(
-    find: Callable[[Sequence[str]], Languages], source: Path, target: Path, cancelled: Event
+    languages: Languages | Callable[[Sequence[str]], Languages],
+    source: Path,
+    target: Path,
+    cancelled: Event,
 ) -> None:
-    """Translate a document, and remove the original."""
+    """Translate a document, whose texts identify its language if it is not known, and remove it."""
     try:
-        found = find(read_document(source).texts[:_SAMPLE])
-        translate_all = along(found.route, cancelled)
+        if callable(languages):
+            languages = languages(read_document(source).texts[:_SAMPLE])
+        translate_all = along(languages.route, cancelled)
 
         def best(texts: Sequence[str]) -> list[str]:
             return [each[0] for each in translate_all(texts)]
 
-        translate_files(best, source, target, DocumentOptions(found.codes))
+        translate_files(best, source, target, DocumentOptions(languages.codes))
     except DataError as error:
         raise DataError(str(error).replace(str(source), target.name)) from error
     finally:

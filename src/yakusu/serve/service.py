@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from starlette.requests import Request
@@ -59,7 +60,7 @@ class Service:
         self.work = Work(config.limits.waiting)
         self.files = Files()
         self.metrics = Metrics(lambda: self.work.n)
-        self._detectors: dict[tuple[str, ...], Detector] = {}
+        self._detector = lru_cache(maxsize=1)(Detector)
 
     @property
     def catalog(self) -> Catalog:
@@ -112,10 +113,7 @@ class Service:
     @property
     def detector(self) -> Detector:
         """Identifies the source languages of the models."""
-        sources = self.catalog.sources
-        if sources not in self._detectors:
-            self._detectors = {sources: Detector(sources)}
-        return self._detectors[sources]
+        return self._detector(self.catalog.sources)
 
     def check_texts(self, texts: Sequence[str], more: Iterable[str] = ()) -> None:
         """Check that there are not too many texts, and that they are not too long.
