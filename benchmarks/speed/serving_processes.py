@@ -66,15 +66,8 @@ def commands(args: argparse.Namespace, folder: Path, scratch: Path) -> dict[str,
     Raises:
         ModelError: CTranslate2 does not support the model.
     """
-    ours = [
-        sys.executable,
-        "-m",
-        "yakusu",
-        "serve",
-        str(folder),
-        "--set",
-        f"threads={args.threads}",
-    ]
+    ours = [sys.executable, "-m", "yakusu", "serve", str(folder)]
+    ours += [word for setting in settings(args) for word in ("--set", setting)]
     found = {SERVE: ours}
     peers = [system for system in chosen(args) if system.group.startswith("CTranslate2")]
     if peers:

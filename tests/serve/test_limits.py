@@ -5,7 +5,7 @@ import json
 import socket
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.serve.conftest import Client, Running, StartClient, running
+from yakusu.engine.session import Session
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access, read_keys
 from yakusu.serve.config import ServeConfig, load_config
@@ -195,12 +196,16 @@ def test_the_address_of_a_client_is_that_of_its_connection(folders: dict[str, Pa
 
 def raw(service: Running, headers: dict[str, str], body: str) -> bytes:
     """The answer to a request over a connection of its own."""
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    request = (
-        f"POST /translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}"
+    return exchange(service, request_of(body, {"Connection": "close", **headers}))
+
+
+def request_of(body: str, headers: Mapping[str, str] | None = None) -> bytes:
+    """A request for a translation."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    return (
+        f"POST /translate HTTP/1.1\r\nHost: x\r\n{lines}"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-    )
-    return exchange(service, request.encode())
+    ).encode()
 
 
 def exchange(service: Running, data: bytes, *, ends: bool = False) -> bytes:
@@ -225,27 +230,63 @@ def status_of(answer: bytes) -> int:
 # ---- many requests -------------------------------------------------------------------------------
 
 
-def test_too_many_requests_are_refused_at_once(start: StartClient) -> None:
+SIZES = pytest.mark.parametrize("text", ["Zug", "Zug. " * 300], ids=["on the loop", "in a thread"])
+
+
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Until it is set, the threads that decode wait."""
+    found, search = Event(), Session.search
+
+    def slow(*args: Any) -> None:
+        assert found.wait(20)
+        search(*args)
+
+    monkeypatch.setattr(Session, "search", slow)
+    yield found
+    found.set()
+
+
+@SIZES
+def test_too_many_requests_are_refused_at_once(
+    start: StartClient, release: Event, text: str
+) -> None:
     client = start("de-en", limits={"waiting": 1})
-    service, release, begun = client.app.state.service, Event(), Event()  # type: ignore[attr-defined]
-    translate = service.models.catalog.steps[0].translator._planner.plan
-
-    def slow(*args: Any) -> Any:
-        begun.set()
-        release.wait()
-        return translate(*args)
-
-    from yakusu.translator.planning import Planner
-
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as threads:
-        patch.setattr(Planner, "plan", lambda self, *args: slow(*args))
-        first = threads.submit(client.post, "/translate", json={**PAIR, "q": "Zug"})
-        assert begun.wait(10)
+    work = client.app.state.service.work  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(client.post, "/translate", json={**PAIR, "q": text})
+        wait_until(lambda: work.n == 1)
         answer = client.post("/translate", json={**PAIR, "q": "Zug"})
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert client.get("/health").is_success
         release.set()
         assert first.result().is_success
+
+
+@SIZES
+def test_a_request_ends_at_its_time_limit(start: StartClient, release: Event, text: str) -> None:
+    client = start("de-en", limits={"seconds": 0.2})
+    message = error_of(client, 503, q=text)
+    assert message == "The translation took longer than 0.2 s: shorten the text"
+    release.set()
+    work = client.app.state.service.work  # type: ignore[attr-defined]
+    wait_until(lambda: work.n == 0)
+    wait_until(lambda: client.post("/translate", json={**PAIR, "q": "Zug"}).is_success)
+
+
+@SIZES
+def test_a_request_ends_when_its_client_leaves(
+    folders: dict[str, Path], release: Event, text: str
+) -> None:
+    with running([folders["de-en"]], limits={"waiting": 1}) as service:
+        work = service.service.work
+        with socket.create_connection(("127.0.0.1", service.port)) as connection:
+            connection.sendall(request_of(json.dumps({**PAIR, "q": text})))
+            wait_until(lambda: work.n == 1)
+        if text == "Zug":  # a thread ends when the engine does
+            wait_until(lambda: work.n == 0)
+        release.set()
+        wait_until(lambda: work.n == 0)
 
 
 def test_a_translation_that_takes_too_long_is_given_up(start: StartClient) -> None:
@@ -260,9 +301,9 @@ def test_a_translation_that_takes_too_long_is_given_up(start: StartClient) -> No
 
 def test_a_client_that_leaves_gives_its_place_to_others(folders: dict[str, Path]) -> None:
     with running([folders["de-en"]], limits={"waiting": 2}) as service:
-        body = json.dumps({**PAIR, "q": [f"Zug {n} kommt. " * 5 for n in range(900)]})
-        head = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        request = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        request = request_of(
+            json.dumps({**PAIR, "q": [f"Zug {n} kommt. " * 5 for n in range(900)]})
+        )
         work = service.service.work
         for _ in range(5):
             with socket.create_connection(("127.0.0.1", service.port)) as connection:

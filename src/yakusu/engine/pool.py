@@ -5,11 +5,11 @@ that a long text does not delay a short one. The result of a sentence does not d
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from threading import Condition, Lock, Thread
-from typing import Any, NamedTuple
+from threading import Condition, Event, Lock, Thread
+from typing import Any, NamedTuple, Protocol
 
 from yakusu.engine.session import Session
 from yakusu.engine.workers import Add, Found, Sessions, T
@@ -18,13 +18,24 @@ from yakusu.search.hypothesis import Hypothesis
 _SECONDS = 0.002  # between two checks of the queue
 
 
+class Finished(Protocol):
+    """What a caller waits for, like `threading.Event`."""
+
+    def set(self) -> None:
+        """End the wait; a thread of the pool or the caller calls it once, perhaps before `wait`."""
+
+    def wait(self) -> object:
+        """Wait for `set`."""
+
+
 @dataclass(eq=False)
 class _Caller:
     """A call of `Pool.decode`: its sentences that wait, and the results of the others."""
 
     add: Add[Any]
     sessions: Sessions
-    finished: Condition
+    finished: Finished
+    has_more: bool = True  # sentences to add
     waiting: deque["_Sentence"] = field(default_factory=deque)
     found: dict[int, list[Hypothesis]] = field(default_factory=dict)
     n_decoding: int = 0
@@ -32,7 +43,7 @@ class _Caller:
 
     @property
     def is_finished(self) -> bool:
-        return not (self.waiting or self.n_decoding)
+        return not (self.has_more or self.waiting or self.n_decoding)
 
 
 class _Sentence(NamedTuple):
@@ -49,16 +60,12 @@ class _Queue:
         self._n_unfinished = 0  # sentences that wait or are decoded
         self._callers: deque[_Caller] = deque()  # with waiting sentences; the next one first
         self._lock = Lock()
-        self._added = Condition(self._lock)
-
-    def caller(self, add: Add[Any], sessions: Sessions) -> _Caller:
-        """Return a new call without sentences."""
-        return _Caller(add, sessions, Condition(self._lock))
+        self._idle: list[Condition] = []  # of the threads that wait, the last one last
 
     def put(self, item: _Sentence) -> None:
         """Add a sentence, unless another sentence of the caller has failed."""
         caller = item.caller
-        with self._added:
+        with self._lock:
             if self._closed:
                 raise RuntimeError("the pool is closed")
             if caller.error:
@@ -67,13 +74,15 @@ class _Queue:
                 self._callers.append(caller)
             caller.waiting.append(item)
             self._n_unfinished += 1
-            self._added.notify()
+            if self._idle:
+                self._idle.pop().notify()  # the caches of its core are the most recent
 
     def take(self, n_held: int) -> list[_Sentence] | None:
         """Sentences for a thread that holds some, up to its share; None: there will be no more."""
-        with self._added:
+        with self._lock:
             while not (n_held or self._callers or self._closed):
-                self._added.wait()
+                self._idle.append(Condition(self._lock))
+                self._idle[-1].wait()
             if not (n_held or self._callers):
                 return None
             share = min(self._batch, -(-self._n_unfinished // self._n_threads))
@@ -98,27 +107,27 @@ class _Queue:
             self._drop(item.caller, error)
             self._leave(item.caller)
 
-    def stop(self, caller: _Caller, error: BaseException) -> None:
-        """End a call."""
+    def end(self, caller: _Caller, error: BaseException | None = None) -> None:
+        """Accept no further sentences of a call; after an error, drop those that wait."""
         with self._lock:
-            self._drop(caller, error)
-
-    def wait_for(self, caller: _Caller) -> None:
-        """Wait for all sentences of a call."""
-        with caller.finished:
-            caller.finished.wait_for(lambda: caller.is_finished)
+            caller.has_more = False
+            if error:
+                self._drop(caller, error)
+            if caller.is_finished:
+                caller.finished.set()
 
     def close(self) -> None:
         """Accept no further sentences."""
-        with self._added:
+        with self._lock:
             self._closed = True
-            self._added.notify_all()
+            for idle in self._idle:
+                idle.notify()
 
     def _leave(self, caller: _Caller) -> None:
         caller.n_decoding -= 1
         self._n_unfinished -= 1
         if caller.is_finished:
-            caller.finished.notify()
+            caller.finished.set()
 
     def _drop(self, caller: _Caller, error: BaseException) -> None:
         """Remove the waiting sentences of a caller."""
@@ -159,9 +168,13 @@ class Pool:
     Args:
         threads: Number of threads.
         batch: Maximum number of sentences that a thread decodes together.
+        finished: Returns what a caller waits for.
     """
 
-    def __init__(self, threads: int, *, batch: int = 64) -> None:
+    def __init__(
+        self, threads: int, *, batch: int = 64, finished: Callable[[], Finished] = Event
+    ) -> None:
+        self._finished = finished
         self._queue = _Queue(threads, batch)
         self._threads = [Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in self._threads:
@@ -175,13 +188,15 @@ class Pool:
         Raises:
             RuntimeError: The pool is closed.
         """
-        caller = self._queue.caller(add, sessions)
+        caller = _Caller(add, sessions, self._finished())
         try:
             for number, sentence in enumerate(sentences):
                 self._queue.put(_Sentence(caller, number, sentence))
         except BaseException as error:
-            self._queue.stop(caller, error)
-        self._queue.wait_for(caller)
+            self._queue.end(caller, error)
+        else:
+            self._queue.end(caller)
+        caller.finished.wait()
         if caller.error:
             raise caller.error
         return [caller.found[number] for number in range(len(caller.found))]

@@ -116,9 +116,11 @@ def parse_json(body: bytes, limits: Limits) -> Any:
         RefusedError: It is not valid, or nested too deeply.
     """
     try:
-        value = json.loads(body)
+        text = body.decode("utf-8-sig")
+        value = json.loads(text)
         too_deep = _depth(value) > limits.depth
-        json.dumps(value, ensure_ascii=False).encode()  # refuses half of a pair of surrogates
+        if "\\u" in text:  # perhaps half of a pair of surrogates, which is refused
+            json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         too_deep = True
     except ValueError as error:  # not UTF-8, not JSON, or not text

@@ -25,7 +25,7 @@ from yakusu.serve.fields import Fields
 from yakusu.serve.files import safe_name
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import Languages, Service
-from yakusu.serve.texts import along, translate_html
+from yakusu.serve.texts import along, is_little, translate_html
 
 router = APIRouter()
 _SAMPLE = 200  # texts of a document whose language is detected
@@ -66,7 +66,9 @@ async def translate(request: Request) -> JSONResponse:
     service.check_texts(texts)
     found = service.languages(fields, texts)
     translate_all = _translation(fields.text("format") or "text", found, texts, alternatives + 1)
-    every = await service.work.run(request, translate_all, seconds=service.limits.seconds)
+    every = await service.work.run(
+        request, translate_all, seconds=service.limits.seconds, is_short=is_little(texts)
+    )
     service.metrics.characters.labels(*found.codes).inc(sum(map(len, texts)))
     is_list = isinstance(fields.get("q"), list)
     return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))

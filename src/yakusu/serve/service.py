@@ -18,6 +18,7 @@ from yakusu.serve.detection import Detected, Detector
 from yakusu.serve.errors import invalid
 from yakusu.serve.fields import Fields, read_fields
 from yakusu.serve.files import Files
+from yakusu.serve.greenlets import event
 from yakusu.serve.monitoring import Metrics
 from yakusu.serve.work import Work
 
@@ -55,7 +56,7 @@ class Service:
         engine = EngineConfig(engine="native", threads=config.threads, precision=config.precision)
         self.config, self.limits = config, config.limits
         self.access = Access(config)
-        self.pool = Pool(engine.n_threads)
+        self.pool = Pool(engine.n_threads, finished=event)
         self.models = Models(folders, engine, self.pool)
         self.work = Work(config.limits.waiting)
         self.files = Files()

@@ -1,6 +1,6 @@
 """Translates the texts of a request: plain text or HTML, directly or through a pivot language."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Event
 from typing import TypeVar
 
@@ -12,12 +12,20 @@ from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError
 
 _BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
+_LITTLE = 1000  # characters
 T = TypeVar("T")
 TranslateTexts = Callable[[Sequence[str]], list[list[str]]]
 
 
+def is_little(texts: Iterable[str]) -> bool:
+    """Whether texts take only a few milliseconds besides decoding."""
+    return sum(map(len, texts)) <= _LITTLE
+
+
 def n_best(search: SearchConfig, n: int) -> SearchConfig:
     """Settings of a search for the `n` best translations."""
+    if search.n_best == n <= search.beam:
+        return search  # copying takes some time
     return search.model_copy(update={"n_best": n, "beam": max(search.beam, n)})
 
 

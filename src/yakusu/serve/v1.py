@@ -18,7 +18,7 @@ from yakusu.serve.fields import parse_json, read_body
 from yakusu.serve.libre import service_of
 from yakusu.serve.schemas import object_route
 from yakusu.serve.service import Languages, Service
-from yakusu.serve.texts import best_texts, complete, n_best
+from yakusu.serve.texts import best_texts, complete, is_little, n_best
 from yakusu.translator import Translator
 from yakusu.translator.objects import Object, objects
 from yakusu.translator.passage import TextConfig
@@ -129,7 +129,8 @@ async def translate(request: Request) -> JSONResponse:
         (best,) = complete(every, cancelled)
         return objects(best) | {"counts": vars(translator.tally)}
 
-    made = await service.work.run(request, work, seconds=service.limits.seconds)
+    is_short = is_little([body.text, *body.texts]) and not body.trace
+    made = await service.work.run(request, work, seconds=service.limits.seconds, is_short=is_short)
     return JSONResponse(_languages(found) | made)
 
 
@@ -278,6 +279,6 @@ def _configured(route: Route, body: TranslateBody) -> Translator:
     translator = route[-1].translator
     return translator.with_settings(
         search=n_best(translator.search, body.n_best),
-        text=TextConfig(protect=tuple(map(re.escape, body.protect))),
-        terms=body.glossary,
+        text=TextConfig(protect=tuple(map(re.escape, body.protect))) if body.protect else None,
+        terms=body.glossary or None,
     )

@@ -1,17 +1,20 @@
-"""Runs translations in threads: a bounded number, for a bounded time, while the client waits."""
+"""Runs translations: a bounded number, for a bounded time, while the client waits."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
 from yakusu.serve.errors import RefusedError
+from yakusu.serve.greenlets import on_loop
 
 T = TypeVar("T")
-Result = asyncio.Future[T]
+_PATIENCE = 0.05  # seconds until a request notices that its client has closed the connection
 
 
 class AbandonedError(Exception):
@@ -19,7 +22,7 @@ class AbandonedError(Exception):
 
 
 class Work:
-    """Threads for requests.
+    """Translations that are running, in threads or on the event loop.
 
     Args:
         most: Maximum number of requests that are being translated or waiting.
@@ -32,32 +35,33 @@ class Work:
         self._most, self.n = most, 0
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="request")
 
-    async def run(self, request: Request, do: Callable[[Event], T], *, seconds: float) -> T:
-        """Run a function in a thread, and wait for it.
+    async def run(
+        self, request: Request, do: Callable[[Event], T], *, seconds: float, is_short: bool = False
+    ) -> T:
+        """Run a function, and wait for it.
 
         Args:
             request: The request, whose body has been read.
             do: Gets an event that is set when the result is no longer needed.
             seconds: Maximum time.
+            is_short: Whether it takes little time, apart from waiting for the engine: it runs on
+                the event loop, otherwise in a thread.
 
         Raises:
             RefusedError: Too many requests wait, or the time limit is exceeded (503).
             AbandonedError: The client has closed the connection.
         """
-        result, cancelled = self._start(do)
-        gone: Result[None] = asyncio.create_task(_disconnected(request))
-        both: list[Result[Any]] = [result, gone]
+        cancelled = Event()
+        work = partial(do, cancelled)
+        client = _Client(request)
         try:
-            first = asyncio.FIRST_COMPLETED
-            await asyncio.wait(both, timeout=seconds, return_when=first)
-            if result.done():
-                return result.result()
-            if gone.done():
-                raise AbandonedError
-            raise _too_long(seconds)
+            async with asyncio.timeout(seconds) as limit:
+                with client.watched(limit):
+                    return await (self._on_loop(work) if is_short else self._in_thread(work))
+        except TimeoutError as error:
+            raise AbandonedError if client.is_gone else _too_long(seconds) from error
         finally:
             cancelled.set()
-            gone.cancel()
 
     def stream(self, do: Callable[[Event], Iterator[T]], *, seconds: float) -> AsyncIterator[T]:
         """Run a generator in a thread, and yield what it yields.
@@ -74,7 +78,8 @@ class Work:
             finally:
                 loop.call_soon_threadsafe(found.put_nowait, None)
 
-        result, cancelled = self._start(work)
+        cancelled = Event()
+        result = self._in_thread(partial(work, cancelled))
         end = loop.time() + seconds
         loop.call_at(end, cancelled.set)
 
@@ -94,16 +99,26 @@ class Work:
 
         return items()
 
-    def _start(self, do: Callable[[Event], T]) -> tuple[Result[T], Event]:
+    async def _on_loop(self, work: Callable[[], T]) -> T:
+        self._begin()
+        try:
+            return await on_loop(work)
+        finally:
+            self.n -= 1
+
+    def _in_thread(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """The result, which counts as work until the thread has finished."""
+        self._begin()
+        result = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        result.add_done_callback(self._finish)
+        return asyncio.shield(result)
+
+    def _begin(self) -> None:
         if self.n >= self._most:
             raise RefusedError(503, "The server is busy: try again later", retry_after=1)
-        cancelled = Event()
-        result = asyncio.get_running_loop().run_in_executor(self._threads, do, cancelled)
         self.n += 1
-        result.add_done_callback(self._finish)
-        return result, cancelled
 
-    def _finish(self, result: Result[Any]) -> None:
+    def _finish(self, result: asyncio.Future[Any]) -> None:
         self.n -= 1
         if not result.cancelled():
             result.exception()  # otherwise, asyncio logs errors that nobody waits for
@@ -118,6 +133,34 @@ def _too_long(seconds: float) -> RefusedError:
     return RefusedError(503, message)
 
 
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+class _Client:
+    """The client of a request.
+
+    Attributes:
+        is_gone: Whether it has closed the connection, after the first moments of the work.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request, self.is_gone = request, False
+
+    @contextmanager
+    def watched(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """End the time limit when the client closes the connection."""
+        tasks: list[asyncio.Task[None]] = []  # most requests need none, which saves time
+
+        def begin() -> None:
+            tasks.append(asyncio.create_task(self._watch(limit)))
+
+        timer = asyncio.get_running_loop().call_later(_PATIENCE, begin)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for task in tasks:
+                task.cancel()
+
+    async def _watch(self, limit: asyncio.Timeout) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self.is_gone = True
+        limit.reschedule(asyncio.get_running_loop().time())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Event
@@ -70,6 +71,12 @@ class Planner:
             fits=self._fits,
             glossary=glossary,
         )
+
+    def of(self, translator: JobTranslator) -> "Planner":
+        """A planner of another translator with the same tokenizer, with a tally of its own."""
+        other = copy(self)
+        other._translator, other.tally = translator, Tally()
+        return other
 
     def plan(self, item: str | Request, number: int, layout: Layout | None) -> Plan:
         """The jobs of a text.

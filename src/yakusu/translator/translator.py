@@ -187,9 +187,12 @@ class Translator(JobTranslator):
                 cannot be spelled with the vocabulary.
         """
         own, other = self._text_config, copy(self)
+        other.search = search or self.search
+        if text is None and terms is None:
+            other._planner = self._planner.of(other)
+            return other
         kept = {"to": own.to, "glossary": own.glossary}
         text = text.model_copy(update=kept) if text else own
-        other.search = search or self.search
         glossary = self._glossary
         if terms is not None:
             protected = SpanFinder(text.protect, builtin=text.builtin_spans)
