@@ -100,7 +100,10 @@ def test_html_keeps_its_tags(shared: Client) -> None:
         ({"q": TEXT, "source": None}, "Invalid request: missing source parameter"),
         ({"q": TEXT, "target": ""}, "Invalid request: missing target parameter"),
         ({"q": TEXT, "target": "zz"}, "zz is not supported"),
-        ({"q": TEXT, "source": "fr"}, "en is not available as a target language from fr"),
+        (
+            {"q": TEXT, "source": "fr"},
+            "English (en) is not available as a target language from French (fr)",
+        ),
         ({"q": TEXT, "format": "pdf"}, "pdf format is not supported"),
         ({"q": 5}, "Invalid request: q parameter is not a string or a list of strings"),
         ({"q": [TEXT, 5]}, "Invalid request: q parameter is not a string or a list of strings"),
@@ -149,6 +152,12 @@ def test_suggestions_are_stored_if_a_file_is_given(start: StartClient, tmp_path:
         "error": "Invalid request: missing s parameter"
     }
     assert [json.loads(line) for line in path.read_text().splitlines()] == [row]
+    full = start("de-en", suggestions=str(path), limits={"suggestions": path.stat().st_size})
+    refused = full.post("/suggest", data=row)
+    assert (refused.status_code, refused.json()) == (
+        503,
+        {"error": "The file of suggestions is full"},
+    )
 
 
 def test_the_settings_tell_clients_the_limits(start: StartClient) -> None:

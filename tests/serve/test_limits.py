@@ -7,6 +7,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -20,7 +21,7 @@ from tests.serve.conftest import Client, Running, StartClient, running
 from yakusu.engine.session import Session
 from yakusu.errors import RecipeError
 from yakusu.serve.access import Access, read_keys
-from yakusu.serve.config import ServeConfig, load_config
+from yakusu.serve.config import ROUTES, ServeConfig, load_config
 from yakusu.serve.errors import RefusedError
 from yakusu.serve.files import Files
 
@@ -44,6 +45,7 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
         "body": 2000,
         "depth": 3,
         "alternatives": 2,
+        "traced": 20,
     }
     client = start("de-en", limits=limits)
     begin = "Invalid request: "
@@ -62,6 +64,8 @@ def test_each_limit_has_a_message_of_its_own(start: StartClient) -> None:
     assert error_of(client, 413, q="a", x="y" * 2000) == large
     assert error_of(client, 413, "/v1/translate", text="a" * 2000) == large
     assert error_of(client, 400, "/v1/translate", text="a" * 101).startswith(begin + "request (101")
+    traced = error_of(client, 400, "/v1/translate", text="a" * 21, trace=True)
+    assert traced == begin + "text (21 characters) exceeds the limit for trace (20)"
     form = client.post("/translate", data={**PAIR, "q": "a" * 2000})
     assert (form.status_code, form.json()) == (413, {"error": large})
 
@@ -363,6 +367,25 @@ def test_ambiguous_and_huge_headers_are_refused(
     assert not answer or status_of(answer) >= 400
 
 
+def test_headers_have_a_maximum_size(socket_service: Running) -> None:
+    answer = exchange(socket_service, b"GET /health HTTP/1.1\r\nX: " + b"a" * 300_000)
+    assert status_of(answer) == 431 and b"Send at most 262144 bytes of headers" in answer
+
+
+def test_connections_have_a_maximum_number(folders: dict[str, Path]) -> None:
+    with running([folders["de-en"]], limits={"connections": 2}) as service:
+        address = ("127.0.0.1", service.port)
+        request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+        with ExitStack() as stack:
+            opened = [stack.enter_context(socket.create_connection(address)) for _ in range(2)]
+            for connection in opened:
+                connection.sendall(request)
+                assert status_of(connection.recv(4096)) == 200
+            answer = exchange(service, b"")
+            assert status_of(answer) == 503 and b"Too many connections" in answer
+        wait_until(lambda: status_of(exchange(service, request, ends=True) or b"- 0") == 200)
+
+
 def test_security_headers_are_on_every_answer(shared: Client) -> None:
     for answer in (shared.get("/health"), shared.get("/none"), shared.post("/translate")):
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
@@ -408,9 +431,18 @@ def test_a_failure_says_nothing_of_the_program(
 # ---- files and settings --------------------------------------------------------------------------
 
 
+def test_the_oldest_documents_are_removed_beyond_a_number() -> None:
+    files = Files(2)
+    made = [files.new() for _ in range(3)]
+    for name, folder in made:
+        files.keep(name, folder / "a.txt")
+    assert [folder.exists() for _, folder in made] == [False, True, True]
+    files.close()
+
+
 def test_documents_are_removed_after_their_time() -> None:
     now = [0.0]
-    files = Files(seconds=10, clock=lambda: now[0])
+    files = Files(100, seconds=10, clock=lambda: now[0])
     name, folder = files.new()
     (folder / "a.txt").write_text("a")
     files.keep(name, folder / "a.txt")
@@ -441,3 +473,11 @@ def test_settings_come_from_a_file_and_from_options(tmp_path: Path) -> None:
         Access(load_config(None, ["require_key=true"]))
     with pytest.raises(RecipeError, match="--set: port"):
         load_config(path, ["port=99999"])
+
+
+def test_no_path_prefix_is_a_path_of_the_service(shared: Client) -> None:
+    paths = {path.split("/")[1] for path in shared.get("/spec").json()["paths"]}
+    assert paths - {""} <= set(ROUTES)
+    for name in ROUTES:
+        with pytest.raises(RecipeError):
+            load_config(None, [f"root_path=/{name}"])

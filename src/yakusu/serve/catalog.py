@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from langcodes import Language, tag_is_valid
+
 from yakusu.data.languages import closest
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -28,6 +30,11 @@ class Step:
     def languages(self) -> tuple[str, str]:
         """Codes of the source and the target language."""
         return self.translator.languages
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; the code itself if it is not valid."""
+    return Language.get(code).display_name("en") if tag_is_valid(code) else code
 
 
 # One step, two through a pivot language, or none: the text is in the target language already.
@@ -100,7 +107,8 @@ class Catalog:
             return ()
         routes = self.routes.get((source, target), [])
         if not routes:
-            raise RefusedError(400, f"{target} is not available as a target language from {source}")
+            given, wanted = (f"{language_name(code)} ({code})" for code in (source, target))
+            raise RefusedError(400, f"{wanted} is not available as a target language from {given}")
         own = {route[0].name: route for route in reversed(routes) if len(route) == 1}
         if model and model not in own:
             advice = f"choose one of {', '.join(reversed(own))}" if own else "omit it"

@@ -12,7 +12,7 @@ from yakusu.config_errors import keys_of, place, problem
 from yakusu.engine.config import Precision
 from yakusu.errors import RecipeError
 
-_ROUTES = (  # first parts of the paths of the service
+ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
     *("spec", "suggest", "translate", "translate_file", "v1"),
 )
@@ -25,11 +25,14 @@ class Limits(Config):
         body: Maximum size of a request without a file, in bytes.
         file: Maximum size of an uploaded document, in bytes.
         characters: Maximum number of characters in a text, or in all texts of a list.
+        kept: Maximum number of translated documents that are kept; the oldest ones are removed.
+        suggestions: Maximum size of the file of suggestions, in bytes.
         texts: Maximum number of texts in a list.
         lines: Maximum number of lines in a text, or in all texts of a list.
         depth: Maximum depth of nested JSON.
         alternatives: Maximum number of alternatives.
         terms: Maximum number of terms and phrases in a request.
+        traced: Maximum number of characters of a text whose search is traced.
         waiting: Maximum number of requests that are being translated or waiting; further ones are
             refused.
         seconds: Maximum seconds for the translation of a request.
@@ -41,12 +44,15 @@ class Limits(Config):
 
     body: int = Field(2_000_000, ge=1)
     file: int = Field(20_000_000, ge=1)
+    kept: int = Field(100, ge=1)
+    suggestions: int = Field(100_000_000, ge=1)
     characters: int = Field(100_000, ge=1)
     texts: int = Field(1_000, ge=1)
     lines: int = Field(5_000, ge=1)
     depth: int = Field(10, ge=1)
     alternatives: int = Field(10, ge=0)
     terms: int = Field(1_000, ge=0)
+    traced: int = Field(2_000, ge=0)
     waiting: int = Field(128, ge=1)
     seconds: float = Field(60.0, gt=0)
     file_seconds: float = Field(600.0, gt=0)
@@ -93,7 +99,7 @@ class ServeConfig(Config):
     @field_validator("root_path")
     @classmethod
     def _refuse_routes(cls, value: str) -> str:
-        if (first := value.split("/")[1:2]) and first[0] in _ROUTES:
+        if (first := value.split("/")[1:2]) and first[0] in ROUTES:
             raise ValueError(f"root_path = '{value}' begins like a path of the service: use /mt")
         return value
 

@@ -8,6 +8,8 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from yakusu.data.languages import closeness
 
+_SAMPLE = 5000  # characters
+
 
 class Detected(NamedTuple):
     """A language, and the confidence in it, from 0 to 100."""
@@ -37,7 +39,8 @@ class Detector:
             self._identifier.set_languages(list(labels))
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages of a text, the most probable first; never empty."""
+        """The languages of the beginning of a text, the most probable first; never empty."""
+        text = text[:_SAMPLE]
         if not any(map(str.isalpha, text)) or not self._codes:
             codes = [*dict.fromkeys(self._codes.values()), *self._unknown]
             return [Detected(code, 0.0) for code in codes]

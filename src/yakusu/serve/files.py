@@ -20,15 +20,16 @@ class Files:
     """A folder with translated documents, each under a random name.
 
     Args:
+        most: Maximum number of translations that are kept; the oldest ones are removed.
         seconds: Time after which a document is removed.
         clock: Returns the time in seconds.
     """
 
     def __init__(
-        self, *, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic
+        self, most: int, *, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._folder = Path(mkdtemp(prefix="yakusu-serve-"))
-        self._seconds, self._clock = seconds, clock
+        self._most, self._seconds, self._clock = most, seconds, clock
         self._made: dict[str, tuple[float, Path]] = {}
 
     def new(self) -> tuple[str, Path]:
@@ -42,6 +43,8 @@ class Files:
     def keep(self, name: str, path: Path) -> None:
         """Keep a document in the folder of this name, so that it can be downloaded."""
         self._made[name] = (self._clock(), path)
+        while len(self._made) > self._most:
+            self.discard(next(iter(self._made)))
 
     def find(self, name: str) -> Path:
         """The document with a random name.

@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, JSONResponse
-from langcodes import Language, tag_is_valid
 from starlette.datastructures import UploadFile
 
 from yakusu.documents.document import DocumentOptions
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
+from yakusu.serve.catalog import language_name
 from yakusu.serve.detection import Detected
 from yakusu.serve.errors import RefusedError, invalid, missing
 from yakusu.serve.fields import Fields
@@ -46,11 +46,6 @@ async def languages(request: Request) -> JSONResponse:
             for code in catalog.sources
         ]
     )
-
-
-def language_name(code: str) -> str:
-    """The English name of a language; the code itself if it is not valid."""
-    return Language.get(code).display_name("en") if tag_is_valid(code) else code
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -209,12 +204,15 @@ async def suggest(request: Request) -> JSONResponse:
     if empty := [name for name, value in row.items() if not value]:
         raise missing(empty[0])
     service.check_texts([row["q"], row["s"]])
-    await asyncio.to_thread(_append, Path(path), json.dumps(row, ensure_ascii=False))
+    line = json.dumps(row, ensure_ascii=False)
+    await asyncio.to_thread(_append, Path(path), line, service.limits.suggestions)
     return JSONResponse({"success": True})
 
 
-def _append(path: Path, line: str) -> None:
+def _append(path: Path, line: str, most: int) -> None:
     with path.open("a", encoding="utf-8") as file:
+        if file.tell() + len(line) > most:
+            raise RefusedError(503, "The file of suggestions is full")
         file.write(line + "\n")  # one write, so that lines of several requests do not mix
 
 

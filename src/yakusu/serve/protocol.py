@@ -1,6 +1,7 @@
 """The HTTP protocol of the service: uvicorn's, with limits of connections, headers and time."""
 
 import asyncio
+import json
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,15 +22,16 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             if len(self.connections) > limits.connections:
-                transport.close()
-                return
-            self._watch()
+                self._refuse("503 Service Unavailable", "Too many connections: try again later")
+            else:
+                self._watch()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             self._n_received += len(data)
             if self._is_awaited and self._n_received > _HEADER_BYTES:
-                self.send_400_response(f"The headers have more than {_HEADER_BYTES} bytes")
+                message = f"Send at most {_HEADER_BYTES} bytes of headers"
+                self._refuse("431 Request Header Fields Too Large", message)
             self._watch()
 
         def on_message_begin(self) -> None:
@@ -43,6 +45,12 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             self._stop()
+
+        def _refuse(self, status: str, message: str) -> None:
+            body = json.dumps({"error": message})
+            head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            self.transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            self.transport.close()
 
         def _watch(self) -> None:
             """Limit the time until the headers of the next request have arrived."""

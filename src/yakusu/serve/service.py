@@ -59,7 +59,7 @@ class Service:
         self.pool = Pool(engine.n_threads, finished=event)
         self.models = Models(folders, engine, self.pool)
         self.work = Work(config.limits.waiting)
-        self.files = Files()
+        self.files = Files(config.limits.kept)
         self.metrics = Metrics(lambda: self.work.n)
         self._detector = lru_cache(maxsize=1)(Detector)
 

@@ -119,7 +119,7 @@ async def translate(request: Request) -> JSONResponse:
     service, body, found = await _read(request, TranslateBody)
     _check_settings(found.route, body, service)
 
-    def work(cancelled: Event) -> Object:
+    def work(cancelled: Event) -> JSONResponse:
         translator = _configured(found.route, body)
         (text,) = best_texts(found.route[:-1], [body.text], cancelled)
         sentence = Sentence(text, body.prefix, body.include, body.exclude)
@@ -127,11 +127,10 @@ async def translate(request: Request) -> JSONResponse:
             [sentence], details=body.details, trace=body.trace, cancelled=cancelled
         )
         (best,) = complete(every, cancelled)
-        return objects(best) | {"counts": vars(translator.tally)}
+        return _answer(found, objects(best) | {"counts": vars(translator.tally)})
 
     is_short = is_little([body.text, *body.texts]) and not body.trace
-    made = await service.work.run(request, work, seconds=service.limits.seconds, is_short=is_short)
-    return JSONResponse(_languages(found) | made)
+    return await service.work.run(request, work, seconds=service.limits.seconds, is_short=is_short)
 
 
 @router.post("/stream", **object_route(TranslateBody, kind="text/event-stream"))
@@ -185,7 +184,7 @@ async def score(request: Request) -> JSONResponse:
     service, body, found = await _read(request, ScoreBody)
     translator = _only(found.route).with_settings(text=TextConfig(one_sentence_per_line=True))
 
-    def work(cancelled: Event) -> Object:
+    def work(cancelled: Event) -> JSONResponse:
         pairs = [body.text], [body.translation]
         (scored,) = translator.score(*pairs, alternatives=body.alternatives)
         rows = zip(scored.tokens, scored.token_log_probs, scored.alternatives, strict=True)
@@ -193,10 +192,10 @@ async def score(request: Request) -> JSONResponse:
             {"token": token, "log_prob": log_prob, "alternatives": dict(alternatives)}
             for token, log_prob, alternatives in rows
         ]
-        return {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
+        values = {"score": scored.score, "log_prob": scored.log_prob, "tokens": tokens}
+        return _answer(found, values)
 
-    made = await service.work.run(request, work, seconds=service.limits.seconds)
-    return JSONResponse(_languages(found) | made)
+    return await service.work.run(request, work, seconds=service.limits.seconds)
 
 
 @router.post("/attention", **object_route(AttentionBody))
@@ -205,11 +204,11 @@ async def attention(request: Request) -> JSONResponse:
     service, body, found = await _read(request, AttentionBody)
     translator = _only(found.route)
 
-    def work(cancelled: Event) -> Object:
-        return dict(attention_maps(translator, body.text, body.translation or None).as_json())
+    def work(cancelled: Event) -> JSONResponse:
+        maps = attention_maps(translator, body.text, body.translation or None)
+        return _answer(found, dict(maps.as_json()))
 
-    made = await service.work.run(request, work, seconds=service.limits.seconds)
-    return JSONResponse(_languages(found) | made)
+    return await service.work.run(request, work, seconds=service.limits.seconds)
 
 
 # ---- requests ------------------------------------------------------------------------------------
@@ -235,6 +234,11 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Lang
     if not found.route:
         raise invalid(f"the text is in the target language, {found.codes[1]}")
     return service, body, found
+
+
+def _answer(found: Languages, values: Object) -> JSONResponse:
+    """The answer for a language pair; encoding much of it takes time, not on the event loop."""
+    return JSONResponse(_languages(found) | values)
 
 
 def _languages(found: Languages) -> Object:
@@ -266,6 +270,10 @@ def _check_settings(route: Route, body: TranslateBody, service: Service) -> None
     phrases = [*body.include, *body.exclude, *body.protect, *body.glossary]
     if len(phrases) > limits.terms:
         raise invalid(f"request has {len(phrases)} terms and phrases: the limit is {limits.terms}")
+    if body.trace and len(body.text) > limits.traced:
+        raise invalid(
+            f"text ({len(body.text)} characters) exceeds the limit for trace ({limits.traced})"
+        )
     if len(route) > 1 and (body.glossary or body.protect):
         raise invalid("glossary and protect work only for pairs with a model of their own")
 
