@@ -157,6 +157,18 @@ def test_clients_get_their_requests_back_at_an_even_rate(tmp_path: Path) -> None
         access.check("a wrong key", "")
 
 
+def test_wrong_keys_and_addresses_of_one_subnet_count_together(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text('[[keys]]\nkey = "a secret key"\n')
+    settings = {"keys": str(tmp_path / "keys"), "limits": {"per_minute": 2}}
+    access = Access(ServeConfig.model_validate(settings), clock=lambda: 0.0)
+    for n in (1, 2):
+        with pytest.raises(RefusedError, match="Invalid API key"):
+            access.check("a wrong key", f"2001:db8::{n}")
+    with pytest.raises(RefusedError, match="Slowdown"):
+        access.check("", "2001:db8::3")
+    access.check("", "2001:db8:0:1::3")
+
+
 def test_keys_may_be_required(start: StartClient, tmp_path: Path) -> None:
     (tmp_path / "keys").write_text('[[keys]]\nkey = "a secret key"\n')
     client = start("de-en", keys=str(tmp_path / "keys"), require_key=True)

@@ -8,6 +8,7 @@ A file of keys is TOML:
 """
 
 import hmac
+import ipaddress
 import time
 import tomllib
 from collections import OrderedDict
@@ -85,19 +86,21 @@ class Access:
 
         Args:
             key: Its API key; "": none.
-            address: Its address, whose requests are counted if it has no key.
+            address: Its address, whose requests are counted if it has no valid key. IPv6 addresses
+                are counted together if their first 64 bits are equal: a client may have all of
+                them.
 
         Raises:
             RefusedError: The key is unknown (403), or there were too many requests (429).
         """
         known = self._known(key) if key and self._keys else None
+        limit = self._per_minute if known is None else known.per_minute
+        if limit:
+            self._take(f"key {known.key}" if known else f"address {_subnet(address)}", limit)
         if known is None and key and self._keys:
             raise RefusedError(403, "Invalid API key")
         if known is None and self._required:
             raise RefusedError(403, "Please contact the server operator to get an API key")
-        limit = self._per_minute if known is None else known.per_minute
-        if limit:
-            self._take(f"key {known.key}" if known else f"address {address}", limit)
 
     def _known(self, key: str) -> Key | None:
         given = key.encode()
@@ -117,3 +120,12 @@ class Access:
             raise RefusedError(
                 429, f"Slowdown: {limit} per 1 minute: try again in {wait} s", retry_after=wait
             )
+
+
+def _subnet(address: str) -> str:
+    """An address; the subnet of an IPv6 address."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # such as that of a test
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
