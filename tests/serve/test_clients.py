@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import libretranslate_aio
@@ -68,6 +69,20 @@ def test_libretranslate_aio_without_waiting(socket_service: Running) -> None:
 
     texts = [f"Zug {n} kommt." for n in range(20)]
     assert asyncio.run(translate(texts)) == [expected(text) for text in texts]
+
+
+def test_the_requests_of_argostranslate(socket_service: Running) -> None:
+    """The client in `argostranslate.apis` sends forms only."""
+
+    def posted(path: str, **values: str) -> Any:
+        request = Request(socket_service.url + path, urlencode(values).encode())
+        with urlopen(request) as answer:
+            return json.load(answer)
+
+    made = posted("/translate", q=TEXT, source="de", target="en")
+    assert made == {"translatedText": expected(TEXT)}
+    assert posted("/detect", q="Wo ist der Bahnhof?")[0]["language"] == "de"
+    assert [language["code"] for language in posted("/languages")] == ["de", "en"]
 
 
 def test_the_requests_of_weblate(socket_service: Running) -> None:

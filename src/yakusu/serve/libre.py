@@ -36,6 +36,7 @@ def service_of(request: Request) -> Service:
     return cast(Service, request.app.state.service)
 
 
+@router.post("/languages", include_in_schema=False)  # as Argos Translate requests it
 @router.get("/languages", **LIBRE["languages"])
 async def languages(request: Request) -> JSONResponse:
     """The source languages, and the target languages of each."""
