@@ -69,24 +69,25 @@ SECTIONS = (
     Section(
         "serving",
         "The translation service",
-        "In int8 with 16 clients, the service has 2.53 times the throughput of CTranslate2 behind "
-        "FastAPI for `base`, and 1.26 times for a model of d_model 128; its p95 is 2.69 and 1.47 "
-        "times better. For the smaller model, HTTP and the preparation of texts take about as "
-        "long as decoding, so its throughput is 0.48 times that of `yakusu translate`; with "
-        "`base`, it is 0.85. With `base`, the goals are reached except for 0.90 of "
-        "`yakusu translate`, and except for the overhead with one client, which varies from -6 to "
-        "7 ms between rounds; with the smaller model, only those of the overhead and of the first "
-        "answer are reached.",
+        "In int8 with 16 clients, the service translates 2.53 times as many sentences per second "
+        "as CTranslate2 behind FastAPI for `base`, and 1.26 times as many for a model with a "
+        "`d_model` of 128; CTranslate2's p95 latency is 2.69 and 1.47 times as long. Throughput "
+        "relative to `yakusu translate` is 0.85 for `base` (16 clients) and 0.48 for the smaller "
+        "model (64 clients), for which HTTP and text preparation take about as long as decoding. "
+        "`base` misses two goals: 0.90 of the throughput of `yakusu translate`, and an overhead of "
+        "5 ms with one client (median 6.15 ms, -6.15 to 6.58 ms between rounds). The smaller model "
+        "meets only the goals for overhead and first answer. CTranslate2 needs less memory.",
         "python -m benchmarks.speed.serving --model MODEL --peer-python PYTHON",
         serving,
-        "Clients send one sentence per request, and the next one when the reply has arrived; 95% "
-        "of the replies arrive within p95. "
-        '"Ratio" is that of the medians to CTranslate2 at its best setting, and more than 1 is '
-        'better for us; "worst round" is the lowest ratio within a round. The settings of the '
-        "peer are inter_threads / intra_threads, and how long a batch of at most 64 sentences "
-        f"waits for further ones. The goal with 16 clients is {_GAIN} for both "
-        "ratios. The overhead is the median latency with one client minus that of "
-        "`Translator.translate` without the service. The peer needs an environment of its own: "
+        "Each client sends one sentence per request and waits for the reply before sending the "
+        "next. p95 is the latency within which 95% of the replies arrive. "
+        '"Ratio" compares the medians with those of CTranslate2 at its best setting; above 1, '
+        'yakusu is better. "Worst round" is the lowest ratio in any round. The settings of the '
+        "peer are `inter_threads`/`intra_threads` and the time for which a batch of at most 64 "
+        f"sentences waits for more. With 16 clients, the goal is a ratio of {_GAIN} between the "
+        "medians, for throughput and for p95. The overhead is the median latency with one client "
+        "minus the median time of `Translator.translate` without the service. The peer needs "
+        "an environment of its own: "
         "`pip install -r benchmarks/peers/requirements-serving.txt`.",
     ),
 )

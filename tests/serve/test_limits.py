@@ -485,6 +485,9 @@ def test_settings_come_from_a_file_and_from_options(tmp_path: Path) -> None:
         Access(load_config(None, ["require_key=true"]))
     with pytest.raises(RecipeError, match="--set: port"):
         load_config(path, ["port=99999"])
+    with pytest.raises(RecipeError, match=r"trusted_proxies.*'proxy'"):
+        load_config(None, ['trusted_proxies=["proxy"]'])
+    assert load_config(None, ['trusted_proxies=["10.0.0.0/8"]']).trusted_proxies
 
 
 def test_no_path_prefix_is_a_path_of_the_service(shared: Client) -> None:

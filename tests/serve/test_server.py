@@ -68,6 +68,7 @@ def test_the_service_does_not_load_torch(folders: dict[str, Path]) -> None:
         (["{model}", "--config", "none"], "error: none cannot be read: No such file or directory"),
         (["{model}", "--host", "192.0.2.1"], "error: 192.0.2.1:5000 is not available"),
         (["{model}", "--set", "keys=none"], "error: none cannot be read"),
+        (["{model}", "--set", "suggestions=/none/x"], "error: /none/x cannot be written: No such"),
     ],
 )
 def test_errors_are_one_sentence(

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from ipaddress import ip_network
 from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
@@ -95,6 +96,19 @@ class ServeConfig(Config):
     reload_seconds: float = Field(2.0, ge=0)
     log_text: bool = False
     limits: Limits = Limits()
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _refuse_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            try:
+                ip_network(each)
+            except ValueError as error:
+                raise ValueError(
+                    f"trusted_proxies has '{each}', which is not an address or a network: write "
+                    "10.0.0.1 or 10.0.0.0/8"
+                ) from error
+        return value
 
     @field_validator("root_path")
     @classmethod

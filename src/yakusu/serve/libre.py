@@ -239,6 +239,7 @@ async def settings(request: Request) -> JSONResponse:
     )
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", **LIBRE["health"])
 async def health() -> JSONResponse:
     """Whether the service runs."""

@@ -49,7 +49,8 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         def _refuse(self, status: str, message: str) -> None:
             body = json.dumps({"error": message})
             head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            self.transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            head += f"Retry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n"
+            self.transport.write((head + body).encode())
             self.transport.close()
 
         def _watch(self) -> None:

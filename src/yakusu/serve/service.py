@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.pool import Pool
+from yakusu.errors import RecipeError
 from yakusu.serve.access import Access
 from yakusu.serve.catalog import Catalog, Models, Route
 from yakusu.serve.config import ServeConfig
@@ -57,6 +58,8 @@ class Service:
         self.config, self.limits = config, config.limits
         self.access = Access(config)
         self.pool = Pool(engine.n_threads, finished=event)
+        if config.suggestions:
+            _check_writable(Path(config.suggestions))
         self.models = Models(folders, engine, self.pool)
         self.work = Work(config.limits.waiting)
         self.files = Files(config.limits.kept)
@@ -144,3 +147,15 @@ class Service:
         self.work.close()
         self.pool.close()
         self.files.close()
+
+
+def _check_writable(path: Path) -> None:
+    """Check that lines can be appended to a file.
+
+    Raises:
+        RecipeError: They cannot.
+    """
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be written: {error.strerror}") from error
