@@ -63,7 +63,10 @@ async def translate(request: Request) -> JSONResponse:
     found = service.languages(fields, texts)
     translate_all = _translation(fields.text("format") or "text", found, texts, alternatives + 1)
     every = await service.work.run(
-        request, translate_all, seconds=service.limits.seconds, is_short=is_little(texts)
+        request,
+        translate_all,
+        seconds=service.limits.seconds,
+        is_short=is_little(texts, alternatives + 1),
     )
     service.metrics.characters.labels(*found.codes).inc(sum(map(len, texts)))
     is_list = isinstance(fields.get("q"), list)
@@ -212,7 +215,7 @@ async def suggest(request: Request) -> JSONResponse:
 
 def _append(path: Path, line: str, most: int) -> None:
     with path.open("a", encoding="utf-8") as file:
-        if file.tell() + len(line) > most:
+        if file.tell() + len(line.encode()) > most:
             raise RefusedError(503, "The file of suggestions is full")
         file.write(line + "\n")  # one write, so that lines of several requests do not mix
 

@@ -16,6 +16,7 @@ from yakusu.serve.protocol import protocol
 from yakusu.serve.service import Service
 
 _BACKLOG = 256  # connections that wait to be accepted
+_HEADER_BYTES = 256 * 1024  # of the request line and the headers: clients send texts in the query
 _SWITCH_SECONDS = 0.0005  # threads that decode take turns with those that prepare texts
 
 
@@ -72,6 +73,7 @@ def uvicorn_config(config: ServeConfig, app: Any) -> uvicorn.Config:
         host=config.host,
         port=config.port,
         http=protocol(limits),
+        h11_max_incomplete_event_size=_HEADER_BYTES,
         ws="none",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=int(max(limits.seconds, limits.file_seconds)) + 1,

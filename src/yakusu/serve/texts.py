@@ -1,6 +1,6 @@
 """Translates the texts of a request: plain text or HTML, directly or through a pivot language."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TypeVar
 
@@ -12,14 +12,15 @@ from yakusu.serve.catalog import Route
 from yakusu.serve.work import AbandonedError
 
 _BYTE_ORDER_MARK = "\ufeff"  # the text is UTF-8, whatever charset it declares
-_LITTLE = 1000  # characters
+_LITTLE, _LITTLE_LINES = 1000, 8  # characters; lines
 T = TypeVar("T")
 TranslateTexts = Callable[[Sequence[str]], list[list[str]]]
 
 
-def is_little(texts: Iterable[str]) -> bool:
-    """Whether texts take only a few milliseconds besides decoding."""
-    return sum(map(len, texts)) <= _LITTLE
+def is_little(texts: Sequence[str], n: int = 1) -> bool:
+    """Whether the `n` best translations of texts take only some milliseconds besides decoding."""
+    n_lines = sum(text.count("\n") + 1 for text in texts)
+    return n * n_lines <= _LITTLE_LINES and n * sum(map(len, texts)) <= _LITTLE
 
 
 def n_best(search: SearchConfig, n: int) -> SearchConfig:

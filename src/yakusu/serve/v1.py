@@ -129,7 +129,8 @@ async def translate(request: Request) -> JSONResponse:
         (best,) = complete(every, cancelled)
         return _answer(found, objects(best) | {"counts": vars(translator.tally)})
 
-    is_short = is_little([body.text, *body.texts]) and not body.trace
+    has_more = body.details or body.trace or any(body.texts)
+    is_short = not has_more and is_little([body.text], body.n_best)
     return await service.work.run(request, work, seconds=service.limits.seconds, is_short=is_short)
 
 

@@ -57,7 +57,9 @@ class Work:
         try:
             async with asyncio.timeout(seconds) as limit:
                 with client.watched(limit):
-                    return await (self._on_loop(work) if is_short else self._in_thread(work))
+                    if is_short:
+                        return await self._on_loop(work)
+                    return await asyncio.shield(self._in_thread(work))
         except TimeoutError as error:
             raise AbandonedError if client.is_gone else _too_long(seconds) from error
         finally:
@@ -111,7 +113,7 @@ class Work:
         self._begin()
         result = asyncio.get_running_loop().run_in_executor(self._threads, work)
         result.add_done_callback(self._finish)
-        return asyncio.shield(result)
+        return result
 
     def _begin(self) -> None:
         if self.n >= self._most:
