@@ -69,14 +69,14 @@ SECTIONS = (
     Section(
         "serving",
         "The translation service",
-        "In int8 with 16 clients, the service translates 2.53 times as many sentences per second "
-        "as CTranslate2 behind FastAPI for `base`, and 1.26 times as many for a model with a "
-        "`d_model` of 128; CTranslate2's p95 latency is 2.69 and 1.47 times as long. Throughput "
-        "relative to `yakusu translate` is 0.85 for `base` (16 clients) and 0.48 for the smaller "
-        "model (64 clients), for which HTTP and text preparation take about as long as decoding. "
-        "`base` misses two goals: 0.90 of the throughput of `yakusu translate`, and an overhead of "
-        "5 ms with one client (median 6.15 ms, -6.15 to 6.58 ms between rounds). The smaller model "
-        "meets only the goals for overhead and first answer. CTranslate2 needs less memory.",
+        "In int8 with 16 clients, the service translates 2.23 times as many sentences per second "
+        "as CTranslate2 behind FastAPI for `base`, and 1.25 times as many for a model with a "
+        "`d_model` of 128; CTranslate2's p95 latency is 2.55 and 1.22 times as long. Throughput "
+        "relative to `yakusu translate` is 0.92 for `base` and 0.46 for the smaller model, for "
+        "which HTTP and text preparation take about as long as decoding. `base` misses the goal "
+        "for the overhead with one client (median 9.4 ms, which varies by more than 5 ms between "
+        "rounds); the smaller model meets only the goals for overhead and first answer. "
+        "CTranslate2 needs less memory.",
         "python -m benchmarks.speed.serving --model MODEL --peer-python PYTHON",
         serving,
         "Each client sends one sentence per request and waits for the reply before sending the "
