@@ -74,9 +74,11 @@ SECTIONS = (
         "`d_model` of 128; CTranslate2's p95 latency is 2.55 and 1.22 times as long. Throughput "
         "relative to `yakusu translate` is 0.92 for `base` and 0.46 for the smaller model, for "
         "which HTTP and text preparation take about as long as decoding. `base` misses the goal "
-        "for the overhead with one client (median 9.4 ms, which varies by more than 5 ms between "
-        "rounds); the smaller model meets only the goals for overhead and first answer. "
-        "CTranslate2 needs less memory.",
+        "for the overhead with one client (median 9.4 ms; -1.6, 9.4 and 31.9 ms in the three "
+        "rounds); the smaller model meets only the goals for overhead and first answer. With the "
+        "smaller model, CTranslate2 needs less memory and gives its first answer sooner. In an "
+        "earlier run, CTranslate2 with 1/2 threads was slower than with 2/1 at all numbers of "
+        "clients.",
         "python -m benchmarks.speed.serving --model MODEL --peer-python PYTHON",
         serving,
         "Each client sends one sentence per request and waits for the reply before sending the "
