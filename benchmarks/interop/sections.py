@@ -189,8 +189,9 @@ SECTIONS = (
         "1,000 captions raise BLEU on captions from 12.66 to 19.52, and lower it on Tatoeba from "
         "33.43 to 20.86; with pairs of Tatoeba mixed in, BLEU is 19.76 on captions and 32.54 on "
         "Tatoeba. From scratch, it is 13.89 on captions. With 29,000 captions and "
-        "`training.lr_scale = 0.4`, further training reaches 36.20, from scratch 34.66, in 1,500 "
-        "steps each; the lower rate of the recipe `adapt` reaches 27.61 in 900 steps.",
+        "`training.lr_scale = 0.4`, further training reaches 36.20, and training from scratch "
+        "34.66 in the same number of steps; the lower rate of the recipe `adapt` reaches 27.61 in "
+        "fewer steps.",
         "python -m benchmarks.interop.adaptation --model runs/tatoeba-tiny/model --runs runs",
         adaptation,
         "The parent has 3 layers per stack and d_model 128, and was trained on 161,704 "

@@ -70,8 +70,8 @@ SECTIONS = (
         "serving",
         "The translation service",
         "In int8 with 16 clients, the service translates 2.23 times as many sentences per second "
-        "as CTranslate2 behind FastAPI for `base`, and 1.25 times as many for a model with a "
-        "`d_model` of 128; CTranslate2's p95 latency is 2.55 and 1.22 times as long. Throughput "
+        "as CTranslate2 behind FastAPI for `base`, and 1.25 times as many for the small model "
+        "`avg_ttiny`; CTranslate2's p95 latency is 2.55 and 1.22 times as long. Throughput "
         "relative to `yakusu translate` is 0.92 for `base` and 0.46 for the smaller model, for "
         "which HTTP and text preparation take about as long as decoding. `base` misses the goal "
         "for the overhead with one client (median 9.4 ms; -1.6, 9.4 and 31.9 ms in the three "
