@@ -95,6 +95,23 @@ def test_an_error_ends_the_call_that_it_belongs_to(decoders: list[NativeDecoder]
     assert decoder.search(given, CONFIGS[0], RULES, batch=4) == alone
 
 
+class Interrupted:
+    def set(self) -> None: ...
+
+    def wait(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_call_drops_its_waiting_sentences(decoders: list[NativeDecoder]) -> None:
+    pool = Pool(1, batch=2, finished=Interrupted)
+    decoder = NativeDecoder(decoders[0].models, pool)
+    with pytest.raises(KeyboardInterrupt):
+        decoder.search(queries(Random(1), 3000), CONFIGS[1], RULES, batch=4)
+    assert not pool._queue._callers
+    pool.close()
+    assert not pool._queue._n_unfinished
+
+
 def test_a_closed_pool_finishes_what_it_has(decoders: list[NativeDecoder]) -> None:
     pool = Pool(2)
     decoder = NativeDecoder(decoders[0].models, pool)

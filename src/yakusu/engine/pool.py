@@ -22,7 +22,7 @@ class Finished(Protocol):
     """What a caller waits for, like `threading.Event`."""
 
     def set(self) -> None:
-        """End the wait; a thread of the pool or the caller calls it once, perhaps before `wait`."""
+        """End the wait; a thread of the pool or the caller calls it, perhaps before `wait`."""
 
     def wait(self) -> object:
         """Wait for `set`."""
@@ -196,10 +196,17 @@ class Pool:
             self._queue.end(caller, error)
         else:
             self._queue.end(caller)
-        caller.finished.wait()
+        self._wait(caller)
         if caller.error:
             raise caller.error
         return [caller.found[number] for number in range(len(caller.found))]
+
+    def _wait(self, caller: _Caller) -> None:
+        try:
+            caller.finished.wait()
+        except BaseException as error:  # interrupted: nobody reads the results
+            self._queue.end(caller, error)
+            raise
 
     def close(self) -> None:
         """Decode the waiting sentences, and end the threads."""
