@@ -28,7 +28,6 @@ export class Files {
 
   async send() {
     const fields = this.request(), [file] = this.field.files;
-    if (!fields.source) return this.show(element("p", {role: "alert"}, t("fileLanguage")));
     this.abort = new AbortController();
     const bar = element("progress", {max: 1, value: 0, "aria-label": t("progress")});
     const text = element("p", {class: "note"}, t("uploading"));

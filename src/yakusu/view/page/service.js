@@ -202,7 +202,7 @@ class Page {
 
   fileRequest() {
     const {glossary, protect, ...request} = this.request();
-    return {...request, source: this.languages.source};
+    return request;
   }
 }
 

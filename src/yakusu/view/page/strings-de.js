@@ -91,7 +91,6 @@ export default {
   uploading: "Wird hochgeladen …",
   fileReady: "Die Übersetzung ist fertig. Sie kann eine halbe Stunde lang heruntergeladen werden.",
   download: "{name} herunterladen",
-  fileLanguage: "Wählen Sie die Sprache des Dokuments: Sie wird nicht erkannt.",
   progress: "Fortschritt des Hochladens",
   glossary: "Glossar",
   glossaryHelp: "Wie Begriffe übersetzt werden sollen.",

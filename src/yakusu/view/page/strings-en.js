@@ -91,7 +91,6 @@ export default {
   uploading: "Uploading …",
   fileReady: "The translation is ready. It can be downloaded for half an hour.",
   download: "Download {name}",
-  fileLanguage: "Choose the language of the document: it is not detected.",
   progress: "Progress of the upload",
   glossary: "Glossary",
   glossaryHelp: "Terms and their required translations.",

@@ -91,7 +91,6 @@ export default {
   uploading: "アップロード中…",
   fileReady: "翻訳が完了しました。30 分間ダウンロードできます。",
   download: "{name} をダウンロード",
-  fileLanguage: "文書の言語を選んでください。自動では検出されません。",
   progress: "アップロードの進行状況",
   glossary: "用語集",
   glossaryHelp: "用語と、指定する訳語。",

@@ -91,7 +91,6 @@ export default {
   uploading: "업로드 중…",
   fileReady: "번역이 준비되었습니다. 30분 동안 다운로드할 수 있습니다.",
   download: "{name} 다운로드",
-  fileLanguage: "문서의 언어를 고르세요. 자동으로 감지되지 않습니다.",
   progress: "업로드 진행률",
   glossary: "용어집",
   glossaryHelp: "용어와 지정할 번역.",
