@@ -24,10 +24,10 @@ class Limits(Config):
 
     Attributes:
         body: Maximum size of a request without a file, in bytes.
-        file: Maximum size of an uploaded document, in bytes.
-        characters: Maximum number of characters in a text, or in all texts of a list.
+        file: Maximum size of a request with a document, in bytes.
         kept: Maximum number of translated documents that are kept; the oldest ones are removed.
         suggestions: Maximum size of the file of suggestions, in bytes.
+        characters: Maximum number of characters in a text, or in all texts of a list.
         texts: Maximum number of texts in a list.
         lines: Maximum number of lines in a text, or in all texts of a list.
         depth: Maximum depth of nested JSON.
