@@ -11,10 +11,12 @@ import numpy as np
 import torch
 
 from yakusu.compress import Budget, CodebookCompressor, LatticeCompressor
+from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.blocks import Loss
-from yakusu.compress.codebook import Codebook, codes_ratio, fit_by_least_squares
-from yakusu.compress.codes import PrincipalAxes, code
+from yakusu.compress.codebook import Codebook, codes_ratio
+from yakusu.compress.codes import code
 from yakusu.compress.compressor import Compressor
+from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding
 from yakusu.compress.storage import EntropyCodes
 from yakusu.model.table import Table

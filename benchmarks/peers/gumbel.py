@@ -30,8 +30,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from yakusu.compress.axes import Floats, check_matrix
 from yakusu.compress.blocks import ROWS, Loss, Matrix
-from yakusu.compress.codes import Codes, Floats, check_matrix
+from yakusu.compress.codes import Codes
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
 

@@ -5,8 +5,9 @@ import numpy.typing as npt
 import pytest
 
 from yakusu.compress.adam import fit_by_adam
-from yakusu.compress.codebook import Codebook, Statistics, fit
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
+from yakusu.compress.fitting import Statistics, fit
 
 Floats = npt.NDArray[np.float64]
 

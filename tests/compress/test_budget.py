@@ -19,8 +19,9 @@ from yakusu.compress.budget import (
     losses_by_components,
     trade_off,
 )
-from yakusu.compress.codebook import Codebook, codes_ratio, fit_by_least_squares
+from yakusu.compress.codebook import Codebook, codes_ratio
 from yakusu.compress.codes import code
+from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, tiers_from
 from yakusu.compress.storage import EntropyCodes
 from yakusu.errors import DataError

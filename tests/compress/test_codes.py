@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from yakusu.compress.codebook import Codebook, Statistics, fit, loss_by
-from yakusu.compress.codes import PrincipalAxes, code
+from yakusu.compress.axes import PrincipalAxes
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.codes import code
+from yakusu.compress.fitting import Statistics, fit, loss_by
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -12,10 +12,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from yakusu.compress.adam import fit_by_adam
 from yakusu.compress.budget import Budget, choose_codes, choose_step
-from yakusu.compress.codebook import Codebook, fit_by_least_squares
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import code
 from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor, compressor_of
 from yakusu.compress.config import CompressConfig
+from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding, tiers_from
 from yakusu.errors import DataError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from yakusu.compress.codes import Floats
+from yakusu.compress.axes import Floats
 from yakusu.compress.lattice import ONE_TIER, Rounding, Tier, spans, tiers_from
 from yakusu.errors import DataError
 

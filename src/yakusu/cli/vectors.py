@@ -15,7 +15,8 @@ from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, r
 from yakusu.cli.console import ConsoleProgress
 
 if TYPE_CHECKING:
-    from yakusu.vectors.verbs import Facts, Report, SystemScores
+    from yakusu.vectors.evaluation import SystemScores
+    from yakusu.vectors.verbs import Facts, Report
 
 _HARM = 0.02  # drop in a score due to whitening, above which a warning is printed
 vectors = typer.Typer(

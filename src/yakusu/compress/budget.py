@@ -12,9 +12,10 @@ from functools import partial
 
 import numpy as np
 
+from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Matrix
 from yakusu.compress.codebook import Codebook, codes_ratio
-from yakusu.compress.codes import Coded, Floats, code
+from yakusu.compress.codes import Coded, code
 from yakusu.compress.lattice import (
     LARGEST,
     ONE_TIER,

@@ -10,48 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import Matrix, blocks
+from yakusu.compress.axes import Floats, PrincipalAxes, check_components
+from yakusu.compress.blocks import Matrix
 from yakusu.compress.kmeans import Clusters, kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 MOST_CODES = 2**16  # K
 _COLUMNS = 10  # components whose scores are in memory at a time
-
-
-@dataclass(frozen=True, eq=False)
-class PrincipalAxes:
-    """Normalisation and rotation of Algorithm 1.
-
-    mean, scale: Mean and standard deviation (ddof 1) of each column, (H,); the scale of a constant
-        column is 1.
-    loadings: Unit eigenvectors in columns, largest variance first, (H, M). In each, the entry with
-        the largest magnitude is positive.
-    """
-
-    mean: Floats
-    scale: Floats
-    loadings: Floats
-
-    @classmethod
-    def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
-        """Compute the first M axes of vectors (V, H) from their correlation matrix."""
-        mean, covariance = moments(vectors)
-        constant = vectors.min(axis=0) == vectors.max(axis=0)  # exact, unlike a zero variance
-        scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
-        _, loadings = eigenvectors(covariance / np.outer(scale, scale))
-        return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
-
-    def scores(self, vectors: Matrix, columns: slice) -> Floats:
-        """Compute the scores (m, V) of vectors (V, H) on m of the components."""
-        axes = self.loadings[:, columns] / self.scale[:, None]  # (H, m)
-        scores = np.empty((axes.shape[1], len(vectors)))
-        for rows in blocks(len(vectors)):
-            part = vectors[rows].astype(np.float64)
-            scores[:, rows] = ((part - self.mean) @ axes).T
-        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,47 +116,3 @@ def code(
             f"values (the fewest: {fewer.min()}); there, each value has its own code"
         )
     return coded
-
-
-def moments(vectors: Matrix) -> tuple[Floats, Floats]:
-    """Compute the mean (H,) and the covariance (H, H), with ddof 1, of vectors (V, H)."""
-    n_vectors, n_columns = vectors.shape
-    total = sum(vectors[rows].astype(np.float64).sum(axis=0) for rows in blocks(n_vectors))
-    mean = total / n_vectors
-    squares = np.zeros((n_columns, n_columns))
-    for rows in blocks(n_vectors):
-        part = vectors[rows] - mean
-        squares += part.T @ part
-    return mean, squares / max(1, n_vectors - 1)
-
-
-def eigenvectors(covariance: Floats) -> tuple[Floats, Floats]:
-    """Compute eigenvalues (H,), descending, and unit eigenvectors in columns, (H, H).
-
-    In each vector, the entry with the largest magnitude is positive.
-    """
-    values, vectors = np.linalg.eigh(covariance)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    largest = np.abs(vectors).argmax(axis=0)
-    return values, vectors * np.sign(vectors[largest, np.arange(len(values))])
-
-
-def check_components(vectors: Matrix, n_components: int) -> None:
-    """Raise DataError unless the vectors are a finite matrix with at least M columns."""
-    check_matrix(vectors)
-    if not 1 <= n_components <= vectors.shape[1]:
-        raise DataError(
-            f"M = {n_components} is out of range for vectors of {vectors.shape[1]} dimensions: "
-            f"choose M from 1 to {vectors.shape[1]}"
-        )
-
-
-def check_matrix(vectors: Matrix) -> None:
-    """Raise DataError unless the vectors are a finite matrix that is not empty."""
-    if vectors.ndim != 2 or not vectors.size:
-        raise DataError(f"vectors have shape {vectors.shape}: expected a matrix of shape (V, H)")
-    for rows in blocks(len(vectors)):
-        bad = ~np.isfinite(vectors[rows]).all(axis=1)
-        if bad.any():
-            row = rows.start + int(bad.argmax())
-            raise DataError(f"row {row} is not finite: remove NaN and infinity")

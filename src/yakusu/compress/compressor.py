@@ -15,11 +15,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Loss, Matrix
 from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
-from yakusu.compress.codebook import Codebook, fit_by_least_squares
-from yakusu.compress.codes import Coded, Codes, Floats, code
+from yakusu.compress.codebook import Codebook
+from yakusu.compress.codes import Coded, Codes, code
 from yakusu.compress.config import CompressConfig
+from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Integers, Rounding, rounded, tiers_from
 from yakusu.compress.storage import CompressedMatrix, EntropyCodes, PackedCodes
 from yakusu.errors import DataError

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.axes import Floats, check_components, eigenvectors, moments
 from yakusu.compress.blocks import Loss, Matrix, blocks
-from yakusu.compress.codes import Floats, check_components, eigenvectors, moments
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from yakusu.compress.axes import check_matrix
 from yakusu.compress.blocks import Loss
 from yakusu.compress.budget import Budget, BudgetError, Storage
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import check_matrix
 from yakusu.compress.compressor import LatticeCompressor, compressor_of
 from yakusu.compress.config import CompressConfig, Stack
 from yakusu.compress.lattice import Integers, Tier

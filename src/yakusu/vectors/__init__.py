@@ -4,16 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yakusu.vectors.evaluation import evaluate
     from yakusu.vectors.file import open_compressed, write_compressed
     from yakusu.vectors.formats import WordVectors, read_vectors
     from yakusu.vectors.keyed import CompressedVectors
-    from yakusu.vectors.verbs import compress, evaluate, inspect, neighbours
+    from yakusu.vectors.verbs import compress, inspect, neighbours
 
 _MODULES = {  # public name -> the module that defines it
-    **dict.fromkeys(("compress", "evaluate", "inspect", "neighbours"), "verbs"),
+    **dict.fromkeys(("compress", "inspect", "neighbours"), "verbs"),
     **dict.fromkeys(("open_compressed", "write_compressed"), "file"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
     "CompressedVectors": "keyed",
+    "evaluate": "evaluation",
 }
 __all__ = [
     "CompressedVectors",

@@ -124,6 +124,15 @@ def read_vectors(
     raise DataError(f"{path} already contains words: leave out the file {words}")
 
 
+def given(
+    source: str | Path | WordVectors, words: str | Path | None, progress: Progress
+) -> WordVectors:
+    """Return word vectors as they are, or read them from a file, as `read_vectors`."""
+    if isinstance(source, WordVectors):
+        return source
+    return read_vectors(source, words=words, progress=progress)
+
+
 def _head(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a folder or a pipe
         raise DataError(

@@ -1,14 +1,12 @@
-"""The verbs for word vectors: `compress`, `inspect`, `evaluate`, `neighbours`.
+"""The verbs for word vectors: `compress`, `inspect`, `neighbours`; `evaluation.py` has `evaluate`.
 
 V words, H dimensions, M components, K codes per component.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from yakusu.compress.blocks import Loss, Matrix
@@ -22,25 +20,12 @@ from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.figure import draw_trade_off
 from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
-from yakusu.vectors.formats import WordVectors, read_vectors
+from yakusu.vectors.formats import WordVectors, given
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.nearest import Band, neighbours_by_band
-from yakusu.vectors.testsets import read_task
-from yakusu.vectors.wordtasks import (
-    Analogy,
-    Similarity,
-    TaskResult,
-    TestSet,
-    centred,
-    mean_of,
-    whitened,
-)
 
 _FIGURE = 8_000  # words on which the curve of the figure is measured
 _TRANSLATORS_ONLY = ("stacks", "exact", "int8")
-
-
-# ---- compress and inspect ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ def compress(
     out, progress, config = Path(out), progress or Silent(), config or CompressConfig()
     config.refuse(_TRANSLATORS_ONLY, "word vectors")
     _check_target(out)
-    dense = _read(source, words, progress)
+    dense = given(source, words, progress)
     if (dense.vectors == dense.vectors[0]).all():
         raise DataError(f"all {len(dense.words)} vectors are equal: there is nothing to compress")
     if weights is not None:
@@ -146,12 +131,17 @@ def inspect(path: str | Path) -> Facts:
     return _facts(path, open_compressed(path))
 
 
-def _read(
-    source: str | Path | WordVectors, words: str | Path | None, progress: Progress
-) -> WordVectors:
-    if isinstance(source, WordVectors):
-        return source
-    return read_vectors(source, words=words, progress=progress)
+def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
+    """Return the n words whose rebuilt vectors are nearest to that of `word`, and their cosines.
+
+    Raises:
+        ModelError: The file is missing, in another format, truncated or corrupted.
+        DataError: The word has no vector.
+    """
+    try:
+        return open_compressed(Path(path)).most_similar(word, topn=n)
+    except KeyError as error:
+        raise DataError(f"{path}: {error.args[0]}") from error
 
 
 def _check_target(out: Path) -> None:
@@ -210,110 +200,3 @@ def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
         )
     order = np.argsort(-frequency, kind="stable")
     return WordVectors([dense.words[i] for i in order], dense.vectors[order])
-
-
-# ---- evaluate and neighbours ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SystemScores:
-    """Scores of one kind of vectors on each task, and their mean over several similarity tasks.
-
-    system: "floats", "whitened floats", "Code" or "Real".
-    results: One result per task.
-    """
-
-    system: str
-    results: tuple[TaskResult, ...]
-
-
-def evaluate(
-    path: str | Path,
-    tasks: Iterable[str | Path],
-    *,
-    original: str | Path | WordVectors | None = None,
-    words: str | Path | None = None,
-    candidates: int | None = 30_000,
-    progress: Progress | None = None,
-) -> list[SystemScores]:
-    """Score compressed vectors on similarity, analogy and completion tasks, section 4.2.
-
-    All vectors are centred. With `original`, the floats before compression are scored too and, as
-    the control, the same floats whitened: codes are whitened vectors, so what whitening gains or
-    loses is not an effect of compression.
-
-    Args:
-        path: A file of compressed vectors.
-        tasks: Files of test sets; `read_task` recognises their kind.
-        original: The vectors before compression.
-        words: File with one word per line, if `original` contains no words.
-        candidates: Number of most frequent words that may answer an analogy; None for all.
-        progress: Progress reporter.
-
-    Raises:
-        DataError: A test set cannot be read, or `original` lacks a word.
-        ModelError: The file of compressed vectors is truncated or corrupted.
-    """
-    progress, made = progress or Silent(), open_compressed(Path(path))
-    sets = [read_task(task) for task in tasks]
-    index = {word: number for number, word in enumerate(made.words)}
-    scored = []
-    if original is not None:
-        dense = _read(original, words, progress)
-        floats = dense.vectors[_in_order(dense.words, index)]
-        scored.append(_scored("floats", floats, sets, index, candidates, progress))
-        control = whitened(floats)
-        scored.append(_scored("whitened floats", control, sets, index, candidates, progress))
-    scored.append(_scored("Code", made.dense_codes(), sets, index, candidates, progress))
-    scored.append(_scored("Real", made.dense(), sets, index, candidates, progress))
-    return scored
-
-
-def _scored(
-    system: str,
-    vectors: Matrix,
-    tasks: Sequence[TestSet],
-    index: Mapping[str, int],
-    candidates: int | None,
-    progress: Progress,
-) -> SystemScores:
-    alike = centred(vectors)
-    results = [
-        task.score(index, alike, candidates=candidates, progress=progress)
-        if isinstance(task, Analogy)
-        else task.score(index, alike, progress=progress)
-        for task in tasks
-    ]
-    similarities = [
-        result for task, result in zip(tasks, results, strict=True) if isinstance(task, Similarity)
-    ]
-    if len(similarities) > 1:
-        results.append(mean_of(similarities))
-    return SystemScores(system, tuple(results))
-
-
-def _in_order(words: Sequence[str], index: Mapping[str, int]) -> npt.NDArray[np.int64]:
-    """Return the row, in the original, of each word of a compressed file."""
-    rows = np.full(len(index), -1, dtype=np.int64)
-    for row, word in enumerate(words):
-        if word in index:
-            rows[index[word]] = row
-    if (rows < 0).any():
-        missing = list(index)[int((rows < 0).argmax())]
-        raise DataError(
-            f"the original has no vector for '{missing}': give the vectors that were compressed"
-        )
-    return rows
-
-
-def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
-    """Return the n words whose rebuilt vectors are nearest to that of `word`, and their cosines.
-
-    Raises:
-        ModelError: The file is missing, in another format, truncated or corrupted.
-        DataError: The word has no vector.
-    """
-    try:
-        return open_compressed(Path(path)).most_similar(word, topn=n)
-    except KeyError as error:
-        raise DataError(f"{path}: {error.args[0]}") from error

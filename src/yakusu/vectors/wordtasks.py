@@ -25,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import spearmanr
 
+from yakusu.compress.axes import Floats, PrincipalAxes
 from yakusu.compress.blocks import Matrix
-from yakusu.compress.codes import Codes, Floats, PrincipalAxes
+from yakusu.compress.codes import Codes
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit
