@@ -107,13 +107,13 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind, stored = "integers", "integers and basis"
-    if facts.n_codes:
-        kind, stored = f"{facts.n_components} codes with K = {facts.n_codes}", "codes and codebook"
+    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
     print(
         f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
-        f"word, {facts.ratio:.1f} times smaller ({stored}, compared with float32)\n"
-        f"file size, including the words: {decimal(facts.file_bytes)}; the vectors as float32: "
+        f"word\n"
+        f"compression ratio, compared with float32: {facts.codes_ratio:.1f} (codes alone), "
+        f"{facts.ratio:.1f} (file without words), {facts.file_ratio:.1f} (file)\n"
+        f"file size: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
     )
 

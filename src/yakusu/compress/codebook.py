@@ -4,6 +4,7 @@ V vectors, H dimensions, M components, K codes per component.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,8 @@ from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Loss, Matrix
 
 if TYPE_CHECKING:
-    from yakusu.compress.codes import Coded, Codes
+    from yakusu.compress.codes import Coded
+    from yakusu.compress.digits import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +48,22 @@ class Codebook:
         return Codebook(np.zeros_like(self.mean), self.basis, self.weights + shares[:, None])
 
     def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
-        """Return the vectors (n, H) of codes (n, M)."""
-        chosen = self.weights[np.arange(codes.shape[1]), codes]  # (n, M)
+        """Return the vectors (n, H) of codes (n, M), or the vector (H,) of codes (M,)."""
+        chosen = self._weights[codes + self._begins]  # (n, M)
         vectors: Floats = chosen @ self.basis
         vectors += self.mean
         return vectors
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """Weights of all components, one after the other, (M K,)."""
+        weights: Floats = self.weights.ravel()
+        return weights
+
+    @cached_property
+    def _begins(self) -> npt.NDArray[np.int64]:
+        """Start of each component in `_weights`, (M,)."""
+        return np.arange(0, self.weights.size, self.weights.shape[1])
 
     def loss(self, vectors: Matrix, codes: "Codes") -> Loss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""
