@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.driving import build_driver, drive
-from yakusu.engine.compile import TARGETS, zig_compiler
+from tests.native.driving import build_driver, drive
+from yakusu.native.compile import TARGETS, zig_compiler
 
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
 NEW, OLD = "neoverse-n1", "cortex-a57"  # processors with and without dot products
@@ -25,7 +25,8 @@ pytestmark = [
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = TARGETS["musllinux_1_2_aarch64"]  # linked statically, so that qemu needs no system
     folder = tmp_path_factory.mktemp("arm64")
-    return build_driver(folder, zig_compiler(target), machine=target.machine)
+    source = Path(__file__).parent / "driver.c"
+    return build_driver(source, folder, zig_compiler(target), machine=target.machine)
 
 
 @pytest.mark.parametrize(("kernels", "cpu"), [("dotprod", NEW), ("generic", OLD)])

@@ -1,4 +1,4 @@
-"""Compiles the engine: one shared library, with kernels for every instruction set of a processor.
+"""Compiles the library: one file, with kernels for every instruction set of a processor.
 
 `hatch_build.py` runs this when yakusu is installed. It imports the standard library only.
 """
@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-NATIVE = Path(__file__).parent / "native"
+NATIVE = Path(__file__).parent
 KERNELS = NATIVE / "model.c"  # compiled once per instruction set
 
 # -ffp-contract=off: a * b + c must round twice, as written, with every compiler.

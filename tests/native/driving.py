@@ -1,0 +1,47 @@
+"""Drivers: programs without Python that call the C code."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from yakusu.native.compile import FLAGS, NATIVE, compile_objects
+
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def build_driver(
+    source: Path,
+    folder: Path,
+    compiler: Sequence[str],
+    *,
+    machine: str = "",
+    flags: Sequence[str] = (),
+) -> Path:
+    """Compile the sources of the library and a driver into one program."""
+    objects = compile_objects(folder, compiler, machine=machine, flags=flags)
+    program = folder / "driver"
+    files = [f"-I{NATIVE}", str(source), *objects, "-lm", "-o", str(program)]
+    quiet = "-Wno-unused-function"  # of the headers
+    subprocess.run([*compiler, *FLAGS, *flags, quiet, *files], check=True, capture_output=True)
+    return program
+
+
+def build_sanitized_driver(source: Path, folder: Path, compiler: Sequence[str]) -> Path:
+    """The same with sanitizers; skips the test if the compiler has none."""
+    (folder / "main.c").write_text("int main(void) { return 0; }\n")
+    probe = [*compiler, *SANITIZERS, str(folder / "main.c"), "-o", str(folder / "main")]
+    if subprocess.run(probe, capture_output=True).returncode:
+        pytest.skip(f"{compiler[0]} has no sanitizers")
+    return build_driver(source, folder, compiler, flags=SANITIZERS)
+
+
+def drive(*command: str | Path) -> str:
+    """What the driver prints."""
+    # Leaks of memory are reported, too.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=280)
+    assert done.returncode == 0, f"status {done.returncode}: {done.stderr[-4000:]}"
+    return done.stdout
