@@ -31,6 +31,11 @@ class Codebook:
     basis: Floats
     weights: Floats
 
+    @property
+    def n_codes(self) -> int:
+        """K."""
+        return int(self.weights.shape[1])
+
     @classmethod
     def closed(cls, coded: "Coded") -> "Codebook":
         """Build the closed form: centroids as weights, loadings times deviations as basis."""

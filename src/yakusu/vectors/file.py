@@ -80,7 +80,9 @@ def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedVe
     try:
         words = arrays.pop("words")
         matrix = restored(metadata, arrays)
-    except (ValueError, KeyError) as error:
+    except KeyError as error:
+        raise damaged(path, f"it lacks {error}") from error
+    except ValueError as error:
         raise damaged(path, str(error)) from error
     if verified:
         verify(path)

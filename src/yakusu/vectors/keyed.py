@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from yakusu.compress.search import Index
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 from yakusu.vectors.nearest import unit
@@ -55,7 +56,7 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
     ) -> list[tuple[str, float]]:
         """Return the words with the largest cosine to a sum of vectors, as in gensim.
 
-        The first call rebuilds all vectors and keeps them in memory.
+        The first call builds the `index`, which is kept in memory.
 
         Args:
             positive: Word or words whose unit vectors are added.
@@ -74,12 +75,12 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
             raise DataError(
                 f"most_similar({positive!r}, topn={topn}): give at least one word and topn >= 1"
             )
-        wanted = self._unit[plus].sum(axis=0) - self._unit[minus].sum(axis=0)
-        length = np.linalg.norm(wanted)
-        cosines = self._unit @ (wanted / length if length else wanted)
-        cosines[plus + minus] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(topn, len(self) - len({*plus, *minus}))]
-        return [(self.words[int(i)], float(cosines[i])) for i in best]
+        given = {*plus, *minus}
+        units = unit(self.rows(np.array(plus + minus)))
+        wanted = units[: len(plus)].sum(axis=0) - units[len(plus) :].sum(axis=0)
+        rows, cosines = self.index.search(wanted[None], topn + len(given))
+        found = zip(rows[0].tolist(), cosines[0].tolist(), strict=True)
+        return [(self.words[row], cosine) for row, cosine in found if row not in given][:topn]
 
     def _numbers(self, words: str | Sequence[str]) -> list[int]:
         numbers = []
@@ -90,8 +91,9 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
         return numbers
 
     @cached_property
-    def _unit(self) -> Vectors:
-        return unit(self.dense())
+    def index(self) -> Index:
+        """The codes in memory, for searching; built when it is first needed."""
+        return Index.of(self)
 
     def _hint(self, word: str) -> str:
         if word.lower() in self:
