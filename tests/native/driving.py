@@ -1,15 +1,26 @@
 """Drivers: programs without Python that call the C code."""
 
+import importlib.util
 import os
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from yakusu.native.compile import FLAGS, NATIVE, compile_objects
 
+QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
 SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def on_arm64(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of a driver that ziglang compiles for arm64 and qemu runs."""
+    no_zig = importlib.util.find_spec("ziglang") is None
+    no_qemu = "qemu-aarch64 (Debian: qemu-user-static) is not installed"
+    test = pytest.mark.skipif(not QEMU, reason=no_qemu)(test)
+    return pytest.mark.skipif(no_zig, reason="ziglang is not installed")(test)
 
 
 def build_driver(

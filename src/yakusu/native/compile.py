@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NATIVE = Path(__file__).parent
-KERNELS = NATIVE / "model.c"  # compiled once per instruction set
+KERNELS = (NATIVE / "model.c", NATIVE / "scan.c")  # compiled once per instruction set
 
 # -ffp-contract=off: a * b + c must round twice, as written, with every compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")
@@ -147,9 +147,10 @@ def _is_usable(compiler: Sequence[str]) -> bool:
 def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
     """The arguments that compile each object file."""
     for name, flags in sets.items():
-        out = str(folder / f"{name}.o")
-        yield [*flags.split(), f"-DISA={name}", "-c", str(KERNELS), "-o", out]
-    for source in sorted(set(NATIVE.glob("*.c")) - {KERNELS}):
+        for source in KERNELS:
+            out = str(folder / f"{source.stem}-{name}.o")
+            yield [*flags.split(), f"-DISA={name}", "-c", str(source), "-o", out]
+    for source in sorted(set(NATIVE.glob("*.c")) - set(KERNELS)):
         yield ["-c", str(source), "-o", str(folder / f"{source.name}.o")]
 
 
