@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yakusu.compress import entropy as entropy_module
+from yakusu.compress import kernels
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
 from yakusu.compress.lattice import ONE_TIER, Integers, Tier, entropy, tiers_from
 from yakusu.compress.rans import TOTAL, scaled
@@ -28,10 +28,10 @@ def assert_restored(integers: Integers, tiers: tuple[Tier, ...] = ONE_TIER) -> E
     return codes
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 31, 32, 33, 64, 8193])
+@pytest.mark.parametrize("n_rows", [1, 2, 15, 16, 17, 32, 8193])
 def test_any_number_of_rows_is_restored(n_rows: int) -> None:
     codes = assert_restored(random_integers(n_rows, 5, 0.4, 0, 60))
-    assert len(codes.offsets) == -(-n_rows // 32) + 1
+    assert len(codes.lengths) == -(-n_rows // 16)
 
 
 @given(st.data())
@@ -63,16 +63,16 @@ def test_a_row_is_read_alone_and_its_block_is_decoded_once(
 ) -> None:
     integers, decoded = random_integers(2000, 3, 9), []
     codes = EntropyCodes.of(integers, ONE_TIER)
-    original = EntropyCodes._decoded
+    original = EntropyCodes._block
 
-    def watched(self: EntropyCodes, segment: int, blocks: Any) -> Integers:
-        decoded.extend(blocks)
-        return original(self, segment, blocks)
+    def watched(self: EntropyCodes, segment: int, block: int) -> Integers:
+        decoded.append(block)
+        return original(self, segment, block)
 
-    monkeypatch.setattr(EntropyCodes, "_decoded", watched)
-    for row in (1500, 1503, 1499):
+    monkeypatch.setattr(EntropyCodes, "_block", watched)
+    for row in (1500, 1503, 1490):
         assert (codes.row(row) == integers[row]).all()
-    assert decoded == [1500 // 32]
+    assert decoded == [1500 // 16]
 
 
 def test_a_matrix_of_several_segments_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_a_matrix_of_several_segments_is_restored(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("tiers", [(), (3000, 12_000)])
-def test_the_size_is_within_one_percent_of_the_entropy(tiers: tuple[int, ...]) -> None:
+def test_the_size_is_close_to_the_entropy(tiers: tuple[int, ...]) -> None:
     parts = tiers_from(tiers)
     integers = random_integers(40_000, *np.geomspace(0.3, 50, 30))
     for tier in parts:
@@ -95,7 +95,7 @@ def test_the_size_is_within_one_percent_of_the_entropy(tiers: tuple[int, ...]) -
     size = sum(array.nbytes for array in codes.arrays.values())
     tables = sum(codes.arrays[name].nbytes for name in ("values", "counts", "sizes", "segments"))
     least = entropy(integers, parts) * len(integers) / 8
-    assert least + tables < size < 1.025 * least + tables
+    assert least + tables < size < 1.04 * least + tables
     assert size <= coded_bytes(integers, parts) < 1.005 * size
     assert codes.bits == 8 * size / 40_000
 
@@ -114,7 +114,7 @@ def test_no_block_spans_two_tiers() -> None:
     integers[71:] = integers[71:] // 4 * 4
     codes = assert_restored(integers, tiers)
     assert codes.segments == tiers
-    assert len(codes.offsets) == 1 + 3 + 1 + 2
+    assert len(codes.lengths) == 5 + 1 + 4
 
 
 @pytest.mark.parametrize("counts", [[1], [1, 1, 1], [1] * 32_768, [10**6, 1, 1], [7, 3, 10**9]])
@@ -130,14 +130,29 @@ def test_too_many_distinct_integers_are_rejected() -> None:
         EntropyCodes.of(integers, ONE_TIER)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @given(data=st.data())
-@settings(deadline=None, max_examples=300)
-def test_a_damaged_stream_is_rejected_or_yields_integers(data: st.DataObject) -> None:
+@settings(deadline=None, max_examples=200)
+def test_a_damaged_stream_is_rejected_or_yields_integers(
+    compiled: bool, data: st.DataObject
+) -> None:
     integers = random_integers(40, 3, 0.1, 90)
     codes = EntropyCodes.of(integers, ONE_TIER)
     stream = codes.stream.copy()
     place = data.draw(st.integers(0, len(stream) - 1))
     stream[place] ^= data.draw(st.integers(1, 2**16 - 1))
     damaged = replace(codes, stream=stream[: data.draw(st.integers(place + 1, len(stream)))])
-    with suppress(ModelError):
+    with pytest.MonkeyPatch.context() as patch, suppress(ModelError):
+        if not compiled:
+            patch.setattr(kernels, "are_available", lambda: False)
         assert damaged.rows(np.arange(40)).shape == (40, 3)
+
+
+def test_the_compiled_decoder_gives_the_same_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    integers = random_integers(3000, 0.1, 40, 9, 3000)
+    codes = EntropyCodes.of(integers, tiers_from(()))
+    rows = np.random.default_rng(5).integers(0, 3000, 500)
+    assert (codes.rows(rows) == integers[rows]).all()
+    monkeypatch.setattr(kernels, "are_available", lambda: False)
+    assert (codes.rows(rows) == integers[rows]).all()
+    assert (EntropyCodes.of(integers, ONE_TIER).row(77) == integers[77]).all()

@@ -213,7 +213,8 @@ def test_other_words_are_refused() -> None:
 
 def test_tables_that_lead_to_no_symbol_are_refused() -> None:
     words = coder().encoded(symbols(10))
-    for name, value in (("coarse", 16), ("coarse", 65_535), ("cumulative", 0), ("cumulative", 9999)):
+    cases = (("coarse", 16), ("coarse", 65_535), ("cumulative", 0), ("cumulative", 9999))
+    for name, value in cases:
         damaged = coder()
         getattr(damaged, name)[:] = value
         assert damaged.decoded(words, 10) is None

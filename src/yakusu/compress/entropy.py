@@ -1,6 +1,6 @@
 """Entropy-coded integers of a matrix: segments of rows with their own frequencies, in blocks.
 
-A segment begins with each tier and after 65,536 rows at most. Its blocks of 32 rows can be read
+A segment begins with each tier and after 65,536 rows at most. Its blocks of 16 rows can be read
 without the others. V rows, M components, S segments, L blocks.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress import kernels
 from yakusu.compress.digits import Ints
 from yakusu.compress.lattice import Integers, Tier, spans
 from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
@@ -27,14 +28,14 @@ class EntropyCodes:
     """Entropy-coded integers of V rows.
 
     stream: 16-bit words of the blocks, one block after the other.
-    offsets: Start of each block in the stream, then the end of the stream, (L + 1,).
+    lengths: Number of words of each block, (L,).
     segments: First row and factor of each segment.
     frequencies: Frequencies of each segment.
     n_rows: V.
     """
 
     stream: npt.NDArray[np.uint16]
-    offsets: npt.NDArray[np.unsignedinteger]
+    lengths: npt.NDArray[np.unsignedinteger]
     segments: tuple[Tier, ...]
     frequencies: tuple[Frequencies, ...]
     n_rows: int
@@ -52,11 +53,10 @@ class EntropyCodes:
             part = integers[begin:end] // np.int16(factor)
             frequencies.append(Frequencies.of(part))
             streams += encode(part, frequencies[-1])
-        offsets = np.cumsum([0, *map(len, streams)])
-        kind = np.uint32 if offsets[-1] < 2**32 else np.uint64
+        lengths = np.array([*map(len, streams)])
         return cls(
             np.concatenate(streams),
-            offsets.astype(kind),
+            lengths.astype(np.uint16 if lengths.max() < 2**16 else np.uint32),
             segments,
             tuple(frequencies),
             len(integers),
@@ -75,7 +75,7 @@ class EntropyCodes:
 
     @property
     def bits(self) -> float:
-        """Stored bits per row, including offsets and frequencies."""
+        """Stored bits per row, including lengths and frequencies."""
         return 8 * sum(array.nbytes for array in self.arrays.values()) / self.n_rows
 
     @property
@@ -87,7 +87,7 @@ class EntropyCodes:
             "sizes": np.array([[len(count) for count in of] for of in counts], dtype=np.uint16),
             "values": np.concatenate([each.values for each in self.frequencies]),
             "counts": np.concatenate([count for of in counts for count in of]).astype(np.uint16),
-            "offsets": self.offsets,
+            "lengths": self.lengths,
             "stream": self.stream,
         }
 
@@ -109,14 +109,16 @@ class EntropyCodes:
             raise ValueError("the frequencies have another sum")
         ascending = np.diff(values.astype(np.int64)) > 0
         ascending[begins[1:] - 1] = True
-        if not ascending.all() or len(arrays["offsets"]) != _n_blocks(segments, n_rows) + 1:
+        if not ascending.all() or len(arrays["lengths"]) != _n_blocks(segments, n_rows):
             raise ValueError("the integers or the blocks do not fit")
+        if int(arrays["lengths"].sum(dtype=np.uint64)) != len(arrays["stream"]):
+            raise ValueError("the blocks do not have the length of the stream")
         parts = iter(np.split(counts, begins[1:]))
         frequencies = tuple(
             Frequencies.from_counts(of, [next(parts) for _ in sizes[0]])
             for of in np.split(values, ends[len(sizes[0]) - 1 : -1 : len(sizes[0])])
         )
-        return cls(arrays["stream"], arrays["offsets"], segments, frequencies, n_rows)
+        return cls(arrays["stream"], arrays["lengths"], segments, frequencies, n_rows)
 
     def row(self, row: int) -> Integers:
         """Return the integers (M,) of one row."""
@@ -128,7 +130,7 @@ class EntropyCodes:
     def rows(self, rows: Ints) -> Integers:
         """Return the integers (n, M) of the rows with these indices (n,)."""
         integers = np.empty((len(rows), self.n_components), dtype=np.int16)
-        segment_of = np.searchsorted(self._begins, rows, side="right") - 1
+        segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
         for segment in np.unique(segment_of):
             places = np.flatnonzero(segment_of == segment)
             block_of, row_of = np.divmod(rows[places] - self._begins[segment], BLOCK)
@@ -144,25 +146,48 @@ class EntropyCodes:
         return (blocks[begin : begin + at_once] for begin in range(0, len(blocks), at_once))
 
     def _decoded(self, segment: int, blocks: Ints) -> Integers:
-        """Return the integers of blocks (L,) of a segment, 32 rows for each but the last one.
+        """Return the integers of blocks (L,) of a segment, 16 rows for each but the last one.
 
         Raises:
             ModelError: The stream is damaged.
         """
-        first = self._first_blocks[segment] + blocks
-        begins, ends = (self.offsets[at].astype(np.int64) for at in (first, first + 1))
-        end = [*self._begins, self.n_rows][segment + 1]
-        n_rows = np.minimum(end - self._begins[segment] - blocks * BLOCK, BLOCK)
+        if kernels.are_available():
+            return np.concatenate([self._block(segment, block) for block in blocks.tolist()])
+        places = np.array([self._place(segment, block) for block in blocks.tolist()])
+        begins, ends, n_rows = places.T
         integers = decode(self.stream, begins, ends, n_rows, self.frequencies[segment])
         return integers * np.int16(self.segments[segment].factor)
 
+    def _block(self, segment: int, block: int) -> Integers:
+        """Return the integers of one block of a segment."""
+        if not kernels.are_available():
+            return self._decoded(segment, np.array([block]))
+        begin, end, n_rows = self._place(segment, block)
+        integers = kernels.decode_block(self.stream[begin:end], n_rows, self.frequencies[segment])
+        if (factor := self.segments[segment].factor) > 1:
+            integers *= np.int16(factor)
+        return integers
+
+    def _place(self, segment: int, block: int) -> tuple[int, int, int]:
+        """Return start and end of a block in the stream, and its number of rows."""
+        first, last = self._begins[segment : segment + 2]
+        at = self._first_blocks[segment] + block
+        n_rows = min(last - first - block * BLOCK, BLOCK)
+        return int(self._offsets[at]), int(self._offsets[at + 1]), n_rows
+
     @cached_property
     def _cached(self) -> Any:
-        return lru_cache(_CACHED)(lambda segment, block: self._decoded(segment, np.array([block])))
+        return lru_cache(_CACHED)(self._block)
 
     @cached_property
     def _begins(self) -> list[int]:
-        return [segment.begin for segment in self.segments]
+        """First row of each segment, and the number of rows."""
+        return [*(segment.begin for segment in self.segments), self.n_rows]
+
+    @cached_property
+    def _offsets(self) -> npt.NDArray[np.int64]:
+        """Start of each block in the stream, and the end of the stream, (L + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     @cached_property
     def _first_blocks(self) -> list[int]:
@@ -181,7 +206,7 @@ def coded_bytes(integers: Integers, tiers: Sequence[Tier]) -> int:
             n = np.unique(part[:, m], return_counts=True)[1]
             n_bits += float(n @ (BITS - np.log2(count)))
             n_bytes += 4 * len(count) + 2  # values, counts, size
-        n_bytes += 16 + 8 * -(-(end - begin) // BLOCK)  # segment; offset and last state of a block
+        n_bytes += 16 + 6 * -(-(end - begin) // BLOCK)  # segment; length and last state of a block
     return int(n_bits / 8 + n_bytes) + 4
 
 

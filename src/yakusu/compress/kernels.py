@@ -4,11 +4,13 @@ V rows, M components, L blocks of rows.
 """
 
 from ctypes import c_char_p, c_int, c_int64, c_void_p
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.rans import BITS, COARSE, DAMAGED, Frequencies
+from yakusu.errors import ModelError
 from yakusu.native.library import Functions, instruction_set
 
 Scores = npt.NDArray[np.float64]
@@ -67,6 +69,29 @@ def dot(
     function = library.yk_dot8 if integers.dtype == np.int8 else library.yk_dot16
     function(_scans(), integers.ctypes.data, *integers.shape, weights.ctypes.data, sums.ctypes.data)
     return sums
+
+
+def decode_block(
+    stream: npt.NDArray[np.uint16], n_rows: int, frequencies: Frequencies
+) -> npt.NDArray[np.int16]:
+    """Return the integers (n_rows, M) of a block, as `rans.decode`."""
+    integers = np.empty((n_rows, frequencies.n_components), dtype=np.int16)
+    cumulative, starts, coarse, values = _addresses(frequencies)
+    failed = _FUNCTIONS.library().yk_rans_decode(
+        *(stream.ctypes.data, len(stream), n_rows, frequencies.n_components, BITS),
+        *(cumulative, starts, coarse, COARSE, values, 1, integers.ctypes.data),
+    )
+    if failed:
+        raise ModelError(DAMAGED)
+    return integers
+
+
+@lru_cache(64)
+def _addresses(frequencies: Frequencies) -> tuple[int, int, int, int]:
+    """Return the addresses of the tables, which the cache keeps alive."""
+    tables = frequencies.cumulative, frequencies.starts, frequencies.coarse, frequencies.values
+    cumulative, starts, coarse, values = (table.ctypes.data for table in tables)
+    return cumulative, starts, coarse, values
 
 
 @cache

@@ -7,7 +7,7 @@ x by
 
 and read back by finding the s with c(s) <= x' mod T < c(s) + f(s). The state is kept from 2^16 to
 2^32 by moving 16 bits to or from the stream. Each component of each segment of rows has its own
-frequencies; each block of 32 rows has its own state and can be read without the others.
+frequencies; each block of 16 rows has its own state and can be read without the others.
 
 V rows, M components, L blocks that are coded side by side.
 """
@@ -26,12 +26,13 @@ Ints = npt.NDArray[np.integer]
 Integers = npt.NDArray[np.int16]
 Words = npt.NDArray[np.uint16]
 States = npt.NDArray[np.uint64]
-BLOCK = 32  # rows
+BLOCK = 16  # rows
 BITS = 15
 TOTAL = 2**BITS  # T
+COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
 _LOWEST = 2**16  # of a state
 _SYMBOLS = 2**24  # coded side by side
-_DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
+DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,13 @@ class Frequencies:
     def counts(self) -> list[npt.NDArray[np.int64]]:
         """Frequencies of each component."""
         return [np.diff(cumulative) for _, cumulative in self.tables]
+
+    @cached_property
+    def coarse(self) -> npt.NDArray[np.uint16]:
+        """The first integer of each component whose range has a number with these upper bits."""
+        slots = np.arange(0, TOTAL, 2**COARSE)
+        first = [np.searchsorted(cumulative, slots, side="right") for _, cumulative in self.tables]
+        return np.stack(first).astype(np.uint16) - np.uint16(1)
 
     @cached_property
     def tables(self) -> list[tuple[npt.NDArray[np.int16], npt.NDArray[np.int64]]]:
@@ -146,7 +154,7 @@ def decode(
     Args:
         stream: Streams of the blocks and of others.
         begins, ends: Start and end of each block in the stream, (L,).
-        n_rows: Number of rows of each block, (L,), from 1 to 32.
+        n_rows: Number of rows of each block, (L,), from 1 to 16.
         frequencies: Frequencies with which the blocks were coded.
 
     Raises:
@@ -164,18 +172,18 @@ def decode(
             states[of] = frequency * (states[of] >> np.uint64(BITS)) + rest
             empty = of[states[of] < _LOWEST]
             if (at[empty] >= ends[empty]).any():
-                raise ModelError(_DAMAGED)
+                raise ModelError(DAMAGED)
             states[empty] = (states[empty] << np.uint64(16)) | stream[at[empty]]
             at[empty] += 1
             integers[of, row, m] = values[symbols]
     if (states != _LOWEST).any() or (at != ends).any():
-        raise ModelError(_DAMAGED)
+        raise ModelError(DAMAGED)
     return integers[np.arange(BLOCK) < n_rows[:, None]]
 
 
 def _begun(stream: Words, begins: Ints, ends: Ints) -> tuple[States, npt.NDArray[np.int64]]:
     """Return the state at the start of each block, and the place of its next word."""
     if begins.min() < 0 or (begins + 2 > ends).any() or ends.max() > len(stream):
-        raise ModelError(_DAMAGED)
+        raise ModelError(DAMAGED)
     states = (stream[begins].astype(np.uint64) << np.uint64(16)) | stream[begins + 1]
     return states, begins.astype(np.int64) + 2

@@ -205,7 +205,7 @@ def _kinds_of_integers(
 ) -> dict[str, Kind]:
     """Return types and shapes of the arrays of integers; some lengths are those of `arrays`."""
     per_segment = (len(arrays["segments"]), n_components)
-    wide = np.dtype("<u8") if arrays["offsets"].dtype == "<u8" else np.dtype("<u4")
+    wide = np.dtype("<u4") if arrays["lengths"].dtype == "<u4" else np.dtype("<u2")
     return {
         "mean": Kind(floats, (shape[1],)),
         "basis": Kind(floats, (n_components, shape[1])),
@@ -213,7 +213,7 @@ def _kinds_of_integers(
         "sizes": Kind(np.dtype("<u2"), per_segment),
         "values": Kind(np.dtype("<i2"), (arrays["values"].size,)),
         "counts": Kind(np.dtype("<u2"), (arrays["counts"].size,)),
-        "offsets": Kind(wide, (arrays["offsets"].size,)),
+        "lengths": Kind(wide, (arrays["lengths"].size,)),
         "stream": Kind(np.dtype("<u2"), (arrays["stream"].size,)),
     }
 
