@@ -119,6 +119,25 @@ def _print_facts(facts: "Facts") -> None:
 
 
 @vectors.command()
+def append(
+    file: File,
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="The new word vectors, in any format of 'compress'.")
+    ],
+    words: Words = None,
+) -> None:
+    """Add words to the end of a file, with the codebook that it has.
+
+    Example: `yakusu vectors append glove.ykv new-words.txt`
+    """
+    made = yakusu.vectors.append(file, source, words=words, progress=ConsoleProgress())
+    print(
+        f"{made.n_added:,} words added, {made.share_lost:.2%} of their variance lost\n"
+        f"{file}: {made.n_words:,} words, {decimal(made.file_bytes)}"
+    )
+
+
+@vectors.command()
 def evaluate(
     file: File,
     tasks: Annotated[

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Loss, Matrix
+from yakusu.compress.blocks import Loss, Matrix, blocks
 
 if TYPE_CHECKING:
     from yakusu.compress.codes import Coded
@@ -69,6 +69,28 @@ class Codebook:
     def _begins(self) -> npt.NDArray[np.int64]:
         """Start of each component in `_weights`, (M,)."""
         return np.arange(0, self.weights.size, self.weights.shape[1])
+
+    def encode(self, vectors: Matrix) -> "Codes":
+        """Return codes (n, M) of new vectors (n, H).
+
+        The coordinates of a vector are the least-squares solution for the basis; each gets the code
+        with the nearest weight. For the fitted vectors, nearly all codes are those of Algorithm 1.
+        """
+        order = np.argsort(self.weights, axis=1, kind="stable")  # (M, K)
+        sorted_weights = np.take_along_axis(self.weights, order, axis=1)
+        borders = (sorted_weights[:, 1:] + sorted_weights[:, :-1]) / 2
+        codes = np.empty((len(vectors), len(self.basis)), np.min_scalar_type(self.n_codes - 1))
+        for rows in blocks(len(vectors)):
+            coordinates = (vectors[rows] - self.mean) @ self._inverse  # (n, M)
+            for m, column in enumerate(coordinates.T):
+                codes[rows, m] = order[m, np.searchsorted(borders[m], column)]
+        return codes
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """Pseudo-inverse of the basis, (H, M)."""
+        inverse: Floats = np.linalg.pinv(self.basis).astype(np.float64, copy=False)
+        return inverse
 
     def loss(self, vectors: Matrix, codes: "Codes") -> Loss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""

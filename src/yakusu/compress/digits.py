@@ -8,7 +8,7 @@ has g digits, the first one being the least significant, and is stored in n byte
 g and n are those that need the fewest bits per digit, 8 n / g. V rows, M components, K codes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -84,6 +84,14 @@ class DigitCodes:
             for begin in range(0, len(digits), at_once)
         ]
         return cls(np.concatenate(parts), len(codes), codes.shape[1], n_codes)
+
+    def extended(self, codes: Codes) -> "DigitCodes":
+        """Return the codes with further rows (n, M) at the end."""
+        n_full, n_left = divmod(self.n_rows * self.n_components, self._radix.n_digits)
+        left = self._digits(self.stored[n_full:]).reshape(-1)[:n_left].astype(codes.dtype)
+        added = DigitCodes.of(np.concatenate([left, codes.reshape(-1)])[:, None], self.n_codes)
+        stored = np.concatenate([self.stored[:n_full], added.stored])
+        return replace(self, stored=stored, n_rows=self.n_rows + len(codes))
 
     def __len__(self) -> int:
         return self.n_rows

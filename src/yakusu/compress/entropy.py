@@ -6,7 +6,7 @@ without the others. V rows, M components, S segments, L blocks.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -60,6 +60,23 @@ class EntropyCodes:
             segments,
             tuple(frequencies),
             len(integers),
+        )
+
+    def extended(self, integers: Integers) -> "EntropyCodes":
+        """Return the codes with further rows (n, M) at the end, in the last tier.
+
+        Raises:
+            DataError: A component has too many distinct integers.
+        """
+        added = EntropyCodes.of(integers, (Tier(0, self.segments[-1].factor),))
+        moved = (replace(each, begin=each.begin + self.n_rows) for each in added.segments)
+        lengths = [self.lengths, added.lengths]
+        return EntropyCodes(
+            np.concatenate([self.stream, added.stream]),
+            np.concatenate(lengths, dtype=np.result_type(*lengths)),
+            (*self.segments, *moved),
+            (*self.frequencies, *added.frequencies),
+            self.n_rows + added.n_rows,
         )
 
     def __len__(self) -> int:

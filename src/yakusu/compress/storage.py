@@ -10,12 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import numbered
+from yakusu.compress.blocks import Matrix, numbered
 from yakusu.compress.codebook import Codebook, codes_ratio
 from yakusu.compress.container import Kind, file_bytes
 from yakusu.compress.digits import DigitCodes, Ints, radix
 from yakusu.compress.entropy import EntropyCodes, coded_bytes
 from yakusu.compress.lattice import Integers, Lattice, Tier, integers_ratio
+from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
 Shape = tuple[int, ...]  # (V, H)
@@ -172,6 +173,26 @@ def restored(metadata: dict[str, str], arrays: Arrays) -> CompressedMatrix:
         return CompressedMatrix(Codebook(**book), codes, precision=precision)
     integers = EntropyCodes.from_arrays(arrays, v)
     return CompressedMatrix(Lattice(**book), integers, precision=precision)
+
+
+def extended(matrix: CompressedMatrix, vectors: Matrix) -> CompressedMatrix:
+    """Return a matrix with further vectors (n, H) at the end, coded with the same codebook.
+
+    Raises:
+        DataError: The vectors do not have H dimensions, or an integer exceeds 16 bits.
+    """
+    if vectors.ndim != 2 or vectors.shape[1] != matrix.width:
+        raise DataError(
+            f"vectors of shape {vectors.shape} do not fit {matrix.width} dimensions: give vectors "
+            "of the kind that was compressed"
+        )
+    book, codes = matrix.book, matrix.codes
+    if isinstance(book, Codebook) and isinstance(codes, DigitCodes):
+        longer: DigitCodes | EntropyCodes = codes.extended(book.encode(vectors))
+    else:
+        assert isinstance(book, Lattice) and isinstance(codes, EntropyCodes)
+        longer = codes.extended(book.encode(vectors, codes.segments[-1].factor))
+    return CompressedMatrix(book, longer, precision=matrix.precision)
 
 
 def size_of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yakusu.vectors.appending import append
     from yakusu.vectors.evaluation import evaluate
     from yakusu.vectors.file import open_compressed, write_compressed
     from yakusu.vectors.formats import WordVectors, read_vectors
@@ -15,11 +16,13 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("open_compressed", "write_compressed"), "file"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
     "CompressedVectors": "keyed",
+    "append": "appending",
     "evaluate": "evaluation",
 }
 __all__ = [
     "CompressedVectors",
     "WordVectors",
+    "append",
     "compress",
     "evaluate",
     "inspect",
