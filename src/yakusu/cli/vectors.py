@@ -1,4 +1,4 @@
-"""The verbs for word vectors: `vectors compress`, `inspect`, `evaluate` and `neighbours`."""
+"""The verbs for word vectors, except `vectors export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from rich.text import Text
 import yakusu
 from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.vectors_export import export
 
 if TYPE_CHECKING:
     from yakusu.vectors.evaluation import SystemScores
@@ -25,6 +26,7 @@ vectors = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+vectors.command()(export)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
 Words = Annotated[
     str | None, typer.Option(help="File with one word per line, for a matrix without words.")
