@@ -102,3 +102,26 @@ def test_other_queries_are_rejected(matrix: CompressedMatrix, queries: Floats) -
 def test_the_largest_scores_are_those_of_a_sort(size: int, n: int) -> None:
     scores = np.random.default_rng(size).permutation(size).astype(np.float32)
     assert sorted(scores[largest(scores, n)]) == sorted(scores)[-n:]
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-44, 1e43, 1e200])
+def test_the_length_of_a_query_does_not_matter(matrix: CompressedMatrix, factor: float) -> None:
+    queries = np.random.default_rng(6).standard_normal((5, 12))
+    index = Index.of(matrix)
+    for found, expected in zip(index.search(queries * factor), index.search(queries), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_originals_of_another_shape_are_rejected(matrix: CompressedMatrix, vectors: Floats) -> None:
+    for originals in (vectors[1:], vectors[:, 1:]):
+        with pytest.raises(DataError, match="are not the vectors before compression"):
+            Index.of(matrix).search(vectors[:1], originals=originals)
+
+
+def test_rows_out_of_range_are_rejected(matrix: CompressedMatrix) -> None:
+    for rows in ([-1], [0, 5000]):
+        with pytest.raises(IndexError, match="there are 5000 rows"):
+            matrix.rows(np.array(rows))
+    with pytest.raises(IndexError, match="row 5000 is out of range"):
+        matrix.row(5000)
+    assert matrix.rows(np.array([], dtype=np.int64)).shape == (0, 12)

@@ -217,6 +217,28 @@ def test_a_changed_header_is_rejected_or_changes_no_vector(
             assert (found.dense() == expected).all() and list(found.words) == words
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"n_codes":"3"', b'"n_codes":"-1"'),
+        (b'"n_codes":"3"', b'"n_codes":"99999"'),
+        (b'"n_vectors":"40"', b'"n_vectors":"41"'),
+        (b'"mean":{', b'"__metadata__":5,"mean":{'),
+    ],
+)
+def test_sizes_that_are_not_possible_are_rejected(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = tmp_path / "v"
+    write_compressed(path, by_codes(40))
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = data[8 : 8 + length].replace(old, new).strip()
+    assert new in header
+    header += b" " * (-(len(header) + 8) % 64)
+    path.write_bytes(signed(len(header).to_bytes(8, "little") + header + data[8 + length :]))
+    with pytest.raises(ModelError, match="truncated or corrupted"):
+        open_compressed(path)
+
+
 @pytest.mark.parametrize("name", ["mean", "basis", "weights"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_codebook_that_is_not_finite_is_rejected(tmp_path: Path, name: str, value: float) -> None:

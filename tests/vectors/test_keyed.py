@@ -1,5 +1,6 @@
 """Compressed vectors as a mapping; neighbours compared with brute force and gensim."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -143,3 +144,14 @@ def test_no_word_or_no_neighbour_is_rejected(
 ) -> None:
     with pytest.raises(DataError, match="give at least one word and topn >= 1"):
         vectors.most_similar(words, topn=topn)
+
+
+def test_vectors_can_be_pickled_after_a_search(vectors: CompressedVectors) -> None:
+    expected = vectors.most_similar("king")
+    again = pickle.loads(pickle.dumps(vectors))
+    assert again.most_similar("king") == expected
+
+
+def test_another_number_of_words_than_rows_is_rejected(vectors: CompressedVectors) -> None:
+    with pytest.raises(DataError, match="204 words do not fit 205 rows"):
+        CompressedVectors.of(WORDS[1:], vectors)

@@ -47,10 +47,13 @@ class _Compressor(TransformerMixin, BaseEstimator):
         """Return the vectors (n, H) of codes (n, M).
 
         Raises:
-            DataError: The codes do not have M columns.
+            DataError: The codes do not have M columns, or a code is out of range.
         """
         check_is_fitted(self)
         codes, book = np.asarray(X), self.compressed_.book
+        n_codes = self.compressed_.n_codes
+        if n_codes and codes.size and not 0 <= codes.min() <= codes.max() < n_codes:
+            raise DataError(f"a code is out of range: give codes from 0 to {n_codes - 1}")
         if codes.ndim != 2 or codes.shape[1] != len(book.basis):
             raise DataError(f"codes of shape {codes.shape} do not fit {len(book.basis)} components")
         return book.rebuild(codes)

@@ -157,7 +157,7 @@ def _read_header(path: Path) -> tuple[int, bytes]:
 def _parsed(header: bytes) -> tuple[Metadata, dict[str, Kind]]:
     contents = json.loads(header[8:])
     metadata = contents.pop("__metadata__")
-    if not all(isinstance(value, str) for value in metadata.values()):
+    if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
         raise ValueError
     kinds = {}
     for name, entry in contents.items():

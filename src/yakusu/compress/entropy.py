@@ -45,7 +45,7 @@ class EntropyCodes:
         """Code integers (V, M).
 
         Raises:
-            DataError: The integers of a component have too large a range.
+            DataError: A component has more than 32,768 distinct integers.
         """
         segments = _segments(tiers, len(integers))
         frequencies, streams = [], []
@@ -183,6 +183,7 @@ class EntropyCodes:
         integers = kernels.decode_block(self.stream[begin:end], n_rows, self.frequencies[segment])
         if (factor := self.segments[segment].factor) > 1:
             integers *= np.int16(factor)
+        integers.flags.writeable = False  # rows are views of cached blocks
         return integers
 
     def _place(self, segment: int, block: int) -> tuple[int, int, int]:
@@ -241,7 +242,7 @@ def _n_blocks(segments: Sequence[Tier], n_rows: int) -> int:
 
 def _check_segments(segments: Sequence[Tier], n_rows: int) -> None:
     begins = [segment.begin for segment in segments]
-    if begins[0] or sorted(set(begins)) != begins or begins[-1] >= n_rows:
+    if not begins or begins[0] or sorted(set(begins)) != begins or begins[-1] >= n_rows:
         raise ValueError("the segments do not fit the rows")
     if not all(0 < segment.factor < TOTAL for segment in segments):
         raise ValueError("a factor is out of range")

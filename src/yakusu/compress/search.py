@@ -29,6 +29,7 @@ Scores = Callable[[Floats], Vectors]  # a query (H,) -> its products with all ro
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
 _TINY = float(np.finfo(np.float32).tiny)
+_COMPONENTS = 2**16  # sums of as many 16-bit numbers fit in 32 bits
 _GROUPS = 4096  # of rows, of which only the best are sorted
 
 
@@ -66,15 +67,16 @@ class Index:
         Args:
             queries: (Q, H).
             n: Number of rows, at least 1.
-            originals: Vectors before compression, (V, H), such as a memory map: 4 n candidates are
-                found on the codes and scored with these vectors.
+            originals: Vectors before compression, (V, H), such as a memory map: 4 n + 32 candidates
+                are found on the codes and scored with these vectors.
 
         Returns:
-            Indices and cosines, (Q, n), the largest cosine first; among equal ones, the lowest
-            index. n is at most V.
+            Indices and cosines, (Q, n), the largest cosine first. n is at most V. Of more equal
+            cosines than are wanted, any are returned.
 
         Raises:
-            DataError: The queries are not a finite matrix of width H, or `n` is less than 1.
+            DataError: The queries are not a finite matrix of width H, `n` is less than 1, or the
+                originals have another shape.
         """
         wanted = np.asarray(queries, dtype=np.float64)
         if wanted.ndim != 2 or wanted.shape[1] != self.matrix.width or n < 1:
@@ -84,9 +86,16 @@ class Index:
             )
         if not np.isfinite(wanted).all():
             raise DataError("the queries are not all finite: remove NaN and infinity")
+        shape = len(self.matrix), self.matrix.width
+        if originals is not None and originals.shape != shape:
+            raise DataError(
+                f"originals of shape {originals.shape} are not the vectors before compression: "
+                f"give vectors of shape {shape}"
+            )
+        wanted = _scaled(wanted)
         n = min(n, len(self.matrix))
         found = [self._nearest(query, n, originals) for query in wanted]
-        rows = np.array([row for row, _ in found]).reshape(-1, n)
+        rows = np.array([row for row, _ in found], np.int64).reshape(-1, n)
         return rows, np.array([cosines for _, cosines in found], np.float32).reshape(-1, n)
 
     def _nearest(self, query: Floats, n: int, originals: Matrix | None) -> tuple[Rows, Floats]:
@@ -103,6 +112,13 @@ class Index:
         cosines = np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0)
         best = np.lexsort((rows, -cosines))[:n]
         return rows[best], cosines[best]
+
+
+def _scaled(queries: Floats) -> Floats:
+    """Divide each query (Q, H) by its largest magnitude, which does not change its cosines."""
+    largest = np.abs(queries).max(axis=1, keepdims=True)
+    scaled: Floats = np.divide(queries, largest, out=np.zeros_like(queries), where=largest > 0)
+    return scaled
 
 
 def largest(scores: npt.NDArray[np.floating], n: int) -> Rows:
@@ -122,7 +138,8 @@ def largest(scores: npt.NDArray[np.floating], n: int) -> Rows:
 
 def _scores_of(matrix: CompressedMatrix) -> Scores:
     """Return the fastest way to score all rows."""
-    if not kernels.are_available() or (matrix.n_codes or 0) > 256:
+    too_many = (matrix.n_codes or 0) > 256 or len(matrix.book.basis) > _COMPONENTS
+    if not kernels.are_available() or too_many:
         return _rebuilt(matrix)
     if not isinstance(matrix.book, Codebook):
         return _integers(matrix)

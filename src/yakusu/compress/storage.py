@@ -4,7 +4,7 @@ V rows, H dimensions, M components, K codes per component.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -107,14 +107,33 @@ class CompressedMatrix:
             return arrays | {"codes": self.codes.stored}
         return arrays | self.codes.arrays
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without caches
+
     def row(self, row: int) -> Vectors:
-        """Return the rebuilt vector (H,) of one row."""
+        """Return the rebuilt vector (H,) of one row.
+
+        Raises:
+            IndexError: The row is not from 0 to V - 1.
+        """
+        self._check(row, row)
         vector: Vectors = self.book.rebuild(self.codes.row(row)).astype(np.float32)
         return vector
 
     def rows(self, rows: Ints) -> Vectors:
-        """Return the rebuilt vectors (n, H) of the rows with these indices (n,)."""
+        """Return the rebuilt vectors (n, H) of the rows with these indices (n,).
+
+        Raises:
+            IndexError: An index is not from 0 to V - 1.
+        """
+        if len(rows):
+            self._check(int(rows.min()), int(rows.max()))
         return self.book.rebuild(self.codes.rows(rows)).astype(np.float32)
+
+    def _check(self, least: int, most: int) -> None:
+        if least < 0 or most >= len(self):
+            row = least if least < 0 else most
+            raise IndexError(f"row {row} is out of range: there are {len(self)} rows")
 
     def code_rows(self, rows: Ints) -> Vectors:
         """Return the codes (n, M) as floats: the paper's "Code"; centre them before comparing."""
@@ -155,7 +174,8 @@ def restored(metadata: dict[str, str], arrays: Arrays) -> CompressedMatrix:
         ValueError: They do not fit each other.
     """
     v, h, m, k = (int(metadata[name]) for name in _SIZES)
-    if metadata != metadata_of((v, h), m, k) or min(v, h, m) < 1 or k == 1 or k > MOST_CODES:
+    is_possible = min(v, h, m) >= 1 and (k == 0 or 2 <= k <= MOST_CODES)
+    if metadata != metadata_of((v, h), m, k) or not is_possible:
         raise ValueError("the sizes are out of range")
     precision: Precision = "float16" if arrays["mean"].dtype == FLOATS["float16"] else "float32"
     floats = FLOATS[precision]

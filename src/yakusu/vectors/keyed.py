@@ -33,7 +33,15 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
 
     @classmethod
     def joined(cls, words: Words, made: CompressedMatrix) -> "CompressedVectors":
-        """Combine a compressed matrix with stored words."""
+        """Combine a compressed matrix with stored words.
+
+        Raises:
+            DataError: There is not one word per row.
+        """
+        if len(words) != len(made):
+            raise DataError(
+                f"{len(words)} words do not fit {len(made)} rows: give one word per row"
+            )
         return cls(made.book, made.codes, words, precision=made.precision)
 
     def __getitem__(self, word: str) -> Vectors:

@@ -39,6 +39,7 @@ _HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 _HALF, _ENTROPY = 1, 2  # flags
 _DIGEST = hashlib.sha256().digest_size
 _BLOCK = 256  # rows
+_TYPES = {name.encode(): np.dtype(name) for name in ("<f2", "<f4", "<i2", "|u1", "<u2", "<u4")}
 _WIDEST = 2**32  # V, H and M are less than this
 
 
@@ -76,13 +77,13 @@ def open_first_version(path: Path) -> CompressedVectors:
 
 def _arrays(data: Any, n_arrays: int) -> Arrays:
     arrays, expected = {}, _HEADER.size + _ENTRY.size * n_arrays
-    if n_arrays > 16:
+    if n_arrays > 16 or expected > len(data) - _DIGEST:
         raise ValueError
     for i in range(n_arrays):
         name, kind, columns, begin, size = _ENTRY.unpack_from(data, _HEADER.size + i * _ENTRY.size)
         if begin != expected or size > len(data) - begin:
             raise ValueError
-        flat = data[begin : begin + size].view(np.dtype(kind.rstrip(b"\0").decode()))
+        flat = data[begin : begin + size].view(_TYPES[kind.rstrip(b"\0")])
         arrays[name.rstrip(b"\0").decode()] = flat.reshape(-1, columns) if columns else flat
         expected = begin + size + -size % 8
     if expected != len(data) - _DIGEST:
@@ -93,6 +94,8 @@ def _arrays(data: Any, n_arrays: int) -> Arrays:
 def _check(arrays: Arrays, flags: int, sizes: list[int]) -> None:
     """Raise ValueError unless the arrays have the types and shapes of the header."""
     v, h, m, k = sizes
+    if len(arrays["lengths"]) != v:
+        raise ValueError
     if not (flags < 4 and all(0 < size < _WIDEST for size in (v, h, m)) and k <= MOST_CODES):
         raise ValueError
     floats = FLOATS["float16" if flags & _HALF else "float32"]
