@@ -89,7 +89,8 @@ def _best(distinct: Floats, counts: Floats, k: int) -> tuple[Ints, Floats]:
         return starts, np.ldexp(sums.means(starts), exponent)
     splits = (_Split.of(distinct, counts, each) for each in (starts, _at_gaps(distinct, k)))
     bound = min(splits, key=_Split.order)
-    best = _refined(distinct, counts, bound, price=_scaled(price, exponent - bound.exponent))
+    price = max(_scaled(price, exponent - bound.exponent), 0.0)  # negative by rounding errors
+    best = _refined(distinct, counts, bound, price=price)
     return best.starts, best.means
 
 
