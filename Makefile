@@ -49,12 +49,12 @@ wheels:
 
 clean:
 	rm -rf .venv .peers site build dist .coverage .coverage.* coverage.xml htmlcov
-	rm -rf src/yakusu/engine/libyakusu.* src/yakusu/engine/.libyakusu-*
+	rm -rf src/yakusu/native/libyakusu.* src/yakusu/native/.libyakusu-*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Installing compiles the CPU engine, too.
-ENGINE := hatch_build.py src/yakusu/engine/compile.py $(wildcard src/yakusu/engine/native/*)
+# Installing compiles the C sources, too.
+NATIVE := hatch_build.py src/yakusu/native/compile.py $(wildcard src/yakusu/native/*.[ch])
 
-.venv/.stamp-%: pyproject.toml constraints.txt scripts/venv $(ENGINE)
+.venv/.stamp-%: pyproject.toml constraints.txt scripts/venv $(NATIVE)
 	@scripts/venv $*

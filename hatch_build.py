@@ -21,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 ROOT = Path(__file__).parent
-ENGINE = Path("src/yakusu/engine")
+NATIVE = Path("src/yakusu/native")
 ZIGLANG = "ziglang>=0.17,<0.18"
 LEGACY = {"manylinux_2_17_": "manylinux2014_"}  # names that old versions of pip know
 NO_ENGINE = (
@@ -31,8 +31,8 @@ NO_ENGINE = (
 
 
 def _load_compile() -> ModuleType:
-    """The module yakusu.engine.compile, without the package, whose dependencies are missing."""
-    spec = importlib.util.spec_from_file_location("_compile", ROOT / ENGINE / "compile.py")
+    """The module yakusu.native.compile, without the package, whose dependencies are missing."""
+    spec = importlib.util.spec_from_file_location("_compile", ROOT / NATIVE / "compile.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -91,7 +91,7 @@ class EngineHook(BuildHookInterface[Any]):
         return [ZIGLANG] if chosen and chosen.needs_ziglang else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        for stale in (ROOT / ENGINE).glob("libyakusu.*"):
+        for stale in (ROOT / NATIVE).glob("libyakusu.*"):
             if version == "editable":
                 stale.unlink()
         chosen = plan()
@@ -103,12 +103,12 @@ class EngineHook(BuildHookInterface[Any]):
         if not chosen:
             self.app.display_warning(f"{_why_no_compiler()}: {NO_ENGINE}")
             return
-        folder = ROOT / ENGINE
+        folder = ROOT / NATIVE
         if version != "editable":
             self._scratch = tempfile.TemporaryDirectory()  # removed with the hook
             folder = Path(self._scratch.name)
             build_data["force_include"][str(folder / chosen.library)] = (
-                f"yakusu/engine/{chosen.library}"
+                f"yakusu/native/{chosen.library}"
             )
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{chosen.tag}"

@@ -21,6 +21,7 @@ from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq, models
 from yakusu.model.config import TransformerConfig
 from yakusu.model.transformer import Transformer
+from yakusu.native.compile import system_compiler
 from yakusu.progress import Silent
 from yakusu.training.config import TrainingConfig
 from yakusu.training.trainer import Trainer, TrainingData, TrainingOutput
@@ -194,3 +195,11 @@ def _train_to_copy(
         ),
     ).run()
     return events
+
+
+@pytest.fixture(scope="session")
+def compiler() -> list[str]:
+    """The system's C compiler."""
+    if command := system_compiler():
+        return command
+    pytest.skip("there is no C compiler")

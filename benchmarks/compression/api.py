@@ -13,12 +13,13 @@ import torch
 from yakusu.compress import Budget, CodebookCompressor, LatticeCompressor
 from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.blocks import Loss
-from yakusu.compress.codebook import Codebook, codes_ratio
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import code
 from yakusu.compress.compressor import Compressor
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding
-from yakusu.compress.storage import EntropyCodes
+from yakusu.compress.storage import size_of_codes
 from yakusu.model.table import Table
 from yakusu.pipeline.tables import ratio_of, share_lost, table_of
 
@@ -50,7 +51,9 @@ def by_codes(vectors: np.ndarray, n_components: int, n_codes: int, *, threads: i
     """Compress vectors (V, H) to codes (V, M) and a codebook."""
     coded = code(vectors, n_components=n_components, n_codes=n_codes, threads=threads)
     book = fit_by_least_squares(Codebook.closed(coded), vectors, coded.codes, threads=threads)
-    return Codes(coded.codes, book, codes_ratio(vectors.shape, n_components, n_codes))
+    return Codes(
+        coded.codes, book, size_of_codes(vectors.shape, n_components, n_codes).ratio(vectors.shape)
+    )
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def integers_table(
 def _table(compressor: Compressor, weight: torch.Tensor, n_exact: int) -> CompressedTable:
     made = compressor.fit(weight.numpy()).compressed_
     table = table_of(weight[:n_exact], made)
-    return CompressedTable(table, ratio_of(table, made), share_lost(weight, made, n_exact))
+    return CompressedTable(table, ratio_of(table), share_lost(weight, made, n_exact))
 
 
 def table_digest(table: Table) -> str:

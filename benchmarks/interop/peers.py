@@ -19,15 +19,17 @@ from benchmarks.common import Benchmark
 from benchmarks.interop.environments import ROOT, environment, pinned
 from yakusu.errors import RunError
 
-_CTRANSLATE2 = ("test_ctranslate2_export.py", "test_ctranslate2_import.py")
-_HF = ("test_hf_export.py", "test_hf_import.py")
-TESTS = {  # of each peer, in tests/export
+_CTRANSLATE2 = ("export/test_ctranslate2_export.py", "export/test_ctranslate2_import.py")
+_HF = ("export/test_hf_export.py", "export/test_hf_import.py")
+_VECTORS = ("vectors/test_exports.py", "vectors/test_formats.py", "vectors/test_keyed.py")
+TESTS = {  # of each peer, in tests
     "transformers-4": _HF,
     "transformers-5": _HF,
     "ctranslate2": _CTRANSLATE2,
-    "onnx": ("test_onnx.py",),
-    "argos": ("test_argos.py",),
-    "marian": ("test_marian_import.py",),
+    "onnx": ("export/test_onnx.py",),
+    "argos": ("export/test_argos.py",),
+    "marian": ("export/test_marian_import.py",),
+    "gensim": _VECTORS,
 }
 VERSIONS = """
 import json, platform, sys
@@ -61,7 +63,7 @@ def test(python: Path, files: tuple[str, ...]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         words = ["-q", "-p", "no:cacheprovider", f"--basetemp={folder}/pytest"]
-        paths = [f"tests/export/{file}" for file in files]
+        paths = [f"tests/{file}" for file in files]
         settings = {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
         start = time.perf_counter()
         done = subprocess.run(
@@ -105,7 +107,7 @@ def described(peer: str, found: dict[str, Any]) -> str:
 def main(args: argparse.Namespace) -> None:
     """Test with all peers and record each result; --quick runs one file in this environment."""
     if args.quick:
-        print(test(Path(sys.executable), ("test_marian.py",)))
+        print(test(Path(sys.executable), ("export/test_marian.py",)))
         return
     results = {}
     for peer in args.peers:

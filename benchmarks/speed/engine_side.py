@@ -15,10 +15,10 @@ from benchmarks.services import serve
 from yakusu.arrays import ArraysOnDisk
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import instruction_set
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.config import TransformerConfig, config_of
+from yakusu.native.library import instruction_set
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Decoder, Query
 from yakusu.search.tokens import TokenRules

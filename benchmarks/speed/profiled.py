@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from yakusu.engine.compile import FLAGS, NATIVE, instruction_sets, system_compiler
-from yakusu.engine.library import instruction_set, library
+from yakusu.engine.library import library
 from yakusu.errors import RunError
+from yakusu.native.compile import FLAGS, NATIVE, instruction_sets, system_compiler
+from yakusu.native.library import instruction_set
 
 SOURCE = Path(__file__).parent / "native" / "profile.c"
 STAGES = ("encoder", "decoder", "output layer")

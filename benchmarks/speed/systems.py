@@ -20,11 +20,11 @@ from typing import Any
 
 from benchmarks.common import INSTALL, Benchmark
 from benchmarks.services import Service
-from yakusu.engine.library import VARIABLE as INSTRUCTION_SET
 from yakusu.errors import DataError, RunError
 from yakusu.export.formats import refuse
 from yakusu.folder import read_json
 from yakusu.model.config import config_of
+from yakusu.native.library import VARIABLE as INSTRUCTION_SET
 
 VARIABLE = "YAKUSU_PEER_PYTHON"
 OURS = "native int8"

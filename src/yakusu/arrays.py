@@ -72,6 +72,11 @@ class ArraysOnDisk(Mapping[str, Array]):
         """Return the shape of an array, without reading it."""
         return tuple(self._entries[name]["shape"])
 
+    def place(self, name: str) -> tuple[str, int]:
+        """Return the type of an array, as safetensors names it, and its first byte in the file."""
+        entry = self._entries[name]
+        return entry["dtype"], self._begin + entry["data_offsets"][0]
+
     def _read(self, kind: str, begin: int, end: int) -> Array:
         self._file.seek(self._begin + begin)
         return np.fromfile(self._file, kind, (end - begin) // np.dtype(kind).itemsize)

@@ -13,13 +13,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.export.marians import segmenter
-from yakusu.engine.compile import system_compiler
 from yakusu.engine.library import why_unavailable
 from yakusu.engine.shapes import shapes
 from yakusu.errors import DataError, ModelError, RunError
 from yakusu.export.ctranslate2_file import Variables
 from yakusu.export.foreign import own_model
 from yakusu.export.npz_reader import read_npz
+from yakusu.native.compile import system_compiler
 from yakusu.translator.folder import ModelFolder
 
 services: Any = pytest.importorskip("benchmarks.services", reason="only a checkout has benchmarks")

@@ -79,7 +79,7 @@ def test_a_report_is_counted() -> None:
 @pytest.mark.parametrize("name", peers.TESTS)
 def test_each_peer_has_pinned_requirements_and_tests(name: str) -> None:
     assert environments.pinned(name)
-    tests = environments.ROOT / "tests" / "export"
+    tests = environments.ROOT / "tests"
     assert [file for file in peers.TESTS[name] if not (tests / file).exists()] == []
 
 
@@ -137,4 +137,4 @@ def test_a_run_of_no_tests_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     done = argparse.Namespace(returncode=5)
     monkeypatch.setattr(peers.subprocess, "run", lambda *_, **__: done)
     with pytest.raises(RunError, match="no test ran: pytest ended with exit code 5"):
-        peers.test(Path("python"), ("test_onnx.py",))
+        peers.test(Path("python"), ("export/test_onnx.py",))

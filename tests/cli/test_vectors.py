@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import yakusu
@@ -33,9 +34,10 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     said = run_yakusu("vectors", "compress", glove, out, *settings)
     assert said.code == 0, said.err
     facts = (
-        "1,100 words x 4 dimensions as 3 codes with K = 5: 9.0 bits per word, 16.5 times smaller "
+        "1,100 words x 4 dimensions as 3 codes with K = 5: 7.0 bits per word\n"
+        "compression ratio, compared with float32: 16.5 (codes alone), 10.8 (file without words), "
     )
-    assert said.out.startswith(f"{facts}(codes and codebook, compared with float32)\n")
+    assert said.out.startswith(facts)
     assert re.search(
         r"^loss: \d+\.\d\d% of the variance, squared error [\d.]+ per word$", said.out, re.M
     )
@@ -70,8 +72,8 @@ def test_integers_and_budgets_are_options(
     said = run_yakusu("vectors", "compress", glove, out, *options)
     assert said.code == 0, said.err
     assert re.match(
-        r"1,100 words x 4 dimensions as integers: \S+ bits per word, \S+ times smaller "
-        r"\(integers and basis, compared with float32\)\n",
+        r"1,100 words x 4 dimensions as integers: \S+ bits per word\n"
+        r"compression ratio, compared with float32: \S+ \(codes alone\), \S+ \(file",
         said.out,
     )
     assert f"\nfile: {out}\n" in said.out
@@ -79,7 +81,7 @@ def test_integers_and_budgets_are_options(
     assert loss and 1.8 < float(loss[1]) <= 2
     said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
     assert re.match(
-        r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.0 bits per word", said.out
+        r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.\d bits per word", said.out
     )
     assert said.out.endswith(f"\nreplaced {out}\nreport: {out}.json, {out}.png\n")
 
@@ -122,6 +124,40 @@ def test_invalid_settings_are_rejected_before_writing(
     said = run_yakusu("vectors", "compress", glove, tmp_path / "v", *options.split())
     assert said.error.startswith(message)
     assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "described"),
+    [
+        ("v.txt", [], "word2vec text"),
+        ("v.vec", [], "word2vec text"),
+        ("v.bin", [], "word2vec binary"),
+        ("v.txt", ["--format", "glove"], "GloVe text"),
+        ("v.npy", [], "a matrix of float32 and a list of words"),
+    ],
+)
+def test_vectors_are_exported(
+    run_yakusu: RunYakusu,
+    glove: Path,
+    tmp_path: Path,
+    name: str,
+    options: list[str],
+    described: str,
+) -> None:
+    made, out = tmp_path / "glove.ykv", tmp_path / name
+    assert run_yakusu("vectors", "compress", glove, made).code == 0
+    said = run_yakusu("vectors", "export", made, out, *options)
+    assert (said.code, said.err) == (0, "")
+    words = Path(f"{out}.words.txt")
+    files = f"{out}, {words}" if name == "v.npy" else str(out)
+    pattern = rf"1,100 words x 4 dimensions as {re.escape(described)}, [\d.]+ kB"
+    assert re.fullmatch(rf"{pattern}\nfile: {re.escape(files)}\n", said.out)
+    read = yakusu.vectors.read_vectors(out, words=words if name == "v.npy" else None)
+    np.testing.assert_array_equal(read.vectors, yakusu.vectors.open_compressed(made).dense())
+    again = run_yakusu("vectors", "export", made, out, *options)
+    assert again.error == f"{out} exists: choose another name, or delete it"
+    other = run_yakusu("vectors", "export", made, tmp_path / "v.dat")
+    assert "v.dat has the suffix '.dat', which determines no format: add --format" in other.error
 
 
 def test_other_files_and_unknown_words_are_named(

@@ -18,6 +18,7 @@ from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor, co
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding, tiers_from
+from yakusu.compress.storage import size_of_codes
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -115,8 +116,8 @@ def test_codes_match_algorithm_1_and_m_defaults_to_h(few: Floats, m: int | None)
     made = CodebookCompressor(m, 6).fit(few)
     assert (made.coded_.codes == coded.codes).all()
     assert (made.codebook_.weights == book.weights).all()
-    size = 700 * (m or 5) * np.log2(6) + 32 * (m or 5) * (5 + 6)
-    assert made.ratio_ == pytest.approx(32 * 700 * 5 / size)
+    size = size_of_codes((700, 5), m or 5, 6)
+    assert made.ratio_ == made.compressed_.ratio == size.ratio((700, 5))
 
 
 def test_solver_and_mean_choose_the_codebook(vectors: Floats) -> None:
@@ -138,8 +139,7 @@ def test_integers_match_rounding(few: Floats) -> None:
     rounding = Rounding(few, n_components=5, whitening=0.3, tiers=tiers_from((50, 300)))
     made = LatticeCompressor(0.1, whitening=0.3, ranks=(50, 300)).fit(few)
     assert (made.compressed_.dense_codes() == rounding.integers(0.1)).all()
-    stored = made.compressed_.codes.n_bytes
-    assert made.ratio_ == pytest.approx(4 * 700 * 5 / (stored + 4 * (5 * 5 + 5)))
+    assert made.ratio_ == made.compressed_.ratio
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 
 from tests.engine.test_search import RULES, V, make_model, native, sentence
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import instruction_sets
 from yakusu.engine.session import Session
 from yakusu.engine.workers import Threads, _Waiting
 from yakusu.errors import ModelError
+from yakusu.native.library import instruction_sets
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Flags, Ints
 from yakusu.search.decoder import Query

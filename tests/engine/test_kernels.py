@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.probes import activation, attention, linear, norm
-from yakusu.engine.library import instruction_sets
+from yakusu.native.library import instruction_sets
 
 ALL = instruction_sets()
 WIDTHS = st.integers(1, 6).map(lambda n: 16 * n)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from tests.engine.probes import Pair, log_probs, translations
 from yakusu.data.batches import pad
-from yakusu.engine.library import instruction_sets
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.config import config_of
 from yakusu.model.ensemble import Ensemble
+from yakusu.native.library import instruction_sets
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
 from yakusu.search.forced import score_targets

@@ -13,13 +13,13 @@ import torch
 from tests.search.test_phrases import ToyTokenizer
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import instruction_sets
 from yakusu.engine.model import NativeModel
 from yakusu.engine.workers import Threads
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.model.config import TransformerConfig
 from yakusu.model.ensemble import Ensemble
+from yakusu.native.library import instruction_sets
 from yakusu.search.characters import CharacterTable
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.decoder import Decoder, Query

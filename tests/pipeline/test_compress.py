@@ -275,7 +275,7 @@ def test_ratios_sizes_and_scores_are_reported(saved: Path) -> None:
     dense = 32 * 47 * 16
     table = made.tables[0]
     assert (table.n_words, table.width, table.plan.n_exact) == (47, 16, 2)
-    assert table.ratio == pytest.approx(dense / (45 * 8 * 2 + 32 * (8 * (16 + 4) + 2 * 16)))
+    assert table.ratio == pytest.approx(dense / (45 * 8 * 2 + 32 * (16 * 16 + 8 * 4 + 2 * 16)))
     assert made.file_bytes[1] < made.file_bytes[0]
     assert isinstance(made.scores[0], Score) and made.scores[0].value == pytest.approx(100)
     assert made.scores[1].value < 100

@@ -4,16 +4,18 @@ import os
 import struct
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from yakusu.engine import library
+from yakusu.engine import library as engine_library
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError, RecipeError
+from yakusu.native import library
 from yakusu.pipeline.translate import translate
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
@@ -195,7 +197,7 @@ def reason(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(corrupt(library.PATH.read_bytes()))
     monkeypatch.setattr(library, "PATH", path)
     if request.param == "of another version":
-        monkeypatch.setattr(library, "_INTERFACE", (0, *library._INTERFACE[1:]))
+        monkeypatch.setattr(library, "VERSION", 0)
     return expected.replace("PATH", str(path))
 
 
@@ -232,8 +234,7 @@ def test_a_requested_library_that_cannot_be_loaded_is_an_error_with_the_fix(reas
 
 
 def test_a_library_of_other_structures_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "_INTERFACE", (*library._INTERFACE[:-1], 999))
-    library._loaded.cache_clear()
-    reason = library.why_unavailable()
-    library._loaded.cache_clear()
-    assert reason == f"was compiled from other sources ({library.PATH})"
+    functions = engine_library._FUNCTIONS
+    other = replace(functions, numbers=(*functions.numbers[:-1], 999))
+    monkeypatch.setattr(engine_library, "_FUNCTIONS", other)
+    assert engine_library.why_unavailable() == f"was compiled from other sources ({library.PATH})"

@@ -1,26 +1,32 @@
 """The file of compressed vectors: read as written, or rejected by an error that names it."""
 
 import hashlib
-import struct
+import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from safetensors import safe_open
 
 from yakusu.compress.codebook import Codebook
+from yakusu.compress.digits import DigitCodes
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.lattice import Lattice, tiers_from
-from yakusu.compress.storage import EntropyCodes, PackedCodes
+from yakusu.compress.storage import Precision
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors.file import open_compressed, write_compressed
-from yakusu.vectors.keyed import CompressedVectors, Words
+from yakusu.vectors.keyed import CompressedVectors
+from yakusu.vectors.words import Words
 
 Floats = npt.NDArray[np.float64]
 Make = Callable[..., CompressedVectors]
-HEADER, ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
 
 
 def single(rng: np.random.Generator, *shape: int) -> Floats:
@@ -32,11 +38,8 @@ def by_codes(n_words: int = 300, m: int = 5, k: int = 3, width: int = 6) -> Comp
     rng = np.random.default_rng(n_words)
     codes = rng.integers(0, k, (n_words, m), dtype=np.min_scalar_type(k - 1))
     book = Codebook(single(rng, width), single(rng, m, width), single(rng, m, k))
-    return CompressedVectors(book, packed(codes, k), Words.of(f"ö{i}" for i in range(n_words)))
-
-
-def packed(codes: Any, k: int) -> PackedCodes:
-    return PackedCodes.of(codes, k)
+    words = Words.of(f"ö{i}" for i in range(n_words))
+    return CompressedVectors(book, DigitCodes.of(codes, k), words)
 
 
 def by_integers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVectors:
@@ -48,23 +51,9 @@ def by_integers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVec
     return CompressedVectors(lattice, EntropyCodes.of(integers, tiers), words)
 
 
-def entries(data: bytes) -> dict[str, tuple[str, int, bytes]]:
-    """Type, columns and bytes of each array, read by the documented format."""
-    found = {}
-    for i in range(HEADER.unpack_from(data)[-1]):
-        name, kind, columns, begin, size = ENTRY.unpack_from(data, HEADER.size + i * ENTRY.size)
-        assert begin % 8 == 0
-        found[name.rstrip(b"\0").decode()] = (
-            kind.rstrip(b"\0").decode(),
-            columns,
-            data[begin : begin + size],
-        )
-    return found
-
-
-def signed(data: bytearray) -> bytes:
+def signed(data: bytes) -> bytes:
     """The data with a matching SHA-256 at its end."""
-    return bytes(data[:-32]) + hashlib.sha256(data[:-32]).digest()
+    return data[:-32] + hashlib.sha256(data[:-32]).digest()
 
 
 @pytest.fixture(params=[by_codes, by_integers])
@@ -102,62 +91,62 @@ def test_the_same_vectors_give_the_same_bytes_even_after_reading(
 def test_half_precision_rounds_only_the_codebook(make: Make, tmp_path: Path) -> None:
     vectors = make()
     write_compressed(tmp_path / "whole", vectors)
-    half = write_compressed(tmp_path / "half", vectors, precision="float16")
+    half = write_compressed(tmp_path / "half", replace(vectors, precision="float16"))
     for name in ("mean", "basis"):
         rounded = getattr(vectors.book, name).astype(np.float16)
         assert (getattr(half.book, name) == rounded).all()
+    assert half.precision == "float16"
     assert (half.dense_codes() == vectors.dense_codes()).all()
     assert (tmp_path / "half").stat().st_size < (tmp_path / "whole").stat().st_size
     np.testing.assert_allclose(half.dense(), vectors.dense(), rtol=0.01, atol=0.1)
 
 
-def test_the_header_is_as_documented(tmp_path: Path) -> None:
-    vectors = by_codes(20, m=5, k=257)
-    write_compressed(tmp_path / "v", vectors, precision="float16")
-    data = (tmp_path / "v").read_bytes()
-    assert HEADER.unpack_from(data) == (b"YAKUSUV1", 1, 1, 20, 6, 5, 257, 7)
-    assert data[8:16] == b"\x01" + bytes(7)  # little-endian on any machine
-    assert data[-32:] == hashlib.sha256(data[:-32]).digest()
-    arrays = entries(data)
-    assert {name: (kind, columns) for name, (kind, columns, _) in arrays.items()} == {
-        "mean": ("<f2", 0),
-        "basis": ("<f2", 6),
-        "weights": ("<f2", 257),
-        "text": ("|u1", 0),
-        "lengths": ("<u2", 0),
-        "order": ("<u4", 0),
-        "packed": ("|u1", 6),  # 5 codes of 9 bits
-    }
-    mean = vectors.book.mean
-    assert arrays["mean"][2] == struct.pack("<6e", *mean)
-    assert arrays["lengths"][2] == struct.pack("<20H", *[3] * 10, *[4] * 10)
-    assert arrays["text"][2] == "".join(vectors).encode()
-
-
-def test_the_header_of_integers_is_as_documented(tmp_path: Path) -> None:
-    vectors = by_integers(600, m=5)
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+@pytest.mark.parametrize("n_words", [1, 300])
+def test_the_stated_size_is_the_size_of_the_file(
+    make: Make, tmp_path: Path, precision: Precision, n_words: int
+) -> None:
+    vectors = replace(make(n_words), precision=precision)
     write_compressed(tmp_path / "v", vectors)
-    data = (tmp_path / "v").read_bytes()
-    assert HEADER.unpack_from(data) == (b"YAKUSUV1", 1, 2, 600, 6, 5, 0, 11)
-    arrays = entries(data)
-    assert arrays["mean"][2] == struct.pack("<6f", *vectors.book.mean)
-    assert arrays["tiers"][1:] == (2, struct.pack("<4I", 0, 1, 300, 2))
-    assert struct.unpack("<5I", arrays["offsets"][2])[0] == 0
-    assert arrays["stream"][0] == "<u4"
+    stored = (tmp_path / "v").stat().st_size - vectors.words.stored.nbytes
+    assert 0 <= stored - vectors.size.total <= 128  # the entry of the words in the header
 
 
-def test_a_changed_byte_is_detected(make: Make, tmp_path: Path) -> None:
+def test_the_file_is_a_safetensors_file(make: Make, tmp_path: Path) -> None:
+    vectors = make()
+    write_compressed(tmp_path / "v", vectors)
+    with safe_open(tmp_path / "v", framework="numpy") as file:
+        found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        assert file.metadata()["n_vectors"] == "300"
+    digest = hashlib.sha256((tmp_path / "v").read_bytes()[:-32]).digest()
+    assert found.pop("sha256").tobytes() == digest
+    assert found.pop("words").tobytes() == vectors.words.stored.tobytes()
+    assert found.keys() == vectors.arrays.keys()
+    for name, array in vectors.arrays.items():
+        assert (found[name] == array).all() and found[name].dtype == array.dtype
+
+
+def test_a_changed_byte_is_detected_by_verification(make: Make, tmp_path: Path) -> None:
     path = tmp_path / "v.ykv"
     write_compressed(path, make(40))
     whole = path.read_bytes()
+    open_compressed(path, verified=True)
     for place in {*range(0, 80, 3), *range(0, len(whole), len(whole) // 40), len(whole) - 1}:
         altered = bytearray(whole)
         altered[place] ^= 1 << (place % 8)
         path.write_bytes(altered)
         with pytest.raises(ModelError, match=r"v\.ykv"):
-            open_compressed(path)
-    path.write_bytes(whole)
-    open_compressed(path)
+            open_compressed(path, verified=True)
+
+
+def test_opening_reads_the_header_and_the_codebook_only(make: Make, tmp_path: Path) -> None:
+    """Damage elsewhere is not noticed before it is read."""
+    path = tmp_path / "v.ykv"
+    write_compressed(path, make(40))
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    assert len(open_compressed(path)) == 40
 
 
 def test_a_truncated_or_extended_file_is_detected(make: Make, tmp_path: Path) -> None:
@@ -176,13 +165,84 @@ def test_a_truncated_or_extended_file_is_detected(make: Make, tmp_path: Path) ->
 def test_a_newer_version_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "v.ykv"
     write_compressed(path, by_codes())
-    data = bytearray(path.read_bytes())
-    data[8] = 2
+    data = path.read_bytes().replace(b'"version":"2"', b'"version":"3"')
     path.write_bytes(signed(data))
     with pytest.raises(
-        ModelError, match=r"v.ykv has format version 2, but this yakusu reads 1: update"
+        ModelError, match=r"v.ykv has format version 3, but this yakusu reads 2: update"
     ):
         open_compressed(path)
+
+
+# ---- headers that do not fit the arrays ---------------------------------------------------------
+
+
+def changed(data: bytes, rng: Random) -> bytes:
+    """A file whose header was changed at random, with matching length and SHA-256."""
+    length = int.from_bytes(data[:8], "little")
+    header, rest = data[8 : 8 + length], data[8 + length :]
+    kind = rng.randrange(4)
+    if kind == 0:  # a byte
+        place = rng.randrange(len(header))
+        header = header[:place] + bytes([rng.randrange(256)]) + header[place + 1 :]
+    elif kind == 1:  # a number
+        numbers = [*re.finditer(rb"\d+", header)]
+        found = rng.choice(numbers)
+        number = str(rng.choice([0, 1, 2, 3, 17, 255, 2**31, 2**48, 2**63, 10**30])).encode()
+        header = header[: found.start()] + number + header[found.end() :]
+    elif kind == 2:  # a type, or the name of an array
+        names = [b"U8", b"U16", b"U32", b"U64", b"I16", b"F16", b"F32", b"mean", b"codes", b"words"]
+        old = rng.choice([name for name in names if name in header])
+        header = header.replace(b'"%b"' % old, b'"%b"' % rng.choice(names), 1)
+    else:  # the value of a key
+        contents = json.loads(header)
+        entry = contents[rng.choice([*contents])]
+        value: Any = rng.choice([None, [], {}, [-1], [1.5], "x", True, [[[1]]], "NaN"])
+        entry[rng.choice([*entry])] = value
+        header = json.dumps(contents, separators=(",", ":")).encode()
+    return signed(len(header).to_bytes(8, "little") + header + rest)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_changed_header_is_rejected_or_changes_no_vector(
+    make: Make, tmp_path: Path, precision: Precision
+) -> None:
+    path, rng = tmp_path / "v", Random(7)
+    vectors = write_compressed(path, replace(make(40), precision=precision))
+    whole, expected, words = path.read_bytes(), vectors.dense(), list(vectors.words)
+    path = tmp_path / "changed"
+    for _ in range(2500):
+        path.write_bytes(changed(whole, rng))
+        with suppress(ModelError):
+            found = open_compressed(path, verified=True)
+            assert (found.dense() == expected).all() and list(found.words) == words
+
+
+@pytest.mark.parametrize("name", ["mean", "basis", "weights"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_codebook_that_is_not_finite_is_rejected(tmp_path: Path, name: str, value: float) -> None:
+    path, vectors = tmp_path / "v", by_codes()
+    write_compressed(path, vectors)
+    data, array = path.read_bytes(), vectors.arrays[name].tobytes()
+    damaged = np.float32(value).tobytes() + array[4:]
+    path.write_bytes(signed(data.replace(array, damaged)))
+    with pytest.raises(ModelError, match="the codebook is not finite"):
+        open_compressed(path)
+
+
+@pytest.mark.parametrize("name", ["segments", "sizes", "values", "counts", "lengths", "stream"])
+def test_damaged_tables_of_integers_are_rejected_or_yield_integers(
+    tmp_path: Path, name: str
+) -> None:
+    path, vectors, rng = tmp_path / "v", by_integers(70), Random(name)
+    write_compressed(path, vectors)
+    whole, array = path.read_bytes(), vectors.arrays[name].tobytes()
+    begin = whole.index(array)
+    for _ in range(300):
+        place = begin + rng.randrange(len(array))
+        data = whole[:place] + bytes([rng.randrange(256)]) + whole[place + 1 :]
+        path.write_bytes(signed(data))
+        with suppress(ModelError):
+            assert open_compressed(path).dense().shape == (70, 6)
 
 
 def test_other_files_are_rejected_by_an_error_that_names_them(tmp_path: Path) -> None:
@@ -208,7 +268,7 @@ def test_a_codebook_too_large_for_float16_is_rejected_before_writing(
     with pytest.raises(
         DataError, match=r"v: the codebook exceeds the range of float16: write it as"
     ):
-        write_compressed(tmp_path / "v", large, precision="float16")
+        write_compressed(tmp_path / "v", replace(large, precision="float16"))
     assert not list(tmp_path.iterdir())
     assert (write_compressed(tmp_path / "v", large).book.mean == large.book.mean).all()
 
@@ -221,7 +281,7 @@ def test_if_writing_fails_only_the_old_file_remains(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("yakusu.vectors.file._write", full)
+    monkeypatch.setattr("yakusu.compress.container.hashlib.sha256", full)
     with pytest.raises(OSError, match="No space left"):
         write_compressed(tmp_path / "v", make())
     assert [path.name for path in tmp_path.iterdir()] == ["v"]
@@ -233,12 +293,9 @@ def test_opening_decodes_no_row_and_reading_a_word_decodes_one(
 ) -> None:
     write_compressed(tmp_path / "v", by_codes(5000))
     asked: list[int] = []
-    whole = PackedCodes.rows
-    monkeypatch.setattr(
-        PackedCodes, "rows", lambda self, words: asked.extend(words) or whole(self, words)
-    )
+    whole = DigitCodes.row
+    monkeypatch.setattr(DigitCodes, "row", lambda self, row: asked.append(row) or whole(self, row))
     read = open_compressed(tmp_path / "v")
-    assert isinstance(read.codes, PackedCodes) and isinstance(read.codes.packed, np.memmap)
     assert "ö4321" in read and not asked
     assert read["ö4321"].shape == (6,)
     assert asked == [4321]

@@ -295,7 +295,7 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
         (
             saved(np.array([[1, 2], [1, np.nan]])),
             b"a\nb\n",
-            "v.npy, row 1 (words.txt, line 2): the vector of 'b' has a value that is NaN",
+            "v.npy, row 1, column 1: nan is not a finite number: correct or remove the row",
         ),
         (saved(np.array([[1e39]])), b"a", "v.npy, row 0 (words.txt, line 1): the vector of 'a'"),
         (saved(np.ones(2)), b"a\nb\n", "v.npy has an array of shape (2,) and type float64: save"),

@@ -109,8 +109,8 @@ def test_reading_one_word_decodes_one_row(
     vectors: CompressedVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    whole = vectors.codes.rows
-    watched = SimpleNamespace(rows=lambda words: asked.extend(words) or whole(words))
+    whole = vectors.codes.row
+    watched = SimpleNamespace(row=lambda word: asked.append(word) or whole(word))
     vectors = CompressedVectors(vectors.book, watched, vectors.words)  # type: ignore[arg-type]
     assert "w50" in vectors and vectors["w50"] is not None
     assert asked == [WORDS.index("w50")]

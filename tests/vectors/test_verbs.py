@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 import yakusu
 from yakusu.compress.config import CompressConfig
 from yakusu.errors import DataError, ModelError, RecipeError
-from yakusu.vectors.verbs import Report
+from yakusu.vectors.file import open_compressed
+from yakusu.vectors.verbs import Facts, Report
 
 Floats = npt.NDArray[np.float32]
 V, H = 1200, 6
@@ -68,15 +69,24 @@ def test_the_report_is_measured_on_the_file(
     assert report.facts.dense_bytes == 4 * V * H
 
 
+def assert_sizes_are_stored(facts: Facts, path: Path) -> None:
+    words = open_compressed(path).words.stored.nbytes
+    assert facts.file_ratio == 4 * V * H / path.stat().st_size
+    without_words = 4 * V * H / facts.ratio
+    assert 0 <= path.stat().st_size - words - without_words <= 128  # their entry in the header
+    assert facts.file_ratio < facts.ratio < facts.codes_ratio
+
+
 def test_the_facts_of_codes_follow_the_paper(
     dense: yakusu.vectors.WordVectors, tmp_path: Path
 ) -> None:
     report = yakusu.vectors.compress(dense, tmp_path / "v", config=CompressConfig(m=4, k=9))
     facts = report.facts
     assert (facts.n_words, facts.width, facts.n_components, facts.n_codes) == (V, H, 4, 9)
-    assert facts.bits == 4 * 4
+    assert facts.bits == pytest.approx(4 * np.log2(9), rel=0.01)
     size = V * 4 * np.log2(9) + 32 * (4 * H + 4 * 9)
-    assert facts.ratio == pytest.approx(32 * V * H / size)
+    assert facts.codes_ratio == pytest.approx(32 * V * H / size)
+    assert_sizes_are_stored(facts, tmp_path / "v")
 
 
 def test_the_facts_of_integers_are_measured_in_bytes(
@@ -84,8 +94,10 @@ def test_the_facts_of_integers_are_measured_in_bytes(
 ) -> None:
     facts = yakusu.vectors.compress(dense, tmp_path / "v", config=INTEGERS).facts
     made = yakusu.vectors.open_compressed(tmp_path / "v")
-    assert facts.n_codes is None and facts.bits == 8 * made.codes.n_bytes / V
-    assert facts.ratio == pytest.approx(32 * V * H / (8 * made.codes.n_bytes + 32 * (H * H + H)))
+    stored = sum(made.arrays[name].nbytes for name in made.arrays if name not in ("mean", "basis"))
+    assert facts.n_codes is None and facts.bits == 8 * stored / V
+    assert facts.codes_ratio == pytest.approx(4 * V * H / (stored + 4 * (H * H + H)))
+    assert_sizes_are_stored(facts, tmp_path / "v")
 
 
 @pytest.mark.parametrize("method", ["codes", "integers"])

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from yakusu.errors import DataError
-from yakusu.vectors.keyed import Words
+from yakusu.errors import DataError, ModelError
+from yakusu.vectors.words import Words
 
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
-@given(st.lists(UNICODE, unique=True, max_size=30), UNICODE)
+@given(st.lists(UNICODE, unique=True, min_size=1, max_size=30), UNICODE)
 @example(["the", "then", "th", "", "t", "the "], "they")
 @example(["訳す", "訳", "é", "e\u0301", "\U0001f6a2", "\x00", "a\x00"], "")
 @settings(deadline=None)
@@ -41,29 +41,23 @@ def test_slices_and_negative_indices_work_like_a_list() -> None:
         words[5]
 
 
-def test_finding_a_word_reads_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    words, read = Words.of(f"{i:05}" for i in range(10_000)), []
-    original = words._bytes
-    monkeypatch.setattr(words, "_bytes", lambda number: read.append(number) or original(number))
-    assert words.find("07777") == 7777
-    assert len(read) <= 16
+def test_words_are_decompressed_when_the_first_one_is_needed() -> None:
+    words = Words(np.frombuffer(b"not zlib", dtype=np.uint8), 3)
+    assert len(words) == 3
+    with pytest.raises(ModelError, match="the words are damaged"):
+        words.find("a")
 
 
-def test_a_word_may_have_65535_bytes_and_no_more() -> None:
-    longest = "é" * 32_767 + "e"
-    assert Words.of(["a", longest, "b"])[1] == longest
-    message = "starts with 'ééééééééééééééééééé.' has 65536 bytes, more than 65535: remove it"
-    with pytest.raises(DataError, match=message):
-        Words.of(["a", "é" * 32_768, "b"])
+def test_another_number_of_words_is_rejected() -> None:
+    with pytest.raises(ModelError, match="there are 2 words for 3 vectors"):
+        Words(Words.of(["a", "b"]).stored, 3)[0]
+
+
+def test_the_text_of_a_vocabulary_is_compressed() -> None:
+    listed = [f"word{i}" for i in range(10_000)]
+    assert Words.of(listed).stored.nbytes < sum(map(len, listed)) / 2
 
 
 def test_an_error_names_a_word_that_utf8_cannot_encode() -> None:
     with pytest.raises(DataError, match=r"the word 'a\\ud800' cannot be encoded as UTF-8"):
         Words.of(["a\ud800"])
-
-
-def test_the_arrays_have_the_types_of_the_file_format() -> None:
-    words = Words.of(["b", "ça", ""])
-    assert words.text.tobytes() == "bça".encode()
-    assert (words.lengths.dtype, words.order.dtype) == (np.uint16, np.uint32)
-    assert (words.lengths.tolist(), words.order.tolist()) == ([1, 3, 0], [2, 0, 1])

@@ -1,4 +1,4 @@
-"""The verbs for word vectors: `vectors compress`, `inspect`, `evaluate` and `neighbours`."""
+"""The verbs for word vectors, except `vectors export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from rich.text import Text
 import yakusu
 from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.vectors_export import export
 
 if TYPE_CHECKING:
     from yakusu.vectors.evaluation import SystemScores
@@ -25,6 +26,7 @@ vectors = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+vectors.command()(export)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")]
 Words = Annotated[
     str | None, typer.Option(help="File with one word per line, for a matrix without words.")
@@ -107,14 +109,33 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind, stored = "integers", "integers and basis"
-    if facts.n_codes:
-        kind, stored = f"{facts.n_components} codes with K = {facts.n_codes}", "codes and codebook"
+    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
     print(
         f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
-        f"word, {facts.ratio:.1f} times smaller ({stored}, compared with float32)\n"
-        f"file size, including the words: {decimal(facts.file_bytes)}; the vectors as float32: "
+        f"word\n"
+        f"compression ratio, compared with float32: {facts.codes_ratio:.1f} (codes alone), "
+        f"{facts.ratio:.1f} (file without words), {facts.file_ratio:.1f} (file)\n"
+        f"file size: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
+    )
+
+
+@vectors.command()
+def append(
+    file: File,
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="The new word vectors, in any format of 'compress'.")
+    ],
+    words: Words = None,
+) -> None:
+    """Add words to the end of a file, with the codebook that it has.
+
+    Example: `yakusu vectors append glove.ykv new-words.txt`
+    """
+    made = yakusu.vectors.append(file, source, words=words, progress=ConsoleProgress())
+    print(
+        f"{made.n_added:,} words added, {made.share_lost:.2%} of their variance lost\n"
+        f"{file}: {made.n_words:,} words, {decimal(made.file_bytes)}"
     )
 
 

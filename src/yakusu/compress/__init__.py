@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor
     from yakusu.compress.config import CompressConfig, load_compress_config
     from yakusu.compress.kmeans import Clusters, kmeans1d
+    from yakusu.compress.search import Index
     from yakusu.compress.storage import CompressedMatrix
 
 _MODULES = {  # public name -> the module that defines it
@@ -19,6 +20,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("CompressConfig", "load_compress_config"), "config"),
     **dict.fromkeys(("Clusters", "kmeans1d"), "kmeans"),
     "CompressedMatrix": "storage",
+    "Index": "search",
 }
 __all__ = [
     "Budget",
@@ -26,6 +28,7 @@ __all__ = [
     "CodebookCompressor",
     "CompressConfig",
     "CompressedMatrix",
+    "Index",
     "LatticeCompressor",
     "kmeans1d",
     "load_compress_config",

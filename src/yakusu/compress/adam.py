@@ -19,7 +19,7 @@ from torch import Tensor
 
 from yakusu.compress.blocks import Matrix
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import Codes
+from yakusu.compress.digits import Codes
 from yakusu.progress import Progress, Silent
 
 

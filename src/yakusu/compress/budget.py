@@ -14,22 +14,13 @@ import numpy as np
 
 from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Matrix
-from yakusu.compress.codebook import Codebook, codes_ratio
+from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import (
-    LARGEST,
-    ONE_TIER,
-    Integers,
-    Rounding,
-    Tier,
-    entropy,
-    integers_ratio,
-)
-from yakusu.compress.storage import bits_of, stored_bits
+from yakusu.compress.lattice import LARGEST, ONE_TIER, Integers, Rounding, Tier
+from yakusu.compress.storage import Shape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
-Bits = Callable[[Integers, Sequence[Tier]], float]  # per vector
 Within = Callable[[float], bool]  # whether a step meets the budget
 _SAMPLE = 40_000  # vectors
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # powers of 2, which use all of their bits
@@ -42,8 +33,8 @@ _HALVINGS = 11  # number of bisections of the range of steps, down to the tolera
 class Budget:
     """A limit on the size or on the loss; exactly one of the three is given.
 
-    bits: Maximum bits of codes per vector.
-    ratio: Minimum compression ratio, by the paper's formula.
+    bits: Maximum stored bits of codes per vector.
+    ratio: Minimum ratio of the size of float32 vectors to the stored size.
     max_loss: Maximum share of the variance lost.
 
     Raises:
@@ -93,26 +84,28 @@ class BudgetError(DataError):
 
 @dataclass(frozen=True)
 class Storage:
-    """How integers are stored.
+    """How codes and integers are stored.
 
+    of_codes: Returns the size of M codes to the base K for vectors of a shape (V, H).
+    of_integers: Returns the size of integers (V, M) in these tiers, for vectors of a shape (V, H).
     largest: Largest magnitude of an integer.
-    bits: Returns the bits per vector that integers (V, M) in these tiers take.
     """
 
-    largest: int
-    bits: Bits
+    of_codes: Callable[[Shape, int, int], Size] = size_of_codes
+    of_integers: Callable[[Shape, Integers, Sequence[Tier]], Size] = size_of_integers
+    largest: int = LARGEST
 
 
-RANS = Storage(LARGEST, stored_bits)  # as `EntropyCodes` stores them
+FILE = Storage()  # a file of compressed vectors, without words
 
 
 @dataclass(frozen=True)
 class Choice:
-    """M and K with the bits per vector, the compression ratio, and the measured loss."""
+    """M and K with stored bits of codes per vector, ratio of sizes, and measured loss."""
 
     n_components: int
     n_codes: int
-    bits: int
+    bits: float
     ratio: float
     loss: float
 
@@ -123,13 +116,19 @@ class Choice:
         return self.ratio if budget.ratio else self.bits
 
 
-def choose_codes(vectors: Matrix, budget: Budget, progress: Progress | None = None) -> Choice:
+def choose_codes(
+    vectors: Matrix,
+    budget: Budget,
+    *,
+    storage: Storage = FILE,
+    progress: Progress | None = None,
+) -> Choice:
     """Choose M and K for vectors (V, H): lowest loss within a size, or least size within a loss.
 
     Raises:
         BudgetError: No M and K meet the budget.
     """
-    choices = list(trade_off(vectors, progress=progress))
+    choices = list(trade_off(vectors, storage=storage, progress=progress))
     fitting = [choice for choice in choices if budget.allows(choice.reached(budget))]
     if not budget.max_loss and fitting:
         return min(fitting, key=lambda choice: (choice.loss, choice.bits))
@@ -151,7 +150,7 @@ def choose_step(
     *,
     whitening: float = 0.5,
     tiers: Sequence[Tier] = ONE_TIER,
-    storage: Storage = RANS,
+    storage: Storage = FILE,
     progress: Progress | None = None,
 ) -> float:
     """Choose the largest step within a loss, or the smallest step within a size.
@@ -173,33 +172,33 @@ def choose_step(
     coarsest = rounding.coarsest()
     coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * storage.largest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-    reached = partial(_reached, budget, vectors.shape)
-    best = reached(good, rounding, storage.bits)
+    reached = partial(_reached, budget, vectors.shape, storage)
+    best = reached(good, rounding)
     if not budget.allows(best):
         raise BudgetError(budget, best)
     with (progress or Silent()).track("choosing the step", "steps", _HALVINGS) as tracker:
 
         def on_sample(step: float) -> bool:
             tracker.advance()
-            return budget.allows(reached(step, sample, entropy))
+            return budget.allows(reached(step, sample))
 
         found = _halved(good, bad, on_sample)
 
     def on_all(step: float) -> bool:
-        return budget.allows(reached(step, rounding, storage.bits))
+        return budget.allows(reached(step, rounding))
 
     return _finished(found, good, bad, on_all)
 
 
 def _reached(
-    budget: Budget, shape: tuple[int, ...], step: float, rounding: Rounding, bits_per_vector: Bits
+    budget: Budget, shape: Shape, storage: Storage, step: float, rounding: Rounding
 ) -> float:
-    """Return the value that the budget limits, for vectors of `shape` (V, H) and this step."""
+    """Return the value that the budget limits, for vectors (V, H) and this step."""
     integers = rounding.integers(step)
     if budget.max_loss:
         return rounding.loss(integers).share
-    bits = bits_per_vector(integers, rounding.tiers)
-    return integers_ratio(shape, shape[1], bits) if budget.ratio else bits
+    size = storage.of_integers(shape, integers, rounding.tiers)
+    return size.ratio(shape) if budget.ratio else size.bits
 
 
 def _halved(good: float, bad: float, within: Within) -> float:
@@ -228,7 +227,11 @@ def _finished(found: float, good: float, bad: float, within: Within) -> float:
 
 
 def trade_off(
-    vectors: Matrix, *, most: int = _SAMPLE, progress: Progress | None = None
+    vectors: Matrix,
+    *,
+    most: int = _SAMPLE,
+    storage: Storage = FILE,
+    progress: Progress | None = None,
 ) -> Iterator[Choice]:
     """Yield every M with every K of `_CODES`, with the loss of the closed form on a sample."""
     n_vectors, width = vectors.shape
@@ -237,8 +240,9 @@ def trade_off(
         for n_codes in _CODES:
             coded = code(sample, n_components=width, n_codes=n_codes)
             for n, loss in enumerate(losses_by_components(sample, coded), 1):
-                bits = n * bits_of(n_codes)
-                yield Choice(n, n_codes, bits, codes_ratio(vectors.shape, n, n_codes), float(loss))
+                size = storage.of_codes(vectors.shape, n, n_codes)
+                bits, ratio = size.bits, size.ratio(vectors.shape)
+                yield Choice(n, n_codes, bits, ratio, float(loss))
             tracker.advance()
 
 

@@ -4,16 +4,18 @@ V vectors, H dimensions, M components, K codes per component.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Loss, Matrix
+from yakusu.compress.blocks import Loss, Matrix, blocks
 
 if TYPE_CHECKING:
-    from yakusu.compress.codes import Coded, Codes
+    from yakusu.compress.codes import Coded
+    from yakusu.compress.digits import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,11 @@ class Codebook:
     mean: Floats
     basis: Floats
     weights: Floats
+
+    @property
+    def n_codes(self) -> int:
+        """K."""
+        return int(self.weights.shape[1])
 
     @classmethod
     def closed(cls, coded: "Coded") -> "Codebook":
@@ -46,11 +53,44 @@ class Codebook:
         return Codebook(np.zeros_like(self.mean), self.basis, self.weights + shares[:, None])
 
     def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
-        """Return the vectors (n, H) of codes (n, M)."""
-        chosen = self.weights[np.arange(codes.shape[1]), codes]  # (n, M)
+        """Return the vectors (n, H) of codes (n, M), or the vector (H,) of codes (M,)."""
+        chosen = self._weights[codes + self._begins]  # (n, M)
         vectors: Floats = chosen @ self.basis
         vectors += self.mean
         return vectors
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """Weights of all components, one after the other, (M K,)."""
+        weights: Floats = self.weights.ravel()
+        return weights
+
+    @cached_property
+    def _begins(self) -> npt.NDArray[np.int64]:
+        """Start of each component in `_weights`, (M,)."""
+        return np.arange(0, self.weights.size, self.weights.shape[1])
+
+    def encode(self, vectors: Matrix) -> "Codes":
+        """Return codes (n, M) of new vectors (n, H).
+
+        The coordinates of a vector are the least-squares solution for the basis; each gets the code
+        with the nearest weight. For the fitted vectors, nearly all codes are those of Algorithm 1.
+        """
+        order = np.argsort(self.weights, axis=1, kind="stable")  # (M, K)
+        sorted_weights = np.take_along_axis(self.weights, order, axis=1)
+        borders = (sorted_weights[:, 1:] + sorted_weights[:, :-1]) / 2
+        codes = np.empty((len(vectors), len(self.basis)), np.min_scalar_type(self.n_codes - 1))
+        for rows in blocks(len(vectors)):
+            coordinates = (vectors[rows] - self.mean) @ self._inverse  # (n, M)
+            for m, column in enumerate(coordinates.T):
+                codes[rows, m] = order[m, np.searchsorted(borders[m], column)]
+        return codes
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """Pseudo-inverse of the basis, (H, M)."""
+        inverse: Floats = np.linalg.pinv(self.basis).astype(np.float64, copy=False)
+        return inverse
 
     def loss(self, vectors: Matrix, codes: "Codes") -> Loss:
         """Measure Eq. 2 for vectors (V, H) and their codes (V, M)."""

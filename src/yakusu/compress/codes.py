@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from yakusu.compress.axes import Floats, PrincipalAxes, check_components
 from yakusu.compress.blocks import Matrix
+from yakusu.compress.digits import Codes
 from yakusu.compress.kmeans import Clusters, kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
-Codes = npt.NDArray[np.unsignedinteger]
 MOST_CODES = 2**16  # K
 _COLUMNS = 10  # components whose scores are in memory at a time
 

@@ -17,13 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Loss, Matrix
-from yakusu.compress.budget import RANS, Budget, Storage, choose_codes, choose_step
+from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import Coded, Codes, code
+from yakusu.compress.codes import Coded, code
 from yakusu.compress.config import CompressConfig
+from yakusu.compress.digits import Codes, DigitCodes
+from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Integers, Rounding, rounded, tiers_from
-from yakusu.compress.storage import CompressedMatrix, EntropyCodes, PackedCodes
+from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 
@@ -76,6 +78,7 @@ class CodebookCompressor(_Compressor):
             10,000), "closed" (closed form, no fitting), or "adam" (the paper's method, slow).
         mean: "stored", or "folded" into the weights (the paper's form, without a mean).
         budget: Limit on size or loss that chooses M and K.
+        storage: How the codes will be stored, for the budget; None: in a file of their own.
         rounds: Maximum number of rounds of least squares.
         n_jobs: Number of threads; it affects only the last digits of the result of "adam".
 
@@ -84,7 +87,7 @@ class CodebookCompressor(_Compressor):
         codebook_: Mean, basis and weights.
         coded_: Result of Algorithm 1.
         loss_: Eq. 2 of the fitted vectors.
-        ratio_: Bits of float32 vectors over bits of codes and codebook, by the paper's formula.
+        ratio_: Size of the vectors in float32 divided by that of the file without words.
     """
 
     codebook_: Codebook
@@ -98,6 +101,7 @@ class CodebookCompressor(_Compressor):
         solver: str = "least-squares",
         mean: str = "stored",
         budget: Budget | None = None,
+        storage: Storage | None = None,
         rounds: int = 30,
         n_jobs: int = 2,
     ) -> None:
@@ -106,6 +110,7 @@ class CodebookCompressor(_Compressor):
         self.solver = solver
         self.mean = mean
         self.budget = budget
+        self.storage = storage
         self.rounds = rounds
         self.n_jobs = n_jobs
 
@@ -132,8 +137,8 @@ class CodebookCompressor(_Compressor):
             progress=progress,
         )
         self.codebook_ = self._fitted(vectors, progress)
-        packed = PackedCodes.of(self.coded_.codes, self.codebook_.weights.shape[1])
-        self.compressed_ = CompressedMatrix(self.codebook_, packed)
+        digits = DigitCodes.of(self.coded_.codes, self.codebook_.weights.shape[1])
+        self.compressed_ = CompressedMatrix(self.codebook_, digits)
         self.loss_ = self.codebook_.loss(vectors, self.coded_.codes).per_vector
         self.ratio_ = self.compressed_.ratio
         return self
@@ -155,7 +160,7 @@ class CodebookCompressor(_Compressor):
                 "a budget chooses M and K for a stored mean: leave out n_components, n_codes and "
                 "mean, or the budget"
             )
-        choice = choose_codes(vectors, self.budget, progress)
+        choice = choose_codes(vectors, self.budget, storage=self.storage or FILE, progress=progress)
         return choice.n_components, choice.n_codes
 
     def _fitted(self, vectors: Matrix, progress: Progress | None) -> Codebook:
@@ -189,14 +194,14 @@ class LatticeCompressor(_Compressor):
             frequency. `transform` uses the step of the first rows.
         budget: Limit on size or loss that chooses the step. With neither a step nor a budget, at
             most 5% of the variance is lost.
-        storage: How the integers will be stored, for the budget; None: as `EntropyCodes`.
+        storage: How the integers will be stored, for the budget; None: in a file of their own.
 
     Attributes:
         compressed_: The fitted vectors, compressed.
         lattice_: Mean and basis.
         step_: The step.
         loss_: Eq. 2 of the fitted vectors.
-        ratio_: Bits of float32 vectors over bits of integers, mean and basis.
+        ratio_: Size of the vectors in float32 divided by that of the file without words.
     """
 
     def __init__(
@@ -267,7 +272,7 @@ class LatticeCompressor(_Compressor):
             self.budget or _BUDGET,
             whitening=self.whitening,
             tiers=tiers_from(self.ranks),
-            storage=self.storage or RANS,
+            storage=self.storage or FILE,
             progress=progress,
         )
 

@@ -14,7 +14,7 @@ from numba import njit
 from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Matrix, blocks
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.codes import Codes
+from yakusu.compress.digits import Codes
 from yakusu.progress import Progress, Silent
 
 _PASSES = 3  # over all components per round, to improve the weights

@@ -66,6 +66,18 @@ class Lattice:
         vectors += self.mean
         return vectors
 
+    def encode(self, vectors: Matrix, factor: int = 1) -> Integers:
+        """Return integers (n, M) of new vectors (n, H), multiples of a factor.
+
+        Raises:
+            DataError: An integer exceeds 16 bits.
+        """
+        inverse = np.linalg.pinv(self.basis)
+        integers = np.empty((len(vectors), len(self.basis)), dtype=np.int16)
+        for rows in blocks(len(vectors)):
+            integers[rows] = rounded((vectors[rows] - self.mean) @ inverse, 1.0, factor)
+        return integers
+
 
 class Rounding:
     """Scores of vectors, which can be rounded with any step.

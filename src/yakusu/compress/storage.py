@@ -1,253 +1,48 @@
-"""A compressed matrix: codes stored in few bits, and the codebook that rebuilds vectors.
+"""A compressed matrix: stored codes, and the codebook that rebuilds vectors.
 
-`PackedCodes` stores codes with a fixed number of bits; each row starts at a byte boundary, so that
-it can be read on its own. `EntropyCodes` stores integers in as few bits as their frequencies allow,
-by asymmetric numeral systems (rANS): each component of each tier has its own frequencies, and each
-block of rows can be read on its own.
-
-V rows, H dimensions, M components, K codes per component, T tiers.
+V rows, H dimensions, M components, K codes per component.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
-import constriction
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import blocks, numbered
+from yakusu.compress.blocks import Matrix, numbered
 from yakusu.compress.codebook import Codebook, codes_ratio
-from yakusu.compress.codes import Codes
-from yakusu.compress.lattice import Integers, Ints, Lattice, Tier, integers_ratio, spans
+from yakusu.compress.container import Kind, file_bytes
+from yakusu.compress.digits import DigitCodes, Ints, radix
+from yakusu.compress.entropy import EntropyCodes, coded_bytes
+from yakusu.compress.lattice import Integers, Lattice, Tier, integers_ratio
+from yakusu.errors import DataError
 
 Vectors = npt.NDArray[np.float32]
-Categorical, AnsCoder = constriction.stream.model.Categorical, constriction.stream.stack.AnsCoder
-_BLOCK = 256  # rows
-_TOTAL = 2**15  # sum of the scaled frequencies of a component, each at least 1
+Shape = tuple[int, ...]  # (V, H)
+Precision = Literal["float32", "float16"]
+Arrays = dict[str, npt.NDArray[Any]]
+FORMAT, VERSION = "yakusu compressed vectors", 2
+MOST_CODES = 2**16  # K
+_HEADER = 1024  # bytes that the header and the hash of a file with integers take at most
+_SIZES = ("n_vectors", "width", "n_components", "n_codes")
+_BOOK = ("mean", "basis", "weights")
+FLOATS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 
 
-# ---- codes of a fixed size ----------------------------------------------------------------------
+class Size(NamedTuple):
+    """Size of a stored matrix.
 
-
-@dataclass(frozen=True, eq=False)
-class PackedCodes:
-    """Codes of V rows, starting with the least significant bit of the first component.
-
-    packed: Bytes of each row, (V, bytes), uint8.
-    n_components: M.
-    n_bits: Bits per code.
+    bits: Bits per vector of codes, or of entropy-coded integers with their tables.
+    total: Bytes of codes, codebook, and everything else that is needed to rebuild the matrix.
     """
 
-    packed: npt.NDArray[np.uint8]
-    n_components: int
-    n_bits: int
+    bits: float
+    total: int
 
-    @classmethod
-    def of(cls, codes: Codes, n_codes: int) -> "PackedCodes":
-        """Pack codes (V, M), each less than K = `n_codes`."""
-        n_bits = bits_of(n_codes)
-        n_bytes = (codes.shape[1] * n_bits + 7) // 8
-        packed = np.empty((len(codes), n_bytes), dtype=np.uint8)
-        for rows in blocks(len(codes)):
-            part = codes[rows]
-            bits = (part[:, :, None] >> np.arange(n_bits, dtype=part.dtype)) & part.dtype.type(1)
-            packed[rows] = np.packbits(
-                bits.astype(np.uint8).reshape(len(part), -1), axis=1, bitorder="little"
-            )
-        return cls(packed, codes.shape[1], n_bits)
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of all rows in bytes."""
-        return self.packed.nbytes
-
-    def rows(self, rows: Ints) -> Codes:
-        """Return the codes (n, M) of the rows with these indices (n,)."""
-        n_used = self.n_components * self.n_bits
-        bits = np.unpackbits(self.packed[rows], axis=1, bitorder="little", count=n_used)
-        of_code = bits.reshape(len(rows), self.n_components, self.n_bits)
-        kind = np.dtype(np.uint8 if self.n_bits <= 8 else np.uint32)
-        shifts = np.arange(self.n_bits, dtype=kind)
-        codes: Codes = (of_code.astype(kind) << shifts).sum(axis=2, dtype=kind)
-        return codes
-
-
-def bits_of(n_codes: int) -> int:
-    """Return the number of bits that distinguish K codes."""
-    return max(1, (n_codes - 1).bit_length())
-
-
-# ---- entropy-coded integers ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Frequencies:
-    """Frequency of each integer in each component of each tier.
-
-    lowest: Smallest integer, (T, M).
-    sizes: Number of integers from the smallest to the largest, (T, M).
-    counts: Scaled frequencies, in the order of tiers, components and integers.
-    """
-
-    lowest: npt.NDArray[np.int16]
-    sizes: npt.NDArray[np.uint16]
-    counts: npt.NDArray[np.uint16]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # without models
-
-    @classmethod
-    def of(cls, integers: Integers, tiers: Sequence[Tier]) -> "Frequencies":
-        """Count integers (V, M), each divided by the factor of its tier."""
-        lowest, sizes, counts = [], [], []
-        for begin, end, factor in spans(tiers, len(integers)):
-            part = integers[begin:end] // factor
-            lowest.append(part.min(axis=0))
-            sizes.append(part.max(axis=0).astype(np.int32) - lowest[-1] + 1)
-            for column, least in zip(part.T, lowest[-1], strict=True):
-                count = np.bincount(column.astype(np.int32) - least)
-                counts.append(np.maximum(count * _TOTAL // len(part), 1))
-        return cls(
-            np.stack(lowest),
-            np.stack(sizes).astype(np.uint16),
-            np.concatenate(counts).astype(np.uint16),
-        )
-
-    @cached_property
-    def models(self) -> list[list[Any]]:
-        """Entropy model of each component of each tier; None if it has only one integer."""
-        ends = np.cumsum(self.sizes.ravel(), dtype=np.int64)
-        parts = np.split(self.counts.astype(np.float64), ends[:-1])
-        models = [
-            Categorical(part / part.sum(), perfect=False) if len(part) > 1 else None
-            for part in parts
-        ]
-        n_components = self.sizes.shape[1]
-        return [models[i : i + n_components] for i in range(0, len(models), n_components)]
-
-
-@dataclass(frozen=True, eq=False)
-class EntropyCodes:
-    """Entropy-coded integers of V rows.
-
-    stream: 32-bit words of the blocks, one block after the other.
-    offsets: Start of each block in the stream, then the end of the stream.
-    frequencies: Frequencies with which the integers were coded.
-    tiers: Tiers of the rows.
-    n_rows: V.
-    """
-
-    stream: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.uint32]
-    frequencies: Frequencies
-    tiers: tuple[Tier, ...]
-    n_rows: int
-
-    @classmethod
-    def of(cls, integers: Integers, tiers: Sequence[Tier]) -> "EntropyCodes":
-        """Code integers (V, M)."""
-        frequencies = Frequencies.of(integers, tiers)
-        streams = [
-            _coded(integers[begin:end] // tiers[tier].factor, frequencies, tier)
-            for begin, end, tier in _blocks(tiers, len(integers))
-        ]
-        offsets = np.cumsum([0, *map(len, streams)]).astype(np.uint32)
-        return cls(np.concatenate(streams), offsets, frequencies, tuple(tiers), len(integers))
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    @property
-    def n_components(self) -> int:
-        """M."""
-        return int(self.frequencies.sizes.shape[1])
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of all rows in bytes, including offsets and frequencies."""
-        own = (self.stream, self.offsets)
-        known = (self.frequencies.lowest, self.frequencies.sizes, self.frequencies.counts)
-        return sum(array.nbytes for array in (*own, *known))
-
-    @property
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Arrays from which `from_arrays` restores the codes, given V."""
-        return {
-            "lowest": self.frequencies.lowest,
-            "sizes": self.frequencies.sizes,
-            "counts": self.frequencies.counts,
-            "tiers": np.array([(t.begin, t.factor) for t in self.tiers], dtype=np.uint32),
-            "offsets": self.offsets,
-            "stream": self.stream,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> "EntropyCodes":
-        """Restore the codes of V rows from `arrays`."""
-        return cls(
-            stream=arrays["stream"],
-            offsets=arrays["offsets"],
-            frequencies=Frequencies(arrays["lowest"], arrays["sizes"], arrays["counts"]),
-            tiers=tuple(Tier(int(begin), int(factor)) for begin, factor in arrays["tiers"]),
-            n_rows=n_rows,
-        )
-
-    def rows(self, rows: Ints) -> Integers:
-        """Return the integers (n, M) of the rows with these indices (n,)."""
-        integers = np.empty((len(rows), self.n_components), dtype=np.int16)
-        first = np.array([begin for begin, _, _ in self._layout])
-        block_of = np.searchsorted(first, rows, side="right") - 1
-        order = np.argsort(block_of, kind="stable")
-        blocks, begins = np.unique(block_of[order], return_index=True)
-        for block, begin, end in zip(blocks, begins, [*begins[1:], len(order)], strict=False):
-            places = order[begin:end]
-            integers[places] = self._block(int(block))[rows[places] - first[block]]
-        return integers
-
-    @cached_property
-    def _layout(self) -> list[tuple[int, int, int]]:
-        return list(_blocks(self.tiers, self.n_rows))
-
-    def _block(self, block: int) -> Integers:
-        begin, end, tier = self._layout[block]
-        integers = np.empty((self.n_components, end - begin), dtype=np.int16)
-        coder = AnsCoder(np.array(self.stream[self.offsets[block] : self.offsets[block + 1]]))
-        for m, model in enumerate(self.frequencies.models[tier]):
-            symbols = coder.decode(model, end - begin) if model else 0
-            integers[m] = symbols + self.frequencies.lowest[tier, m]
-        return integers.T * np.int16(self.tiers[tier].factor)
-
-
-def stored_bits(integers: Integers, tiers: Sequence[Tier]) -> float:
-    """Return the bits per row that `EntropyCodes` of integers (V, M) take."""
-    return 8 * EntropyCodes.of(integers, tiers).n_bytes / len(integers)
-
-
-def _blocks(tiers: Sequence[Tier], n_rows: int) -> Iterator[tuple[int, int, int]]:
-    """Yield begin, end and tier number of each block; a block never spans two tiers."""
-    for tier, (begin, end, _) in enumerate(spans(tiers, n_rows)):
-        for first in range(begin, end, _BLOCK):
-            yield first, min(first + _BLOCK, end), tier
-
-
-def _coded(integers: Integers, frequencies: Frequencies, tier: int) -> npt.NDArray[np.uint32]:
-    coder = AnsCoder()
-    symbols = np.ascontiguousarray(
-        (integers.astype(np.int32) - frequencies.lowest[tier]).T  # (M, n)
-    )
-    for m in range(len(symbols) - 1, -1, -1):  # a stack: last in, first out
-        if model := frequencies.models[tier][m]:
-            coder.encode_reverse(symbols[m], model)
-    stream: npt.NDArray[np.uint32] = coder.get_compressed()
-    return stream
-
-
-# ---- the compressed matrix ----------------------------------------------------------------------
+    def ratio(self, shape: Shape) -> float:
+        """Size of float32 vectors (V, H) divided by the total."""
+        return 4 * shape[0] * shape[1] / self.total
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,11 +50,13 @@ class CompressedMatrix:
     """A compressed matrix of vectors, (V, H).
 
     book: Rebuilds vectors from codes.
-    codes: Codes of each row: packed for a `Codebook`, entropy-coded for a `Lattice`.
+    codes: Codes of each row: digits for a `Codebook`, entropy-coded integers for a `Lattice`.
+    precision: Type in which the codebook is stored.
     """
 
     book: Codebook | Lattice
-    codes: PackedCodes | EntropyCodes
+    codes: DigitCodes | EntropyCodes
+    precision: Precision = field(default="float32", kw_only=True)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -270,17 +67,50 @@ class CompressedMatrix:
         return len(self.book.mean)
 
     @property
-    def bits(self) -> float:
-        """Bits per row of the codes, as stored."""
-        return 8 * self.codes.n_bytes / len(self)
+    def n_codes(self) -> int | None:
+        """K; None for integers."""
+        return self.book.weights.shape[1] if isinstance(self.book, Codebook) else None
+
+    @property
+    def size(self) -> Size:
+        """Size of the file without words."""
+        kinds = {name: Kind.of(array) for name, array in self.arrays.items()}
+        return Size(self.codes.bits, file_bytes(self.metadata, kinds))
 
     @property
     def ratio(self) -> float:
-        """Bits of float32 vectors over bits of codes and codebook; for codes, by the paper."""
+        """Size of the float32 vectors divided by that of the file without words."""
+        return self.size.ratio((len(self), self.width))
+
+    @property
+    def codes_ratio(self) -> float:
+        """Compression ratio of codes and codebook alone, without header; see `codes_ratio`."""
         shape = (len(self), self.width)
         if isinstance(self.book, Codebook):
             return codes_ratio(shape, *self.book.weights.shape)
-        return integers_ratio(shape, self.codes.n_components, self.bits)
+        return integers_ratio(shape, self.codes.n_components, self.size.bits)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Sizes, as the file stores them."""
+        return metadata_of((len(self), self.width), self.codes.n_components, self.n_codes)
+
+    @property
+    def arrays(self) -> Arrays:
+        """Arrays that the file stores."""
+        floats: dict[str, npt.NDArray[Any]] = {"mean": self.book.mean, "basis": self.book.basis}
+        if isinstance(self.book, Codebook):
+            floats["weights"] = self.book.weights
+        with np.errstate(over="ignore"):  # infinite values are rejected when the file is written
+            arrays = {name: array.astype(FLOATS[self.precision]) for name, array in floats.items()}
+        if isinstance(self.codes, DigitCodes):
+            return arrays | {"codes": self.codes.stored}
+        return arrays | self.codes.arrays
+
+    def row(self, row: int) -> Vectors:
+        """Return the rebuilt vector (H,) of one row."""
+        vector: Vectors = self.book.rebuild(self.codes.row(row)).astype(np.float32)
+        return vector
 
     def rows(self, rows: Ints) -> Vectors:
         """Return the rebuilt vectors (n, H) of the rows with these indices (n,)."""
@@ -303,3 +133,117 @@ class CompressedMatrix:
         for rows in numbered(len(self)):
             matrix[rows] = part(rows)
         return matrix
+
+
+def size_of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
+    """Return an upper limit of the size of integers for vectors (V, H), close to the size.
+
+    Args:
+        shape: (V, H).
+        integers: Integers of all vectors or of a sample of them, (n, M).
+        tiers: Tiers of the integers.
+    """
+    n_components = integers.shape[1]
+    codes = coded_bytes(integers, tiers) * shape[0] // len(integers)
+    return Size(8 * codes / shape[0], codes + 4 * shape[1] * (n_components + 1) + _HEADER)
+
+
+def restored(metadata: dict[str, str], arrays: Arrays) -> CompressedMatrix:
+    """Restore a matrix from its metadata and arrays.
+
+    Raises:
+        ValueError: They do not fit each other.
+    """
+    v, h, m, k = (int(metadata[name]) for name in _SIZES)
+    if metadata != metadata_of((v, h), m, k) or min(v, h, m) < 1 or k == 1 or k > MOST_CODES:
+        raise ValueError("the sizes are out of range")
+    precision: Precision = "float16" if arrays["mean"].dtype == FLOATS["float16"] else "float32"
+    floats = FLOATS[precision]
+    if k:
+        expected = kinds_of_codes((v, h), m, k, floats)
+    else:
+        expected = _kinds_of_integers((v, h), m, floats, arrays)
+    if expected != {name: Kind.of(array) for name, array in arrays.items()}:
+        raise ValueError("the arrays do not have the sizes of the header")
+    book = {name: arrays[name].astype(np.float64) for name in _BOOK if name in arrays}
+    if not all(np.isfinite(array).all() for array in book.values()):
+        raise ValueError("the codebook is not finite")
+    if k:
+        codes = DigitCodes(arrays["codes"], v, m, k)
+        return CompressedMatrix(Codebook(**book), codes, precision=precision)
+    integers = EntropyCodes.from_arrays(arrays, v)
+    return CompressedMatrix(Lattice(**book), integers, precision=precision)
+
+
+def extended(matrix: CompressedMatrix, vectors: Matrix) -> CompressedMatrix:
+    """Return a matrix with further vectors (n, H) at the end, coded with the same codebook.
+
+    Raises:
+        DataError: The vectors do not have H dimensions, or an integer exceeds 16 bits.
+    """
+    if vectors.ndim != 2 or vectors.shape[1] != matrix.width:
+        raise DataError(
+            f"vectors of shape {vectors.shape} do not fit {matrix.width} dimensions: give vectors "
+            "of the kind that was compressed"
+        )
+    book, codes = matrix.book, matrix.codes
+    if isinstance(book, Codebook) and isinstance(codes, DigitCodes):
+        longer: DigitCodes | EntropyCodes = codes.extended(book.encode(vectors))
+    else:
+        assert isinstance(book, Lattice) and isinstance(codes, EntropyCodes)
+        longer = codes.extended(book.encode(vectors, codes.segments[-1].factor))
+    return CompressedMatrix(book, longer, precision=matrix.precision)
+
+
+def size_of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:
+    """Return the size of M codes to the base K for each of V vectors of H dimensions."""
+    kinds = kinds_of_codes(shape, n_components, n_codes, FLOATS["float32"])
+    total = file_bytes(metadata_of(shape, n_components, n_codes), kinds)
+    return Size(radix(n_codes).bits * n_components, total)
+
+
+def kinds_of_codes(
+    shape: Shape, n_components: int, n_codes: int, floats: "np.dtype[Any]"
+) -> dict[str, Kind]:
+    """Return types and shapes of the arrays of codes."""
+    (n_vectors, width), size = shape, radix(n_codes)
+    n_numbers = size.n_numbers(n_vectors * n_components)
+    codes = (
+        Kind(np.dtype(f"<u{size.n_bytes}"), (n_numbers,))
+        if size.is_integer
+        else Kind(np.dtype(np.uint8), (n_numbers, size.n_bytes))
+    )
+    return {
+        "mean": Kind(floats, (width,)),
+        "basis": Kind(floats, (n_components, width)),
+        "weights": Kind(floats, (n_components, n_codes)),
+        "codes": codes,
+    }
+
+
+def _kinds_of_integers(
+    shape: Shape, n_components: int, floats: "np.dtype[Any]", arrays: Arrays
+) -> dict[str, Kind]:
+    """Return types and shapes of the arrays of integers; some lengths are those of `arrays`."""
+    per_segment = (len(arrays["segments"]), n_components)
+    wide = np.dtype("<u4") if arrays["lengths"].dtype == "<u4" else np.dtype("<u2")
+    return {
+        "mean": Kind(floats, (shape[1],)),
+        "basis": Kind(floats, (n_components, shape[1])),
+        "segments": Kind(np.dtype("<u8"), (per_segment[0], 2)),
+        "sizes": Kind(np.dtype("<u2"), per_segment),
+        "values": Kind(np.dtype("<i2"), (arrays["values"].size,)),
+        "counts": Kind(np.dtype("<u2"), (arrays["counts"].size,)),
+        "lengths": Kind(wide, (arrays["lengths"].size,)),
+        "stream": Kind(np.dtype("<u2"), (arrays["stream"].size,)),
+    }
+
+
+def metadata_of(shape: Shape, n_components: int, n_codes: int | None) -> dict[str, str]:
+    """Return the metadata of a file; K is None for integers."""
+    sizes = zip(_SIZES, (*shape, n_components, n_codes or 0), strict=True)
+    return {
+        "format": FORMAT,
+        "version": str(VERSION),
+        **{name: str(size) for name, size in sizes},
+    }

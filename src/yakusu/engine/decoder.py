@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from yakusu.engine.guide import Guided
-from yakusu.engine.library import MAX_MEMBERS, Settings, instruction_set
+from yakusu.engine.library import MAX_MEMBERS, Settings
 from yakusu.engine.model import NativeModel
 from yakusu.engine.session import Recorded, Session
 from yakusu.engine.workers import Threads, Workers
 from yakusu.errors import ModelError
 from yakusu.model.config import Role
+from yakusu.native.library import instruction_set
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import (
     MAX_ALTERNATIVES,

@@ -1,13 +1,10 @@
-"""The compiled library: its functions, and the structures of native/*.h."""
+"""The functions of the compiled library that the engine calls, and the structures of native/*.h."""
 
 import ctypes
-import os
-import sys
 from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
-    c_char_p,
     c_double,
     c_float,
     c_int,
@@ -15,21 +12,13 @@ from ctypes import (
     c_int64,
     c_void_p,
 )
-from functools import cache
-from pathlib import Path
-from struct import unpack_from
 
-from yakusu.errors import ModelError
+from yakusu.native.library import REPAIR, Functions
 
-# As `library_name` in compile.py, which takes time to import.
-_SUFFIX = {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so")
-PATH = Path(__file__).with_name(f"libyakusu.{_SUFFIX}")
-REPAIR = "install yakusu again with a C compiler or the package ziglang"
 LANES = 16  # widths are multiples of it
 MAX_MEMBERS = 16  # of an ensemble
 PROPOSALS = 256  # see native/session.h
 NOT_FINITE, PACKED = 0, 1  # see native/pack.h
-VARIABLE = "YAKUSU_INSTRUCTION_SET"  # environment variable
 
 
 class Config(Structure):
@@ -160,9 +149,7 @@ class Guide(Structure):
 
 # Session, key, source and its length, prefix or target and its length.
 _SENTENCE = (c_void_p, c_int64, c_void_p, c_int, c_void_p, c_int)
-_FUNCTIONS = {  # name: result, arguments
-    "yk_kernels": (c_void_p, c_char_p),
-    "yk_name": (c_char_p, c_void_p),
+_SIGNATURES = {  # name: result, arguments
     "yk_matrix": (c_void_p, c_int, c_int, c_void_p, c_int),
     "yk_free_matrix": (None, c_void_p),
     "yk_pack": (c_int, c_void_p, c_int, c_void_p, c_int),
@@ -183,21 +170,22 @@ _FUNCTIONS = {  # name: result, arguments
     "yk_score": (c_int, *_SENTENCE, POINTER(Record)),
     "yk_advance": (c_int, c_void_p, c_double),
     "yk_cancel": (c_int, c_void_p, c_int64),
-    "yk_interface": (c_int, c_int),
     "yk_next": (POINTER(Search), c_void_p, POINTER(c_int64)),
 }
 
-
 # As in native/interface.c.
 _STRUCTURES = (Config, Settings, Finished, Search, Traced, Spelling, Record, Guide)
-_VERSION = 2  # changes with the meaning of an argument and with the layout of weights
-_INTERFACE = (_VERSION, LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES))
+_FUNCTIONS = Functions(
+    "native engine",
+    _SIGNATURES,
+    numbers=(LANES, MAX_MEMBERS, PROPOSALS, *map(ctypes.sizeof, _STRUCTURES)),
+    repair=f"{REPAIR}, or use --engine torch",
+)
 
 
 def why_unavailable() -> str | None:
-    """The reason why the library cannot be used, such as "was not compiled ..."; None: it can."""
-    found = _loaded(PATH)
-    return found if isinstance(found, str) else None
+    """The reason why the engine cannot be used, such as "was not compiled ..."; None: it can."""
+    return _FUNCTIONS.why_unavailable()
 
 
 def library() -> ctypes.CDLL:
@@ -206,60 +194,4 @@ def library() -> ctypes.CDLL:
     Raises:
         ModelError: It was not compiled, or it cannot be loaded.
     """
-    found = _loaded(PATH)
-    if isinstance(found, str):
-        raise ModelError(f"the native engine {found}: {REPAIR}, or use --engine torch")
-    return found
-
-
-@cache
-def _loaded(path: Path) -> ctypes.CDLL | str:
-    """The library, or why it cannot be used."""
-    if not path.exists():
-        return "was not compiled when yakusu was installed"
-    try:
-        if _is_truncated(path):
-            return f"cannot be loaded ({path} is truncated)"
-        loaded = ctypes.CDLL(str(path))
-        for name, (result, *arguments) in _FUNCTIONS.items():
-            function = getattr(loaded, name)
-            function.restype, function.argtypes = result, arguments
-        numbers = tuple(map(loaded.yk_interface, range(len(_INTERFACE))))
-    except OSError as error:
-        return f"cannot be loaded ({error})"
-    except AttributeError:  # a function is missing
-        numbers = ()
-    return loaded if numbers == _INTERFACE else f"was compiled from other sources ({path})"
-
-
-def _is_truncated(path: Path) -> bool:
-    """Whether an ELF file lacks its end, the table of sections: loading it would crash."""
-    with path.open("rb") as file:
-        header, size = file.read(64), file.seek(0, os.SEEK_END)
-    if len(header) < 64 or header[:5] != b"\x7fELF\x02":
-        return False  # if the file is not valid, the system refuses to load it
-    (begin,), (entry, n) = unpack_from("<Q", header, 0x28), unpack_from("<HH", header, 0x3A)
-    end: int = begin + entry * n
-    return size < end
-
-
-def instruction_set() -> str:
-    """The instruction set that sessions use: that of $YAKUSU_INSTRUCTION_SET, or the fastest.
-
-    Raises:
-        ModelError: This processor does not support the one of the environment variable.
-    """
-    names = instruction_sets()
-    name = os.environ.get(VARIABLE) or names[0]
-    if name not in names:
-        raise ModelError(
-            f"{VARIABLE} is '{name}', which this processor does not support: set it to "
-            f"{' or '.join(names)}, or unset it"
-        )
-    return name
-
-
-def instruction_sets() -> list[str]:
-    """The instruction sets that the library can use on this processor, the fastest first."""
-    names = ("avx512vnni", "avxvnni", "avx2", "dotprod", "generic")
-    return [name for name in names if library().yk_kernels(name.encode())]
+    return _FUNCTIONS.library()

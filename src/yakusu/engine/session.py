@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from yakusu.data.vocabulary import UNK
 from yakusu.engine.guide import UNGUIDED, Guided, Guides
-from yakusu.engine.library import Record, Settings, Spelling, instruction_set, library
+from yakusu.engine.library import Record, Settings, Spelling, library
 from yakusu.engine.model import NativeModel
 from yakusu.engine.packing import padded
 from yakusu.engine.traces import steps_of
 from yakusu.errors import ModelError
+from yakusu.native.library import instruction_set, kernels
 from yakusu.search.decoder import Query
 from yakusu.search.hypothesis import Hypothesis
 from yakusu.search.tokens import TokenRules
@@ -83,7 +84,7 @@ class Session:
     def __post_init__(self) -> None:
         self._library = library()
         self._queries: dict[int, Query] = {}  # of unfinished searches
-        found = self._library.yk_kernels(self.kernels.encode())
+        found = kernels(self.kernels)
         if not found:
             raise ModelError(
                 f"this processor does not support the instruction set '{self.kernels}'"

@@ -5,6 +5,7 @@ V vocabulary without padding, D width, N exact vectors.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import torch
@@ -12,17 +13,19 @@ from torch import Tensor
 
 from yakusu.compress.axes import check_matrix
 from yakusu.compress.blocks import Loss
-from yakusu.compress.budget import Budget, BudgetError, Storage
+from yakusu.compress.budget import Storage
 from yakusu.compress.codebook import Codebook
-from yakusu.compress.compressor import LatticeCompressor, compressor_of
+from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig, Stack
+from yakusu.compress.digits import DigitCodes
 from yakusu.compress.lattice import Integers, Tier
-from yakusu.compress.storage import CompressedMatrix, PackedCodes
+from yakusu.compress.packed import PackedCodes, row_bytes
+from yakusu.compress.storage import CompressedMatrix, Shape, Size
 from yakusu.errors import DataError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import LARGEST, CodedTable, IntegerTable
 from yakusu.model.table import DenseTable
-from yakusu.model.table_plans import AnyTablePlan, TableName
+from yakusu.model.table_plans import AnyTablePlan, CodedTablePlan, IntegerTablePlan, TableName
 from yakusu.pipeline.receipt import TableFacts
 from yakusu.progress import Progress
 from yakusu.weights import stored_bits
@@ -114,37 +117,46 @@ def _compress(
         width=weight.shape[1],
         bits=bits_in(table),
         loss=share_lost(weight, made, n_exact),
-        ratio=ratio_of(table, made),
+        ratio=ratio_of(table),
     )
 
 
 def _compressed(
     config: CompressConfig, weight: Tensor, n_exact: int, progress: Progress
 ) -> CompressedMatrix:
-    """Compress all vectors; a budget includes the exact vectors and integers as stored on disk."""
-    n_words, vectors = len(weight), weight.numpy()
+    """Compress all vectors; a budget is that of the table, with its exact vectors."""
+    vectors = weight.numpy()
     check_matrix(vectors)
     compressor = compressor_of(config)
-    if isinstance(compressor, LatticeCompressor):
-        compressor.set_params(storage=_storage(n_exact))
-    budget = compressor.budget
-    if budget is None or budget.ratio is None:
-        return compressor.fit(vectors, progress=progress).compressed_
-    left = n_words / budget.ratio - n_exact  # size in float32 vectors of those not exact
-    compressor.set_params(budget=Budget(ratio=n_words / max(left, 1e-9)))
-    try:
-        return compressor.fit(vectors, progress=progress).compressed_
-    except BudgetError as error:
-        raise BudgetError(budget, n_words / (n_words / error.best + n_exact)) from error
+    compressor.set_params(storage=_storage(n_exact))
+    return compressor.fit(vectors, progress=progress).compressed_
 
 
 def _storage(n_exact: int) -> Storage:
-    """Return the storage of integers in a model, where the first N vectors are not integers."""
+    """Return how a model stores tables whose first N vectors are exact; bits are of the others."""
 
-    def bits(integers: Integers, tiers: Sequence[Tier]) -> float:
-        return stored_bits(torch.from_numpy(integers[n_exact:].astype(np.int8)))
+    def of_codes(shape: Shape, n_components: int, n_codes: int) -> Size:
+        sizes = {"n_components": n_components, "n_codes": n_codes, "n_exact": n_exact}
+        plan = CodedTablePlan(tables=(), **sizes)
+        return _size(plan, shape, 8 * row_bytes(n_components, n_codes))
 
-    return Storage(LARGEST, bits)
+    def of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
+        plan = IntegerTablePlan(tables=(), n_components=integers.shape[1], n_exact=n_exact)
+        left = torch.from_numpy(integers[n_exact:].astype(np.int8))
+        return _size(plan, shape, stored_bits(left))
+
+    return Storage(of_codes, of_integers, LARGEST)
+
+
+def _size(plan: AnyTablePlan, shape: Shape, bits: float) -> Size:
+    """Return the size of a table (V, D), given the bits of a vector that is not exact."""
+    n_words, width = shape
+    floats = sum(
+        prod(array)
+        for name, array in plan.shapes(n_words + 1, width).items()
+        if name not in ("packed", "numbers")
+    )
+    return Size(bits, round((n_words - plan.n_exact) * bits / 8) + 4 * floats)
 
 
 def table_of(exact: Tensor, made: CompressedMatrix) -> CodedTable | IntegerTable:
@@ -156,8 +168,9 @@ def table_of(exact: Tensor, made: CompressedMatrix) -> CodedTable | IntegerTable
     mean, basis = torch.from_numpy(made.book.mean), torch.from_numpy(made.book.basis)
     rest = np.arange(len(exact), len(made))
     if isinstance(made.book, Codebook):
-        assert isinstance(made.codes, PackedCodes)
-        packed, weights = made.codes.packed[rest], torch.from_numpy(made.book.weights)
+        assert isinstance(made.codes, DigitCodes)
+        codes = PackedCodes.of(made.codes.rows(rest), made.book.weights.shape[1])
+        packed, weights = codes.packed, torch.from_numpy(made.book.weights)
         return CodedTable.of(
             exact, packed=torch.from_numpy(packed), mean=mean, basis=basis, weights=weights
         )
@@ -172,11 +185,11 @@ def bits_in(table: CodedTable | IntegerTable) -> float:
     return stored_bits(table.numbers)
 
 
-def ratio_of(table: CodedTable | IntegerTable, made: CompressedMatrix) -> float:
-    """Return the bits of float32 vectors divided by those of a table with its exact vectors."""
-    n_exact, dense = len(table.exact), 32 * len(made) * made.width
-    book = dense / made.ratio - len(made) * made.bits
-    return dense / (book + (len(made) - n_exact) * bits_in(table) + 32 * n_exact * made.width)
+def ratio_of(table: CodedTable | IntegerTable) -> float:
+    """Return the size of float32 vectors (V, D) divided by that of a table on disk."""
+    rest = table.packed if isinstance(table, CodedTable) else table.numbers
+    shape = len(table.exact) + len(rest), table.exact.shape[1]
+    return _size(table.plan(()), shape, bits_in(table)).ratio(shape)
 
 
 def share_lost(vectors: Tensor, made: CompressedMatrix, n_exact: int) -> float:

@@ -10,13 +10,14 @@ from yakusu.data.pairs import DataFacts, Part
 from yakusu.data.text import read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import REPAIR, why_unavailable
+from yakusu.engine.library import why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import RecipeError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
+from yakusu.native.library import REPAIR
 from yakusu.pipeline.evaluate import translated
 from yakusu.progress import Progress
 from yakusu.recipe import Recipe

@@ -31,7 +31,7 @@ def may_be_generated(character: str) -> bool:
 class CharacterTable:
     """The characters that byte tokens may spell, as a tree of their bytes.
 
-    The CPU engine reads the arrays as they are (`Spelling` in engine/native/session.h).
+    The CPU engine reads the arrays as they are (`Spelling` in native/session.h).
 
     Attributes:
         next: (nodes, 256). The node after a byte, 0 if it completes a character, -1 if it may not

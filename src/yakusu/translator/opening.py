@@ -9,11 +9,12 @@ from yakusu.arrays import SCALE
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
-from yakusu.engine.library import REPAIR, why_unavailable
+from yakusu.engine.library import why_unavailable
 from yakusu.engine.model import NativeModel
 from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
+from yakusu.native.library import REPAIR
 from yakusu.search.decoder import Decoder
 from yakusu.translator.folder import ModelFolder, TranslatorConfig, consistent
 

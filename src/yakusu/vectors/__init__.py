@@ -4,27 +4,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from yakusu.vectors.appending import append
     from yakusu.vectors.evaluation import evaluate
+    from yakusu.vectors.exports import Exported, export
     from yakusu.vectors.file import open_compressed, write_compressed
     from yakusu.vectors.formats import WordVectors, read_vectors
     from yakusu.vectors.keyed import CompressedVectors
+    from yakusu.vectors.matrices import open_matrix
+    from yakusu.vectors.matrixfile import MatrixFile
     from yakusu.vectors.verbs import compress, inspect, neighbours
 
 _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("compress", "inspect", "neighbours"), "verbs"),
     **dict.fromkeys(("open_compressed", "write_compressed"), "file"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
+    **dict.fromkeys(("Exported", "export"), "exports"),
+    "open_matrix": "matrices",
+    "MatrixFile": "matrixfile",
     "CompressedVectors": "keyed",
+    "append": "appending",
     "evaluate": "evaluation",
 }
 __all__ = [
     "CompressedVectors",
+    "Exported",
+    "MatrixFile",
     "WordVectors",
+    "append",
     "compress",
     "evaluate",
+    "export",
     "inspect",
     "neighbours",
     "open_compressed",
+    "open_matrix",
     "read_vectors",
     "write_compressed",
 ]

@@ -1,48 +1,34 @@
-"""The .ykv file: compressed word vectors, opened as a memory map and read one word at a time.
+"""The .ykv file: compressed word vectors, opened as a memory map.
 
-All numbers are little-endian; every array starts at a multiple of 8 bytes.
-
-header    magic "YAKUSUV1"; version, flags, V, H, M, K, number of arrays: seven 64-bit integers
-index     for each array: name and type (8 bytes each), columns (0: one-dimensional), start, bytes
-arrays    mean, basis and, for a `Codebook`, weights: float16 (flag 1) or float32;
-          text, lengths, order of the words; packed codes, or an entropy-coded stream (flag 2)
-SHA-256   hash of everything before it, 32 bytes
+A safetensors file (`compress/container.py`) of the arrays of a compressed matrix
+(`compress/storage.py`) and of `words`, if the vectors have words (`vectors/words.py`). Files of
+version 1 can be read (`vectors/legacy.py`).
 """
 
-import hashlib
-import struct
+import re
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from yakusu.compress.codebook import Codebook
-from yakusu.compress.lattice import Lattice
-from yakusu.compress.storage import EntropyCodes, PackedCodes, bits_of
+from yakusu.compress.container import damaged, read_arrays, verify, write_arrays
+from yakusu.compress.storage import FORMAT, VERSION, restored
 from yakusu.errors import DataError, ModelError
-from yakusu.folder import write_file
-from yakusu.vectors.keyed import CompressedVectors, Words
+from yakusu.vectors import legacy
+from yakusu.vectors.keyed import CompressedVectors
+from yakusu.vectors.words import Words
 
-Arrays = dict[str, npt.NDArray[Any]]
-Precision = Literal["float32", "float16"]
-
-MAGIC, VERSION = b"YAKUSUV1", 1
-_HEADER, _ENTRY = struct.Struct("<8s7Q"), struct.Struct("<8s8s3Q")
-_HALF, _ENTROPY = 1, 2
-_DIGEST = hashlib.sha256().digest_size
-_FIX = "copy it again, or compress the vectors again"
+_START = re.compile(
+    rb".{8}\{\"__metadata__\":\{\"format\":\"%b\",\"version\":\"(\d{1,9})\"" % FORMAT.encode(), re.S
+)
+_LONGEST = 128  # bytes that contain `_START`
 
 
-def write_compressed(
-    path: str | Path, vectors: CompressedVectors, *, precision: Precision = "float32"
-) -> CompressedVectors:
+def write_compressed(path: str | Path, vectors: CompressedVectors) -> CompressedVectors:
     """Write a file atomically.
 
     Args:
         path: File to write.
         vectors: Vectors to write.
-        precision: Type of mean, basis and weights.
 
     Returns:
         The vectors as read from the file.
@@ -50,90 +36,61 @@ def write_compressed(
     Raises:
         DataError: A value of the codebook is too large for float16.
     """
-    path, arrays = Path(path), _arrays(vectors, np.dtype(precision))
+    path, arrays = Path(path), vectors.arrays
     if not all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f"):
-        raise DataError(f"{path}: the codebook exceeds the range of float16: write it as float32")
-    flags = _HALF * (precision == "float16") | _ENTROPY * isinstance(vectors.book, Lattice)
-    n_codes = vectors.book.weights.shape[1] if isinstance(vectors.book, Codebook) else 0
-    sizes = (len(vectors), vectors.width, vectors.codes.n_components, n_codes)
-    header = _HEADER.pack(MAGIC, VERSION, flags, *sizes, len(arrays))
-    write_file(path, lambda file: _write(file, header, arrays))
+        raise DataError(
+            f"{path}: the codebook exceeds the range of {vectors.precision}: write it as float32"
+        )
+    write_arrays(path, vectors.metadata, arrays | {"words": vectors.words.stored})
     return open_compressed(path)
 
 
 def is_compressed(path: Path) -> bool:
-    """Return whether the file begins with the magic of `write_compressed`."""
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    """Return whether the file begins like one of `write_compressed`, in any version."""
+    return legacy.is_first_version(path) or _version(path) is not None
 
 
-def open_compressed(path: str | Path) -> CompressedVectors:
-    """Open a file as a memory map, after checking its hash.
+def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedVectors:
+    """Open a file as a memory map, reading its header and codebook only.
+
+    Args:
+        path: The file.
+        verified: Read the whole file and check its SHA-256. Files of version 1 are always checked.
 
     Raises:
         ModelError: The file is missing, in another format, truncated, corrupted, or of another
             version.
     """
+    path = Path(path)
     try:
-        data: Any = np.memmap(path, dtype=np.uint8, mode="r")
+        if legacy.is_first_version(path):
+            return legacy.open_first_version(path)
+        version = _version(path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError:  # an empty file cannot be mapped
-        data = np.empty(0, dtype=np.uint8)
-    if len(data) < _HEADER.size + _DIGEST or data[: len(MAGIC)].tobytes() != MAGIC:
+    if version is None:
         raise ModelError(
             f"{path} is not a file of compressed vectors: create one with 'yakusu vectors compress'"
         )
-    _, version, flags, n_words, _, n_components, n_codes, n_arrays = _HEADER.unpack_from(data)
-    if version != VERSION:
+    if version > VERSION:
         raise ModelError(
             f"{path} has format version {version}, but this yakusu reads {VERSION}: update yakusu"
         )
-    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:].tobytes():
-        raise ModelError(f"{path} is truncated or corrupted, its SHA-256 differs: {_FIX}")
-    arrays = _views(data, n_arrays)
-    words = Words(arrays["text"], arrays["lengths"], arrays["order"])
-    mean, basis = (arrays[name].astype(np.float64) for name in ("mean", "basis"))
-    if flags & _ENTROPY:
-        codes = EntropyCodes.from_arrays(arrays, n_words)
-        return CompressedVectors(Lattice(mean, basis), codes, words)
-    book = Codebook(mean, basis, arrays["weights"].astype(np.float64))
-    packed = PackedCodes(arrays["packed"], n_components, bits_of(n_codes))
-    return CompressedVectors(book, packed, words)
+    metadata, arrays = read_arrays(path)
+    try:
+        words = arrays.pop("words")
+        matrix = restored(metadata, arrays)
+    except KeyError as error:
+        raise damaged(path, f"it lacks {error}") from error
+    except ValueError as error:
+        raise damaged(path, str(error)) from error
+    if verified:
+        verify(path)
+    return CompressedVectors.joined(Words(words, len(matrix)), matrix)
 
 
-def _arrays(vectors: CompressedVectors, floats: "np.dtype[Any]") -> Arrays:
-    book, codes, words = vectors.book, vectors.codes, vectors.words
-    with np.errstate(over="ignore"):
-        arrays: Arrays = {"mean": book.mean.astype(floats), "basis": book.basis.astype(floats)}
-        if isinstance(book, Codebook):
-            arrays["weights"] = book.weights.astype(floats)
-    arrays |= {"text": words.text, "lengths": words.lengths, "order": words.order}
-    return arrays | ({"packed": codes.packed} if isinstance(codes, PackedCodes) else codes.arrays)
-
-
-def _write(file: BinaryIO, header: bytes, arrays: Arrays) -> None:
-    begin = _HEADER.size + _ENTRY.size * len(arrays)
-    contents, parts = header, []
-    for name, array in arrays.items():
-        little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-        kind, columns = little.dtype.str.encode(), array.shape[1] if array.ndim == 2 else 0
-        contents += _ENTRY.pack(name.encode(), kind, columns, begin, little.nbytes)
-        padding = -little.nbytes % 8
-        parts += [little.tobytes(), bytes(padding)]
-        begin += little.nbytes + padding
-    digest = hashlib.sha256()
-    for part in (contents, *parts):
-        digest.update(part)
-        file.write(part)
-    file.write(digest.digest())
-
-
-def _views(data: Any, n_arrays: int) -> Arrays:
-    arrays = {}
-    for i in range(n_arrays):
-        entry = _ENTRY.unpack_from(data, _HEADER.size + i * _ENTRY.size)
-        name, kind, columns, begin, size = entry
-        flat = data[begin : begin + size].view(kind.rstrip(b"\0").decode())
-        arrays[name.rstrip(b"\0").decode()] = flat.reshape(-1, columns) if columns else flat
-    return arrays
+def _version(path: Path) -> int | None:
+    """Return the version in the header of a file; None if it is in another format."""
+    with path.open("rb") as file:
+        found = _START.match(file.read(_LONGEST))
+    return int(found[1]) if found else None

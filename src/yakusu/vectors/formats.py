@@ -4,11 +4,13 @@
     GloVe                          the same lines without a header; also .gz
     word2vec binary                "V H\\n", V times "word ", H float32, optional "\\n"; also .gz
     .npz                           `words` (V,) and a matrix (V, H)
-    .npy, .npz, .safetensors       a matrix (V, H); the words are in another file, one per line
+    .npy, .npz, .safetensors,
+    Parquet                        a matrix (V, H); the words are in another file, one per line
 
 V words, H dimensions. In text, a line ends with "\\n" or "\\r\\n", and spaces separate its fields.
 The last H fields are the numbers, so a word may contain any other character, even spaces, as in
-GloVe 840B. A first line of two integers is a header. Nothing is unpickled.
+GloVe 840B. A first line of two integers is a header. Nothing is unpickled. `matrices.py` opens
+.npy, .safetensors and Parquet.
 """
 
 import codecs
@@ -16,7 +18,7 @@ import gzip
 import re
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
 from itertools import chain, count
 from pathlib import Path
@@ -26,11 +28,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
 
 from yakusu.compress.blocks import ROWS, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
+from yakusu.vectors.matrices import (
+    first_bytes,
+    matrix_format,
+    only_matrix,
+    open_matrix,
+    unreadable,
+)
+from yakusu.vectors.matrixfile import MatrixFile, check_matrix
 
 AnyArray = npt.NDArray[Any]
 Stream = IO[bytes] | gzip.GzipFile
@@ -41,11 +50,10 @@ _BYTES = 1 << 20  # read from a binary file at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
 _WIDEST = 1 << 20  # maximum H: limits the bytes that a wrong header makes us read for one row
 _SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
-_LONGEST_HEADER = 100_000_000  # bytes, the limit of safetensors itself
 _NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
-_BROKEN_ARRAYS = (
-    *(*_BROKEN_GZIP, BadZipFile, SafetensorError, TokenError),
+_BROKEN_NPZ = (
+    *(*_BROKEN_GZIP, BadZipFile, TokenError),
     *(OSError, RuntimeError, TypeError, ValueError),
 )
 
@@ -134,40 +142,21 @@ def given(
 
 
 def _head(path: Path) -> bytes:
-    if path.exists() and not path.is_file():  # a folder or a pipe
-        raise DataError(
-            f"{path} is not a regular file: save the vectors to one, which can be read twice"
-        )
-    try:
-        with path.open("rb") as file:
-            head = file.read(16)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    if not head:
-        raise DataError(f"{path} is empty: choose a file with vectors")
+    head = first_bytes(path)
     for magic, what in _NOT_READ.items():
         if head.startswith(magic):
             raise DataError(f"{path} is {what}, which cannot be read: save it as word2vec text")
     return head
 
 
-def _array(path: Path, head: bytes) -> tuple[AnyArray, list[str] | None] | None:
+def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | None] | None:
     """Return the matrix of a file of arrays, with its words if any; None for other files."""
+    if matrix_format(head):
+        return open_matrix(path), None
     try:
-        if head.startswith(b"\x93NUMPY"):
-            return np.load(path, mmap_mode="r", allow_pickle=False), None
-        if head.startswith(b"PK\x03\x04"):
-            return _from_npz(path)
-        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= _LONGEST_HEADER:
-            with safe_open(path, framework="numpy") as file:
-                shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-                return file.get_tensor(_chosen(path, shapes)), None
-    except _BROKEN_ARRAYS as error:
-        raise DataError(
-            f"{path} cannot be opened ({error}): save it again, without Python objects, "
-            "as float16, float32 or float64"
-        ) from error
-    return None
+        return _from_npz(path) if head.startswith(b"PK\x03\x04") else None
+    except _BROKEN_NPZ as error:
+        raise unreadable(path, error) from error
 
 
 def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
@@ -178,36 +167,22 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
         raise DataError(
             f"{path}: words have shape {words.shape} and type {words.dtype}: save V strings"
         )
-    matrix = arrays[_chosen(path, {name: array.shape for name, array in arrays.items()})]
+    matrix = arrays[only_matrix(path, {name: array.shape for name, array in arrays.items()})]
+    check_matrix(path, matrix.shape, matrix.dtype)
     return matrix, None if words is None else words.tolist()
 
 
-def _chosen(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
-    """Return the name of the only matrix, or of the only one with a usual name."""
-    matrices = [name for name, shape in shapes.items() if len(shape) == 2]
-    usual = [n for n in matrices if n in ("vectors", "weight") or "embedding" in n.lower()]
-    for names in (matrices, usual):
-        if len(names) == 1:
-            return names[0]
-    raise DataError(
-        f"{path} has {len(matrices)} matrices ({', '.join(matrices[:5])}), {len(usual)} of them "
-        "named vectors, weight or embedding: save a file with one matrix"
-    )
-
-
-def _joined(path: Path, matrix: AnyArray, words: list[str], source: str | Path) -> WordVectors:
-    if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size:
-        raise DataError(
-            f"{path} has an array of shape {matrix.shape} and type {matrix.dtype}: "
-            "save a matrix (V, H) of float16, float32 or float64"
-        )
+def _joined(
+    path: Path, matrix: MatrixFile | AnyArray, words: list[str], source: str | Path
+) -> WordVectors:
     if len(words) != len(matrix):
         raise DataError(
             f"{path} has {len(matrix)} rows and {source} {len(words)} words: give one word per row"
         )
+    vectors = np.empty(matrix.shape, np.float32)
     with np.errstate(over="ignore"):  # WordVectors rejects infinite values
-        mapped = isinstance(matrix, np.memmap)  # copied: the file may change
-        vectors = matrix.astype(_NUMBER, order="C", copy=mapped, subok=False)
+        for part in blocks(len(matrix)):
+            vectors[part] = matrix[part]
     rows, lines = _counted(path, "row", 0), _counted(source, "line", 1)
     place = rows if source == path else lambda row: f"{rows(row)} ({lines(row)})"
     return WordVectors(words, vectors, place=place)

@@ -3,7 +3,7 @@
 V words, H dimensions, M components, K codes per component.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,8 @@ from pydantic import TypeAdapter
 
 from yakusu.compress.blocks import Loss, Matrix
 from yakusu.compress.budget import trade_off
-from yakusu.compress.codebook import Codebook
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
-from yakusu.compress.storage import PackedCodes
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
@@ -34,10 +32,12 @@ class Facts:
 
     n_words, width, n_components: V, H, M.
     n_codes: K; None for integers.
-    bits: Bits of codes per word.
-    ratio: Bits of float32 vectors over bits of codes and codebook (the paper's formula), or of
-        integers and basis.
-    file_bytes: Size of the file in bytes, including the words and their index.
+    bits: Stored bits of codes per word.
+    codes_ratio: Size of the float32 vectors divided by that of codes and codebook alone: for codes,
+        by the paper's formula with log2 K bits per code.
+    ratio: The same, divided by the size of the file without words.
+    file_ratio: The same, divided by the size of the file.
+    file_bytes: Size of the file in bytes.
     dense_bytes: Size of V x H float32 values in bytes.
     """
 
@@ -46,7 +46,9 @@ class Facts:
     n_components: int
     n_codes: int | None
     bits: float
+    codes_ratio: float
     ratio: float
+    file_ratio: float
     file_bytes: int
     dense_bytes: int
 
@@ -68,7 +70,7 @@ class Report:
     loss: float
     share_lost: float
     recall: tuple[Band, ...]
-    version: int = 1
+    version: int = 2
 
 
 _REPORT = TypeAdapter(Report)
@@ -108,11 +110,8 @@ def compress(
     if weights is not None:
         dense = _sorted(dense, Path(weights))
     matrix = compressor_of(config).fit(dense.vectors, progress=progress).compressed_
-    made = write_compressed(
-        out,
-        CompressedVectors.of(dense.words, matrix),
-        precision="float16" if config.half else "float32",
-    )
+    matrix = replace(matrix, precision="float16" if config.half else "float32")
+    made = write_compressed(out, CompressedVectors.of(dense.words, matrix))
     report = _measured(out, made, config, dense.vectors, progress)
     text, picture = _companions(out)
     write_text(text, json_text(_REPORT.dump_python(report, mode="json")))
@@ -160,13 +159,19 @@ def _companions(out: Path) -> tuple[Path, Path]:
 
 
 def _facts(path: Path, made: CompressedVectors) -> Facts:
-    n_words, width, n_components = len(made), made.width, made.codes.n_components
-    n_codes, bits = None, made.bits
-    if isinstance(made.book, Codebook) and isinstance(made.codes, PackedCodes):
-        n_codes = made.book.weights.shape[1]
-        bits = float(made.codes.n_bits * n_components)
-    size = path.stat().st_size
-    return Facts(n_words, width, n_components, n_codes, bits, made.ratio, size, 4 * n_words * width)
+    file_bytes, dense_bytes = path.stat().st_size, 4 * len(made) * made.width
+    return Facts(
+        n_words=len(made),
+        width=made.width,
+        n_components=made.codes.n_components,
+        n_codes=made.n_codes,
+        bits=made.size.bits,
+        codes_ratio=made.codes_ratio,
+        ratio=made.ratio,
+        file_ratio=dense_bytes / file_bytes,
+        file_bytes=file_bytes,
+        dense_bytes=dense_bytes,
+    )
 
 
 def _measured(

@@ -27,7 +27,7 @@ from scipy.stats import spearmanr
 
 from yakusu.compress.axes import Floats, PrincipalAxes
 from yakusu.compress.blocks import Matrix
-from yakusu.compress.codes import Codes
+from yakusu.compress.digits import Codes
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit

@@ -1,4 +1,4 @@
-"""Compiles the engine: one shared library, with kernels for every instruction set of a processor.
+"""Compiles the library: one file, with kernels for every instruction set of a processor.
 
 `hatch_build.py` runs this when yakusu is installed. It imports the standard library only.
 """
@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-NATIVE = Path(__file__).parent / "native"
-KERNELS = NATIVE / "model.c"  # compiled once per instruction set
+NATIVE = Path(__file__).parent
+KERNELS = (NATIVE / "model.c", NATIVE / "scan.c")  # compiled once per instruction set
 
 # -ffp-contract=off: a * b + c must round twice, as written, with every compiler.
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC")
@@ -147,9 +147,10 @@ def _is_usable(compiler: Sequence[str]) -> bool:
 def _jobs(sets: dict[str, str], folder: Path) -> Iterator[list[str]]:
     """The arguments that compile each object file."""
     for name, flags in sets.items():
-        out = str(folder / f"{name}.o")
-        yield [*flags.split(), f"-DISA={name}", "-c", str(KERNELS), "-o", out]
-    for source in sorted(set(NATIVE.glob("*.c")) - {KERNELS}):
+        for source in KERNELS:
+            out = str(folder / f"{source.stem}-{name}.o")
+            yield [*flags.split(), f"-DISA={name}", "-c", str(source), "-o", out]
+    for source in sorted(set(NATIVE.glob("*.c")) - set(KERNELS)):
         yield ["-c", str(source), "-o", str(folder / f"{source.name}.o")]
 
 

@@ -1,15 +1,13 @@
-"""Compiling the engine: compilers, targets, sanitizers."""
+"""Compiling the library: compilers and targets."""
 
 import ctypes
-import importlib.util
 import platform
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.engine.driving import build_driver, drive
-from yakusu.engine.compile import (
+from yakusu.native.compile import (
     INSTRUCTION_SETS,
     TARGETS,
     compile_library,
@@ -18,11 +16,9 @@ from yakusu.engine.compile import (
     system_compiler,
     zig_compiler,
 )
-from yakusu.engine.library import PATH
-from yakusu.engine.library import instruction_sets as available
+from yakusu.native.library import PATH
 
 FAST = ("-O1",)  # to compile
-SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def script(path: Path, text: str) -> str:
@@ -124,29 +120,3 @@ def test_a_compiler_that_fails_leaves_the_previous_library(tmp_path: Path) -> No
     assert caught.value.stderr == "internal error\n"
     assert out.read_bytes() == b"previous"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cc", out.name]
-
-
-@pytest.mark.skipif(platform.system() != "Linux", reason="a program that runs on Linux")
-@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
-@pytest.mark.slow
-def test_ziglang_and_the_system_compiler_give_the_same_bits(tmp_path: Path, printed: str) -> None:
-    name = f"musllinux_1_2_{platform.machine()}"
-    driver = build_driver(tmp_path, zig_compiler(TARGETS[name]), machine=TARGETS[name].machine)
-    for kernels in available():
-        assert drive(driver, kernels) == printed, kernels
-
-
-# ---- sanitizers --------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_kernels_and_searches_behave_as_c_defines_and_leak_no_memory(
-    compiler: list[str], tmp_path: Path, printed: str
-) -> None:
-    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
-    probe = [*compiler, *SANITIZERS, str(tmp_path / "main.c"), "-o", str(tmp_path / "main")]
-    if subprocess.run(probe, capture_output=True).returncode:
-        pytest.skip(f"{compiler[0]} has no sanitizers")
-    driver = build_driver(tmp_path, compiler, flags=SANITIZERS)
-    for kernels in available()[:-1] or available():
-        assert drive(driver, kernels) == printed, kernels

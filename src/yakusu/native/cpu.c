@@ -2,14 +2,29 @@
 
 #include <string.h>
 
+#include "codes.h"
 #include "model.h"
 
-extern const Kernels kernels_generic;
+/* What is compiled for an instruction set. */
+typedef struct {
+    const char *name;
+    const Kernels *kernels;
+    const Scans *scans;
+} Set;
+
+#define DECLARE(isa) \
+    extern const Kernels kernels_##isa; \
+    extern const Scans scans_##isa
+#define SET(isa) {#isa, &kernels_##isa, &scans_##isa}
+
+DECLARE(generic);
 #if defined(__x86_64__) || defined(_M_X64)
 
 #include <cpuid.h>
 
-extern const Kernels kernels_avx2, kernels_avxvnni, kernels_avx512vnni;
+DECLARE(avx2);
+DECLARE(avxvnni);
+DECLARE(avx512vnni);
 
 static uint32_t enabled_registers(void) { /* those that the operating system saves */
     uint32_t low, high;
@@ -32,11 +47,11 @@ static int has(const char *name) {
     return (saved & zmm) == zmm && (b7 & avx512) == avx512 && c7 & 1u << 11;
 }
 
-static const Kernels *const all[] = {&kernels_avx512vnni, &kernels_avxvnni, &kernels_avx2, &kernels_generic};
+static const Set all[] = {SET(avx512vnni), SET(avxvnni), SET(avx2), SET(generic)};
 
 #elif defined(__aarch64__)
 
-extern const Kernels kernels_dotprod;
+DECLARE(dotprod);
 
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -45,22 +60,32 @@ static int has(const char *name) { return !strcmp(name, "dotprod") && getauxval(
 static int has(const char *name) { return !strcmp(name, "dotprod"); } /* every Apple processor */
 #endif
 
-static const Kernels *const all[] = {&kernels_dotprod, &kernels_generic};
+static const Set all[] = {SET(dotprod), SET(generic)};
 
 #else
 
 static int has(const char *name) { return !name; }
 
-static const Kernels *const all[] = {&kernels_generic};
+static const Set all[] = {SET(generic)};
 
 #endif
 
-API const Kernels *yk_kernels(const char *name) {
+static const Set *find(const char *name) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int runs = all[i] == &kernels_generic || has(all[i]->name);
-        if (runs && (!*name || !strcmp(name, all[i]->name))) return all[i];
+        int runs = all[i].kernels == &kernels_generic || has(all[i].name);
+        if (runs && (!*name || !strcmp(name, all[i].name))) return &all[i];
     }
     return NULL;
+}
+
+API const Kernels *yk_kernels(const char *name) {
+    const Set *found = find(name);
+    return found ? found->kernels : NULL;
+}
+
+API const Scans *yk_scans(const char *name) {
+    const Set *found = find(name);
+    return found ? found->scans : NULL;
 }
 
 API const char *yk_name(const Kernels *kernels) { return kernels->name; }

@@ -3,14 +3,7 @@
 #ifndef YK_ENGINE_H
 #define YK_ENGINE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(_WIN32)
-#define API __declspec(dllexport)
-#else
-#define API __attribute__((visibility("default")))
-#endif
+#include "api.h"
 
 #define LANES 16 /* numbers in a vector; widths are multiples of it */
 #define MAX_MEMBERS 16 /* of an ensemble */

@@ -1,0 +1,46 @@
+"""The verb `vectors export`."""
+
+from typing import Annotated, Literal
+
+import typer
+from rich.filesize import decimal
+
+import yakusu
+from yakusu.cli.console import ConsoleProgress
+
+_NAMES = {
+    "word2vec": "word2vec text",
+    "word2vec-binary": "word2vec binary",
+    "glove": "GloVe text",
+    "npy": "a matrix of float32 and a list of words",
+    "gensim": "gensim's KeyedVectors",
+}
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of compressed vectors.")],
+    out: Annotated[
+        str, typer.Argument(metavar="OUT", help="The file to write; it must not exist.")
+    ],
+    form: Annotated[
+        Literal["word2vec", "word2vec-binary", "glove", "npy", "gensim"] | None,
+        typer.Option(
+            "--format",
+            help="Format (default: word2vec for .txt and .vec, word2vec-binary for .bin, npy for "
+            ".npy, gensim for .kv).",
+        ),
+    ] = None,
+) -> None:
+    """Write the rebuilt vectors for another library, as float32.
+
+    word2vec, word2vec-binary and glove cannot represent words with spaces. npy also writes
+    OUT.words.txt, with one word per line.
+
+    Example: `yakusu vectors export glove.ykv glove.bin`
+    """
+    made = yakusu.vectors.export(file, out, form=form, progress=ConsoleProgress())
+    size = decimal(sum(path.stat().st_size for path in made.files))
+    print(
+        f"{made.n_words:,} words x {made.width} dimensions as {_NAMES[made.form]}, {size}\n"
+        f"file: {', '.join(map(str, made.files))}"
+    )

@@ -1,0 +1,247 @@
+"""Entropy-coded integers of a matrix: segments of rows with their own frequencies, in blocks.
+
+A segment begins with each tier and after 65,536 rows at most. Its blocks of 16 rows can be read
+without the others. V rows, M components, S segments, L blocks.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress import kernels
+from yakusu.compress.digits import Ints
+from yakusu.compress.lattice import Integers, Tier, spans
+from yakusu.compress.rans import BITS, BLOCK, TOTAL, Frequencies, decode, encode
+
+_SEGMENT = 2**16  # rows
+_CACHED = 1024  # blocks
+_AT_ONCE = 2**22  # integers that are decoded together
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyCodes:
+    """Entropy-coded integers of V rows.
+
+    stream: 16-bit words of the blocks, one block after the other.
+    lengths: Number of words of each block, (L,).
+    segments: First row and factor of each segment.
+    frequencies: Frequencies of each segment.
+    n_rows: V.
+    """
+
+    stream: npt.NDArray[np.uint16]
+    lengths: npt.NDArray[np.unsignedinteger]
+    segments: tuple[Tier, ...]
+    frequencies: tuple[Frequencies, ...]
+    n_rows: int
+
+    @classmethod
+    def of(cls, integers: Integers, tiers: Sequence[Tier]) -> "EntropyCodes":
+        """Code integers (V, M).
+
+        Raises:
+            DataError: The integers of a component have too large a range.
+        """
+        segments = _segments(tiers, len(integers))
+        frequencies, streams = [], []
+        for begin, end, factor in spans(segments, len(integers)):
+            part = integers[begin:end] // np.int16(factor)
+            frequencies.append(Frequencies.of(part))
+            streams += encode(part, frequencies[-1])
+        lengths = np.array([*map(len, streams)])
+        return cls(
+            np.concatenate(streams),
+            lengths.astype(np.uint16 if lengths.max() < 2**16 else np.uint32),
+            segments,
+            tuple(frequencies),
+            len(integers),
+        )
+
+    def extended(self, integers: Integers) -> "EntropyCodes":
+        """Return the codes with further rows (n, M) at the end, in the last tier.
+
+        Raises:
+            DataError: A component has too many distinct integers.
+        """
+        added = EntropyCodes.of(integers, (Tier(0, self.segments[-1].factor),))
+        moved = (replace(each, begin=each.begin + self.n_rows) for each in added.segments)
+        lengths = [self.lengths, added.lengths]
+        return EntropyCodes(
+            np.concatenate([self.stream, added.stream]),
+            np.concatenate(lengths, dtype=np.result_type(*lengths)),
+            (*self.segments, *moved),
+            (*self.frequencies, *added.frequencies),
+            self.n_rows + added.n_rows,
+        )
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without the cache
+
+    @property
+    def n_components(self) -> int:
+        """M."""
+        return self.frequencies[0].n_components
+
+    @property
+    def bits(self) -> float:
+        """Stored bits per row, including lengths and frequencies."""
+        return 8 * sum(array.nbytes for array in self.arrays.values()) / self.n_rows
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays from which `from_arrays` restores the codes, given V."""
+        counts = [each.counts for each in self.frequencies]
+        return {
+            "segments": np.array([(t.begin, t.factor) for t in self.segments], dtype=np.uint64),
+            "sizes": np.array([[len(count) for count in of] for of in counts], dtype=np.uint16),
+            "values": np.concatenate([each.values for each in self.frequencies]),
+            "counts": np.concatenate([count for of in counts for count in of]).astype(np.uint16),
+            "lengths": self.lengths,
+            "stream": self.stream,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> "EntropyCodes":
+        """Restore the codes of V rows from `arrays`.
+
+        Raises:
+            ValueError: The arrays do not fit each other.
+        """
+        segments = tuple(Tier(int(begin), int(factor)) for begin, factor in arrays["segments"])
+        _check_segments(segments, n_rows)
+        sizes, counts = arrays["sizes"].astype(np.int64), arrays["counts"].astype(np.int64)
+        values, ends = arrays["values"], np.cumsum(sizes.ravel())
+        if sizes.min() < 1 or not ends[-1] == len(counts) == len(values) or counts.min() < 1:
+            raise ValueError("there is not one frequency per integer")
+        begins = ends - sizes.ravel()
+        if (np.add.reduceat(counts, begins) != TOTAL).any():
+            raise ValueError("the frequencies have another sum")
+        ascending = np.diff(values.astype(np.int64)) > 0
+        ascending[begins[1:] - 1] = True
+        if not ascending.all() or len(arrays["lengths"]) != _n_blocks(segments, n_rows):
+            raise ValueError("the integers or the blocks do not fit")
+        if int(arrays["lengths"].sum(dtype=np.uint64)) != len(arrays["stream"]):
+            raise ValueError("the blocks do not have the length of the stream")
+        parts = iter(np.split(counts, begins[1:]))
+        frequencies = tuple(
+            Frequencies.from_counts(of, [next(parts) for _ in sizes[0]])
+            for of in np.split(values, ends[len(sizes[0]) - 1 : -1 : len(sizes[0])])
+        )
+        return cls(arrays["stream"], arrays["lengths"], segments, frequencies, n_rows)
+
+    def row(self, row: int) -> Integers:
+        """Return the integers (M,) of one row."""
+        segment = bisect_right(self._begins, row) - 1
+        block, place = divmod(row - self._begins[segment], BLOCK)
+        integers: Integers = self._cached(segment, block)[place]
+        return integers
+
+    def rows(self, rows: Ints) -> Integers:
+        """Return the integers (n, M) of the rows with these indices (n,)."""
+        integers = np.empty((len(rows), self.n_components), dtype=np.int16)
+        segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
+        for segment in np.unique(segment_of):
+            places = np.flatnonzero(segment_of == segment)
+            block_of, row_of = np.divmod(rows[places] - self._begins[segment], BLOCK)
+            for wanted in self._parts(np.unique(block_of)):
+                of = np.flatnonzero((block_of >= wanted[0]) & (block_of <= wanted[-1]))
+                decoded = self._decoded(segment, wanted)
+                at = np.searchsorted(wanted, block_of[of]) * BLOCK + row_of[of]
+                integers[places[of]] = decoded[at]
+        return integers
+
+    def _parts(self, blocks: Ints) -> Iterator[Ints]:
+        at_once = max(1, _AT_ONCE // (BLOCK * self.n_components))
+        return (blocks[begin : begin + at_once] for begin in range(0, len(blocks), at_once))
+
+    def _decoded(self, segment: int, blocks: Ints) -> Integers:
+        """Return the integers of blocks (L,) of a segment, 16 rows for each but the last one.
+
+        Raises:
+            ModelError: The stream is damaged.
+        """
+        if kernels.are_available():
+            return np.concatenate([self._block(segment, block) for block in blocks.tolist()])
+        places = np.array([self._place(segment, block) for block in blocks.tolist()])
+        begins, ends, n_rows = places.T
+        integers = decode(self.stream, begins, ends, n_rows, self.frequencies[segment])
+        return integers * np.int16(self.segments[segment].factor)
+
+    def _block(self, segment: int, block: int) -> Integers:
+        """Return the integers of one block of a segment."""
+        if not kernels.are_available():
+            return self._decoded(segment, np.array([block]))
+        begin, end, n_rows = self._place(segment, block)
+        integers = kernels.decode_block(self.stream[begin:end], n_rows, self.frequencies[segment])
+        if (factor := self.segments[segment].factor) > 1:
+            integers *= np.int16(factor)
+        return integers
+
+    def _place(self, segment: int, block: int) -> tuple[int, int, int]:
+        """Return start and end of a block in the stream, and its number of rows."""
+        first, last = self._begins[segment : segment + 2]
+        at = self._first_blocks[segment] + block
+        n_rows = min(last - first - block * BLOCK, BLOCK)
+        return int(self._offsets[at]), int(self._offsets[at + 1]), n_rows
+
+    @cached_property
+    def _cached(self) -> Any:
+        return lru_cache(_CACHED)(self._block)
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """First row of each segment, and the number of rows."""
+        return [*(segment.begin for segment in self.segments), self.n_rows]
+
+    @cached_property
+    def _offsets(self) -> npt.NDArray[np.int64]:
+        """Start of each block in the stream, and the end of the stream, (L + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+
+    @cached_property
+    def _first_blocks(self) -> list[int]:
+        """Number of blocks before each segment."""
+        sizes = [-(-(end - begin) // BLOCK) for begin, end, _ in spans(self.segments, self.n_rows)]
+        return [0, *np.cumsum(sizes).tolist()]
+
+
+def coded_bytes(integers: Integers, tiers: Sequence[Tier]) -> int:
+    """Return an upper limit of the size of `EntropyCodes` of integers (V, M), close to the size."""
+    n_bits = n_bytes = 0.0
+    for begin, end, factor in spans(_segments(tiers, len(integers)), len(integers)):
+        part = integers[begin:end] // np.int16(factor)
+        frequencies = Frequencies.of(part)
+        for m, count in enumerate(frequencies.counts):
+            n = np.unique(part[:, m], return_counts=True)[1]
+            n_bits += float(n @ (BITS - np.log2(count)))
+            n_bytes += 4 * len(count) + 2  # values, counts, size
+        n_bytes += 16 + 6 * -(-(end - begin) // BLOCK)  # segment; length and last state of a block
+    return int(n_bits / 8 + n_bytes) + 4
+
+
+def _segments(tiers: Sequence[Tier], n_rows: int) -> tuple[Tier, ...]:
+    return tuple(
+        Tier(first, factor)
+        for begin, end, factor in spans(tiers, n_rows)
+        for first in range(begin, end, _SEGMENT)
+    )
+
+
+def _n_blocks(segments: Sequence[Tier], n_rows: int) -> int:
+    return sum(-(-(end - begin) // BLOCK) for begin, end, _ in spans(segments, n_rows))
+
+
+def _check_segments(segments: Sequence[Tier], n_rows: int) -> None:
+    begins = [segment.begin for segment in segments]
+    if begins[0] or sorted(set(begins)) != begins or begins[-1] >= n_rows:
+        raise ValueError("the segments do not fit the rows")
+    if not all(0 < segment.factor < TOTAL for segment in segments):
+        raise ValueError("a factor is out of range")

@@ -1,0 +1,101 @@
+"""The compiled functions for compressed vectors, for numpy arrays; see native/codes.h.
+
+V rows, M components, L blocks of rows.
+"""
+
+from ctypes import c_char_p, c_int, c_int64, c_void_p
+from functools import cache, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.compress.rans import BITS, COARSE, DAMAGED, Frequencies
+from yakusu.errors import ModelError
+from yakusu.native.library import Functions, instruction_set
+
+Scores = npt.NDArray[np.float64]
+_P, _N = c_void_p, c_int64
+_FUNCTIONS = Functions(
+    "compiled code for compressed vectors",
+    {
+        "yk_scans": (c_void_p, c_char_p),
+        "yk_scan4": (None, _P, _P, _N, c_int, _P, _P),
+        "yk_scan8": (None, _P, _N, c_int, _P, _P),
+        "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
+        "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
+        "yk_rans_decode": (c_int, _P, _N, c_int, c_int, c_int, *[_P] * 3, c_int, _P, c_int, _P),
+    },
+)
+ROWS = 32  # per block of `scan4`
+
+
+def are_available() -> bool:
+    """Return whether the library was compiled and can be used."""
+    return _FUNCTIONS.why_unavailable() is None
+
+
+def in_blocks(codes: npt.NDArray[np.integer]) -> npt.NDArray[np.uint8]:
+    """Return codes (V, M) below 16 in the layout of `scan4`, (L, M, 16); missing rows are 0."""
+    n_blocks = -(-len(codes) // ROWS)
+    padded = np.zeros((n_blocks * ROWS, codes.shape[1]), dtype=np.uint8)
+    padded[: len(codes)] = codes
+    rows = padded.reshape(n_blocks, 2, ROWS // 2, -1)
+    return np.ascontiguousarray((rows[:, 0] | rows[:, 1] << 4).transpose(0, 2, 1))
+
+
+def scan4(blocks: npt.NDArray[np.uint8], tables: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint32]:
+    """Return the sum of the table entries of each row, (32 L,); tables are (M, 16)."""
+    sums = np.empty(len(blocks) * ROWS, dtype=np.uint32)
+    n_components = blocks.shape[1]
+    at = blocks.ctypes.data, len(blocks), n_components, tables.ctypes.data, sums.ctypes.data
+    _FUNCTIONS.library().yk_scan4(_scans(), *at)
+    return sums
+
+
+def scan8(codes: npt.NDArray[np.uint8], tables: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint32]:
+    """Return the sum of the table entries of each row of codes (V, M); tables are (M, 256)."""
+    sums = np.empty(len(codes), dtype=np.uint32)
+    at = codes.ctypes.data, *codes.shape, tables.ctypes.data, sums.ctypes.data
+    _FUNCTIONS.library().yk_scan8(*at)
+    return sums
+
+
+def dot(
+    integers: npt.NDArray[np.int8 | np.int16], weights: npt.NDArray[np.int16]
+) -> npt.NDArray[np.int64]:
+    """Return the product of each row of integers (V, M) with the weights (M,)."""
+    sums = np.empty(len(integers), dtype=np.int64)
+    library = _FUNCTIONS.library()
+    function = library.yk_dot8 if integers.dtype == np.int8 else library.yk_dot16
+    function(_scans(), integers.ctypes.data, *integers.shape, weights.ctypes.data, sums.ctypes.data)
+    return sums
+
+
+def decode_block(
+    stream: npt.NDArray[np.uint16], n_rows: int, frequencies: Frequencies
+) -> npt.NDArray[np.int16]:
+    """Return the integers (n_rows, M) of a block, as `rans.decode`."""
+    integers = np.empty((n_rows, frequencies.n_components), dtype=np.int16)
+    cumulative, starts, coarse, values = _addresses(frequencies)
+    failed = _FUNCTIONS.library().yk_rans_decode(
+        *(stream.ctypes.data, len(stream), n_rows, frequencies.n_components, BITS),
+        *(cumulative, starts, coarse, COARSE, values, 1, integers.ctypes.data),
+    )
+    if failed:
+        raise ModelError(DAMAGED)
+    return integers
+
+
+@lru_cache(64)
+def _addresses(frequencies: Frequencies) -> tuple[int, int, int, int]:
+    """Return the addresses of the tables, which the cache keeps alive."""
+    tables = frequencies.cumulative, frequencies.starts, frequencies.coarse, frequencies.values
+    cumulative, starts, coarse, values = (table.ctypes.data for table in tables)
+    return cumulative, starts, coarse, values
+
+
+@cache
+def _scans() -> int:
+    """Return the address of the functions of the instruction set."""
+    found: int = _FUNCTIONS.library().yk_scans(instruction_set().encode())
+    return found

@@ -1,0 +1,189 @@
+"""Entropy coding of integers: asymmetric numeral systems (rANS; Duda 2013).
+
+An integer s with frequency f(s) out of T = 2^15 and cumulative frequency c(s) is added to a state
+x by
+
+    x' = (x // f(s)) T + c(s) + x mod f(s)
+
+and read back by finding the s with c(s) <= x' mod T < c(s) + f(s). The state is kept from 2^16 to
+2^32 by moving 16 bits to or from the stream. Each component of each segment of rows has its own
+frequencies; each block of 16 rows has its own state and can be read without the others.
+
+V rows, M components, L blocks that are coded side by side.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from yakusu.errors import DataError, ModelError
+
+Ints = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.int16]
+Words = npt.NDArray[np.uint16]
+States = npt.NDArray[np.uint64]
+BLOCK = 16  # rows
+BITS = 15
+TOTAL = 2**BITS  # T
+COARSE = 7  # lower bits of a number from 0 to T that `coarse` leaves out
+_LOWEST = 2**16  # of a state
+_SYMBOLS = 2**24  # coded side by side
+DAMAGED = "the entropy-coded integers are damaged: copy the file again, or compress again"
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """Frequencies of the integers of a segment.
+
+    values: Distinct integers of each component, ascending, one component after the other.
+    cumulative: Sum of the frequencies of smaller integers, for each of them, and T at the end.
+    starts: Start of each component in `cumulative`, and its end, (M + 1,).
+    """
+
+    values: npt.NDArray[np.int16]
+    cumulative: npt.NDArray[np.uint16]
+    starts: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, integers: Ints) -> "Frequencies":
+        """Count integers (V, M).
+
+        Raises:
+            DataError: A component has more than 2^15 distinct integers.
+        """
+        found = [np.unique(column, return_counts=True) for column in integers.T]
+        if (most := max(len(values) for values, _ in found)) > TOTAL:
+            raise DataError(
+                f"a component has {most:,} distinct integers, more than {TOTAL:,}: choose a larger "
+                "step"
+            )
+        values = np.concatenate([values for values, _ in found]).astype(np.int16)
+        return cls.from_counts(values, [scaled(counts) for _, counts in found])
+
+    @classmethod
+    def from_counts(cls, values: npt.NDArray[np.int16], counts: Sequence[Ints]) -> "Frequencies":
+        """Build the tables from frequencies that sum to T in each component."""
+        cumulative = [np.cumsum(np.concatenate([[0], count])) for count in counts]
+        starts = np.cumsum([0, *map(len, cumulative)])
+        return cls(values, np.concatenate(cumulative).astype(np.uint16), starts.astype(np.int32))
+
+    @property
+    def n_components(self) -> int:
+        """M."""
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> list[npt.NDArray[np.int64]]:
+        """Frequencies of each component."""
+        return [np.diff(cumulative) for _, cumulative in self.tables]
+
+    @cached_property
+    def coarse(self) -> npt.NDArray[np.uint16]:
+        """The first integer of each component whose range has a number with these upper bits."""
+        slots = np.arange(0, TOTAL, 2**COARSE)
+        first = [np.searchsorted(cumulative, slots, side="right") for _, cumulative in self.tables]
+        return np.stack(first).astype(np.uint16) - np.uint16(1)
+
+    @cached_property
+    def tables(self) -> list[tuple[npt.NDArray[np.int16], npt.NDArray[np.int64]]]:
+        """Distinct integers and cumulative frequencies of each component."""
+        starts, cumulative = self.starts.tolist(), self.cumulative.astype(np.int64)
+        return [
+            (self.values[begin - m : end - m - 1], cumulative[begin:end])
+            for m, (begin, end) in enumerate(pairwise(starts))
+        ]
+
+
+def scaled(counts: Ints) -> npt.NDArray[np.int64]:
+    """Scale counts, which are at least 1, to frequencies that sum to T and are at least 1."""
+    exact = counts * (TOTAL / counts.sum())
+    scaled: npt.NDArray[np.int64] = np.maximum(np.rint(exact).astype(np.int64), 1)
+    while excess := int(scaled.sum()) - TOTAL:
+        # Change the frequencies for which one step matters least.
+        can_change = np.flatnonzero(scaled > (excess > 0))
+        error = np.sign(excess) * (scaled - exact)[can_change] / scaled[can_change]
+        chosen = can_change[np.argsort(-error, kind="stable")[: abs(excess)]]
+        scaled[chosen] -= np.sign(excess)
+    return scaled
+
+
+def encode(integers: Ints, frequencies: Frequencies) -> list[Words]:
+    """Return the stream of each block of integers (V, M)."""
+    at_once = max(1, _SYMBOLS // (BLOCK * integers.shape[1])) * BLOCK
+    return [
+        stream
+        for begin in range(0, len(integers), at_once)
+        for stream in _encode(integers[begin : begin + at_once], frequencies)
+    ]
+
+
+def _encode(integers: Ints, frequencies: Frequencies) -> Iterator[Words]:
+    n_rows, n_components = integers.shape
+    n_blocks = -(-n_rows // BLOCK)
+    states = np.full(n_blocks, _LOWEST, dtype=np.uint64)
+    words = np.empty((n_blocks, BLOCK * n_components + 2), dtype=np.uint16)
+    free = np.full(n_blocks, words.shape[1])  # streams are written from the end
+    for row in reversed(range(BLOCK)):
+        of = slice(len(integers[row::BLOCK]))  # the last block may be shorter
+        for m in reversed(range(n_components)):
+            values, cumulative = frequencies.tables[m]
+            symbols = np.searchsorted(values, integers[row::BLOCK, m])
+            begin = cumulative[symbols].astype(np.uint64)
+            frequency = cumulative[symbols + 1].astype(np.uint64) - begin
+            full = np.flatnonzero(states[of] >= frequency << np.uint64(32 - BITS))
+            free[full] -= 1
+            words[full, free[full]] = states[full] & np.uint64(0xFFFF)
+            states[full] >>= np.uint64(16)
+            quotient, rest = np.divmod(states[of], frequency)
+            states[of] = (quotient << np.uint64(BITS)) + begin + rest
+    words[np.arange(n_blocks), free - 1] = states & np.uint64(0xFFFF)
+    words[np.arange(n_blocks), free - 2] = states >> np.uint64(16)
+    for stream, begin in zip(words, free - 2, strict=True):
+        yield stream[begin:].copy()
+
+
+def decode(
+    stream: Words, begins: Ints, ends: Ints, n_rows: Ints, frequencies: Frequencies
+) -> Integers:
+    """Return the integers (V, M) of L blocks, one block after the other.
+
+    Args:
+        stream: Streams of the blocks and of others.
+        begins, ends: Start and end of each block in the stream, (L,).
+        n_rows: Number of rows of each block, (L,), from 1 to 16.
+        frequencies: Frequencies with which the blocks were coded.
+
+    Raises:
+        ModelError: A stream does not contain the integers of its rows.
+    """
+    integers = np.empty((len(begins), BLOCK, frequencies.n_components), dtype=np.int16)
+    states, at = _begun(stream, begins, ends)
+    for row in range(int(n_rows.max())):
+        of = np.flatnonzero(n_rows > row)
+        for m, (values, cumulative) in enumerate(frequencies.tables):
+            slots = (states[of] & np.uint64(TOTAL - 1)).astype(np.int64)
+            symbols = np.searchsorted(cumulative, slots, side="right") - 1
+            frequency = (cumulative[symbols + 1] - cumulative[symbols]).astype(np.uint64)
+            rest = (slots - cumulative[symbols]).astype(np.uint64)
+            states[of] = frequency * (states[of] >> np.uint64(BITS)) + rest
+            empty = of[states[of] < _LOWEST]
+            if (at[empty] >= ends[empty]).any():
+                raise ModelError(DAMAGED)
+            states[empty] = (states[empty] << np.uint64(16)) | stream[at[empty]]
+            at[empty] += 1
+            integers[of, row, m] = values[symbols]
+    if (states != _LOWEST).any() or (at != ends).any():
+        raise ModelError(DAMAGED)
+    return integers[np.arange(BLOCK) < n_rows[:, None]]
+
+
+def _begun(stream: Words, begins: Ints, ends: Ints) -> tuple[States, npt.NDArray[np.int64]]:
+    """Return the state at the start of each block, and the place of its next word."""
+    if begins.min() < 0 or (begins + 2 > ends).any() or ends.max() > len(stream):
+        raise ModelError(DAMAGED)
+    states = (stream[begins].astype(np.uint64) << np.uint64(16)) | stream[begins + 1]
+    return states, begins.astype(np.int64) + 2

@@ -1,0 +1,59 @@
+/* Compressed vectors: decoding them, and scoring their rows without decoding them.
+
+   All sums are exact, so the results are equal on every instruction set. */
+
+#ifndef YK_CODES_H
+#define YK_CODES_H
+
+#include "api.h"
+
+/* The functions of scan.c, which are compiled once per instruction set; see below. */
+typedef struct {
+    void (*scan4)(const uint8_t *codes, int64_t n_blocks, int n_components, const uint16_t *tables, uint32_t *out);
+    void (*dot8)(const int8_t *integers, int64_t n_rows, int n_components, const int16_t *weights, int64_t *out);
+    void (*dot16)(const int16_t *integers, int64_t n_rows, int n_components, const int16_t *weights, int64_t *out);
+} Scans;
+
+/* The functions of an instruction set, or the fastest ones for ""; NULL if they cannot run here. */
+API const Scans *yk_scans(const char *name);
+
+/* Scores of rows whose components have at most 16 codes: out[row] = sum over m of tables[m][code].
+   codes: (n_blocks, n_components, 16). A block has 32 rows; byte j of a component has the code of row j
+     in its low 4 bits and that of row j + 16 in its high 4 bits.
+   tables: (n_components, 16); entries of codes that no row has are not used.
+   out: (n_blocks * 32), modulo 2^32: exact for up to 65,537 components. */
+API void yk_scan4(const Scans *scans, const uint8_t *codes, int64_t n_blocks, int n_components,
+                  const uint16_t *tables, uint32_t *out);
+
+/* The same for components of at most 256 codes.
+   codes: (n_rows, n_components). tables: (n_components, 256). out: (n_rows), modulo 2^32. */
+API void yk_scan8(const uint8_t *codes, int64_t n_rows, int n_components, const uint16_t *tables, uint32_t *out);
+
+/* Dot products of each row with one vector: out[row] = sum over m of integers[row][m] weights[m].
+   integers: (n_rows, n_components). weights: (n_components). out: (n_rows). Exact for all numbers. */
+API void yk_dot8(const Scans *scans, const int8_t *integers, int64_t n_rows, int n_components,
+                 const int16_t *weights, int64_t *out);
+API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, int n_components,
+                  const int16_t *weights, int64_t *out);
+
+/* Decode integers that are entropy-coded with rANS, row by row and component by component.
+   stream: (n_words); the first two words are the high and the low half of the first state. Any words are
+     valid input.
+   scale_bits: 1 to 15; the counts of a component add up to 2^scale_bits.
+   cumulative: the cumulative counts of all components, one after another; each begins with 0 and ends with
+     2^scale_bits.
+   starts: (n_components + 1) ascending positions in `cumulative`; component m has
+     starts[m + 1] - starts[m] - 1 symbols.
+   coarse: (n_components, 2^(scale_bits - coarse_shift)), the first symbol that can contain a slot with these
+     upper bits.
+   values: the integers of the symbols of all components, one after another; multiplied by `factor`, modulo
+     2^16.
+   out: (n_rows, n_components).
+   Returns 0; or -1 if the stream does not end where the rows end, or if `coarse` and `cumulative` lead to no
+   symbol of the component; `out` is then incomplete or wrong. The arrays must have these sizes; their values are not trusted, except
+   `starts`. */
+API int yk_rans_decode(const uint16_t *stream, int64_t n_words, int n_rows, int n_components, int scale_bits,
+                       const uint16_t *cumulative, const int32_t *starts, const uint16_t *coarse,
+                       int coarse_shift, const int16_t *values, int factor, int16_t *out);
+
+#endif

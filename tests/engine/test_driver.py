@@ -1,0 +1,31 @@
+"""The engine without Python: compiled by ziglang, and with sanitizers."""
+
+import importlib.util
+import platform
+from pathlib import Path
+
+import pytest
+
+from tests.native.driving import build_driver, build_sanitized_driver, drive
+from yakusu.native.compile import TARGETS, zig_compiler
+from yakusu.native.library import instruction_sets
+
+DRIVER = Path(__file__).parent / "driver.c"
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="a program that runs on Linux")
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
+def test_ziglang_and_the_system_compiler_give_the_same_bits(tmp_path: Path, printed: str) -> None:
+    target = TARGETS[f"musllinux_1_2_{platform.machine()}"]
+    driver = build_driver(DRIVER, tmp_path, zig_compiler(target), machine=target.machine)
+    for kernels in instruction_sets():
+        assert drive(driver, kernels) == printed, kernels
+
+
+def test_kernels_and_searches_behave_as_c_defines_and_leak_no_memory(
+    compiler: list[str], tmp_path: Path, printed: str
+) -> None:
+    driver = build_sanitized_driver(DRIVER, tmp_path, compiler)
+    for kernels in instruction_sets()[:-1] or instruction_sets():
+        assert drive(driver, kernels) == printed, kernels

@@ -1,0 +1,78 @@
+/* Runs the functions for compressed vectors without Python, on pseudo-random input in arrays without a spare
+   byte. Usage: driver INSTRUCTIONS. Prints hashes of the results, which are the same on every processor;
+   exits with status 3 if this one lacks the instructions. Tests run it under qemu and with sanitizers. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+
+static uint64_t state;
+
+static uint32_t number(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+
+static void *bytes(size_t n) { /* pseudo-random */
+    uint8_t *x = malloc(n);
+    if (n && !x) exit(1);
+    for (size_t i = 0; i < n; i++) x[i] = (uint8_t)number();
+    return x;
+}
+
+static void print(const char *what, const void *data, size_t size) {
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (const uint8_t *at = data, *end = at + size; at < end; at++) h = (h ^ *at) * 1099511628211u;
+    printf("%s %016" PRIx64 "\n", what, h);
+}
+
+static void scan(const Scans *scans, int n, int n_rows) {
+    int n_blocks = (n_rows + 31) / 32;
+    uint8_t *packed = bytes((size_t)n_blocks * n * 16), *codes = bytes((size_t)n_rows * n);
+    uint16_t *small = bytes((size_t)n * 16 * 2), *large = bytes((size_t)n * 256 * 2);
+    uint32_t *blocks = bytes((size_t)n_blocks * 32 * 4), *rows = bytes((size_t)n_rows * 4);
+    yk_scan4(scans, packed, n_blocks, n, small, blocks);
+    yk_scan8(codes, n_rows, n, large, rows);
+    print("scan4", blocks, (size_t)n_blocks * 32 * 4), print("scan8", rows, (size_t)n_rows * 4);
+    free(packed), free(codes), free(small), free(large), free(blocks), free(rows);
+}
+
+static void dot(const Scans *scans, int n, int n_rows) {
+    int8_t *narrow = bytes((size_t)n_rows * n);
+    int16_t *wide = bytes((size_t)n_rows * n * 2), *weights = bytes((size_t)n * 2);
+    int64_t *out = bytes((size_t)n_rows * 8);
+    yk_dot8(scans, narrow, n_rows, n, weights, out), print("dot8", out, (size_t)n_rows * 8);
+    yk_dot16(scans, wide, n_rows, n, weights, out), print("dot16", out, (size_t)n_rows * 8);
+    free(narrow), free(wide), free(weights), free(out);
+}
+
+/* Decode any words; with `broken`, the tables are not valid either. */
+static void decode(int n_words, int broken) {
+    enum { ROWS = 9, COMPONENTS = 3, SYMBOLS = 5, BITS = 10, SHIFT = 6, COARSE = 1 << (BITS - SHIFT) };
+    static const uint16_t ends[SYMBOLS + 1] = {0, 1, 300, 301, 1000, 1 << BITS};
+    uint16_t *stream = bytes((size_t)n_words * 2), *cumulative = bytes(COMPONENTS * (SYMBOLS + 1) * 2);
+    uint16_t *coarse = bytes(COMPONENTS * COARSE * 2);
+    int32_t *starts = bytes((COMPONENTS + 1) * 4);
+    int16_t *values = bytes(COMPONENTS * SYMBOLS * 2), *out = calloc(ROWS * COMPONENTS, 2);
+    if (!out) exit(1);
+    for (int m = 0; m <= COMPONENTS; m++) starts[m] = m * (SYMBOLS + 1);
+    for (int i = 0; i < COMPONENTS * COARSE; i++) coarse[i] = broken ? coarse[i] % (SYMBOLS + 1) : 0;
+    for (int i = 0; i < COMPONENTS * (SYMBOLS + 1); i++)
+        cumulative[i] = broken ? cumulative[i] % (1 << BITS) : ends[i % (SYMBOLS + 1)];
+    int done = yk_rans_decode(stream, n_words, ROWS, COMPONENTS, BITS, cumulative, starts, coarse, SHIFT, values,
+                              (int)number(), out);
+    printf("status %d\n", done), print("decode", out, ROWS * COMPONENTS * 2);
+    free(stream), free(cumulative), free(coarse), free(starts), free(values), free(out);
+}
+
+int main(int argc, char **argv) {
+    const Scans *scans = yk_scans(argc > 1 ? argv[1] : "");
+    if (!scans) return 3;
+    static const int widths[] = {0, 1, 2, 15, 16, 17, 100, 255, 256, 257, 513, 2064}, heights[] = {0, 1, 5, 32, 65};
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < 5; j++) scan(scans, widths[i], heights[j]), dot(scans, widths[i], heights[j]);
+    for (int n = 0; n < 200; n++) decode(n % 40, n >= 100);
+    return 0;
+}

@@ -1,0 +1,58 @@
+"""Drivers: programs without Python that call the C code."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from yakusu.native.compile import FLAGS, NATIVE, compile_objects
+
+QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def on_arm64(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of a driver that ziglang compiles for arm64 and qemu runs."""
+    no_zig = importlib.util.find_spec("ziglang") is None
+    no_qemu = "qemu-aarch64 (Debian: qemu-user-static) is not installed"
+    test = pytest.mark.skipif(not QEMU, reason=no_qemu)(test)
+    return pytest.mark.skipif(no_zig, reason="ziglang is not installed")(test)
+
+
+def build_driver(
+    source: Path,
+    folder: Path,
+    compiler: Sequence[str],
+    *,
+    machine: str = "",
+    flags: Sequence[str] = (),
+) -> Path:
+    """Compile the sources of the library and a driver into one program."""
+    objects = compile_objects(folder, compiler, machine=machine, flags=flags)
+    program = folder / "driver"
+    files = [f"-I{NATIVE}", str(source), *objects, "-lm", "-o", str(program)]
+    quiet = "-Wno-unused-function"  # of the headers
+    subprocess.run([*compiler, *FLAGS, *flags, quiet, *files], check=True, capture_output=True)
+    return program
+
+
+def build_sanitized_driver(source: Path, folder: Path, compiler: Sequence[str]) -> Path:
+    """The same with sanitizers; skips the test if the compiler has none."""
+    (folder / "main.c").write_text("int main(void) { return 0; }\n")
+    probe = [*compiler, *SANITIZERS, str(folder / "main.c"), "-o", str(folder / "main")]
+    if subprocess.run(probe, capture_output=True).returncode:
+        pytest.skip(f"{compiler[0]} has no sanitizers")
+    return build_driver(source, folder, compiler, flags=SANITIZERS)
+
+
+def drive(*command: str | Path) -> str:
+    """What the driver prints."""
+    # Leaks of memory are reported, too.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=280)
+    assert done.returncode == 0, f"status {done.returncode}: {done.stderr[-4000:]}"
+    return done.stdout
