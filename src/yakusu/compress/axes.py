@@ -39,7 +39,7 @@ class PrincipalAxes:
         """
         mean, covariance = moments(vectors)
         extent = vectors.max(axis=0) - vectors.min(axis=0)  # 0 if constant, unlike the variance
-        if (narrow := (0 < extent) & (extent < _NARROWEST)).any():
+        if (narrow := (extent > 0) & (extent < _NARROWEST)).any():
             column = int(narrow.argmax())
             raise DataError(
                 f"the values of column {column} are within {extent[column]:.3g} of each other: "

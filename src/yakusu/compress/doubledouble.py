@@ -56,8 +56,8 @@ def square_over(a: float, a_low: float, by: float) -> tuple[float, float]:
 def running_moments(values: Any, counts: Any, origin: float) -> Any:
     """Return cumulative sums of counts, distances from the origin and their squares, (3, n + 1).
 
-    Rounding errors of distances are summed separately (Sum2 of Ogita, Rump and Oishi 2005), so that the main
-    sum does not wait for them, and each result is rounded once.
+    Rounding errors of distances are summed separately (Sum2 of Ogita, Rump and Oishi 2005), so that
+    the main sum does not wait for them, and each result is rounded once.
     """
     sums = np.zeros((3, len(values) + 1))
     moment, errors = 0.0, 0.0

@@ -50,18 +50,17 @@ class Sums(NamedTuple):
         """Return the cost of a path, without prices."""
         return float(path_cost(self.rows, np.append(starts, self.n)))
 
-    def rounding(self, width: float) -> float:
+    def rounding(self, k: int, price: float, width: float) -> float:
         """Return a bound on the rounding errors of the difference between the costs of two paths.
 
-        A path adds errors of its intervals, at most 5 units in the last place of the sum of
-        squares, and errors of the moments at its borders, each rounded once and multiplied by the
-        distance of two means. The moments fall to the origin and rise to the last one.
-
-        Args:
-            width: Distance between the least and the greatest value.
+        Only for `running_moments`. A path adds errors of its k intervals, together at most 5 units
+        in the last place of the sum of squares; of the moments at its borders, each rounded once
+        and multiplied by the distance of two means; and of k partial sums of prices. `width` is
+        the distance between the least and the greatest value.
         """
         moment, squares = np.abs(self.rows[1:, -1])
-        return float(np.finfo(np.float64).eps * (8 * squares + 2 * width * moment))
+        errors = 8 * squares + 2 * width * moment + k * k * abs(price)
+        return float(np.finfo(np.float64).eps * errors)
 
     def leftmost(self, starts: Ints) -> Ints:
         """Move borders to the left as long as the cost does not increase."""

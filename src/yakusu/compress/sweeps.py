@@ -1,7 +1,7 @@
 """Cheapest paths over sorted values: one sweep per price, in native code.
 
-A path is a sequence of intervals (i, j] from 0 to n. The cost of an interval is the squared error of
-its values, in constant time from cumulative sums. Numba compiles each function for two kinds of
+A path is a sequence of intervals (i, j] from 0 to n. The cost of an interval is the squared error
+of its values, in constant time from cumulative sums. Numba compiles each function for two kinds of
 sums: (3, n + 1) of `running_moments` in float64, and (5, n + 1, 1) of `running_sums` in
 double-double arithmetic.
 
