@@ -164,6 +164,23 @@ def test_an_error_names_the_row_that_is_not_finite(vectors: Floats) -> None:
         code(broken, n_components=3, n_codes=4)
 
 
+@pytest.mark.parametrize("scale", [1e160, 1e-160, 5e-324])
+def test_vectors_out_of_range_are_rejected(vectors: Floats, scale: float) -> None:
+    with pytest.raises(DataError, match=r"scale them to a largest magnitude from 1e-30 to 1e\+30"):
+        code(vectors * scale, n_components=3, n_codes=4)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-320])
+def test_a_column_whose_variance_is_too_small_is_named(vectors: Floats, scale: float) -> None:
+    narrow = vectors * np.array([1, 1, scale, *[1] * 10])
+    with pytest.raises(DataError, match=r"the values of column 2 are within \S+ of each other"):
+        code(narrow, n_components=3, n_codes=4)
+
+
+def test_zeros_have_one_code() -> None:
+    assert (code(np.zeros((9, 2)), n_components=2, n_codes=4).n_codes == 1).all()
+
+
 def test_folding_the_mean_loses_only_its_part_outside_the_basis(
     vectors: Floats,
 ) -> None:

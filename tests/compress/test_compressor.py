@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's conventions, and results compared with their parts."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,54 @@ def test_without_step_or_budget_5_percent_of_the_variance_is_lost(few: Floats) -
 def test_invalid_parameters_are_rejected_by_fit(few: Floats, compressor: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         compressor.fit(few)
+
+
+@pytest.mark.parametrize(
+    "compressor",
+    [
+        CodebookCompressor(n_codes=4),
+        CodebookCompressor(n_codes=4, solver="closed", mean="folded"),
+        CodebookCompressor(budget=Budget(max_loss=0.2)),
+        LatticeCompressor(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("exponent", [-90, 90])
+def test_compression_does_not_depend_on_the_scale_within_its_range(
+    few: Floats, compressor: Any, exponent: int
+) -> None:
+    near, far = clone(compressor).fit(few), clone(compressor).fit(np.ldexp(few, exponent))
+    assert (near.compressed_.dense_codes() == far.compressed_.dense_codes()).mean() > 0.999
+    assert far.loss_ == pytest.approx(np.ldexp(near.loss_, 2 * exponent), rel=1e-3, abs=0)
+    assert np.isfinite(far.compressed_.dense()).all()
+
+
+@pytest.mark.parametrize("compressor", COMPRESSORS, ids=str)
+@pytest.mark.parametrize(
+    ("scale", "largest"),
+    [(1e160, "1e+160"), (1.7e308, "1.7e+308"), (1e-160, "1e-160"), (5e-324, "4.94e-324")],
+)
+def test_vectors_whose_squares_exceed_the_range_are_rejected(
+    few: Floats, compressor: Any, scale: float, largest: str
+) -> None:
+    vectors = few / np.abs(few).max() * scale
+    message = f"the largest magnitude of the vectors is {largest}: scale them to a largest"
+    with pytest.raises(DataError, match=re.escape(message)):
+        clone(compressor).fit(vectors)
+
+
+@pytest.mark.parametrize("compressor", COMPRESSORS, ids=str)
+def test_vectors_of_single_precision_near_its_maximum_are_rejected(
+    few: Floats, compressor: Any
+) -> None:
+    vectors = (few / np.abs(few).max() * 3.4e38).astype(np.float32)
+    with pytest.raises(DataError, match=r"the vectors is 3\.4e\+38: scale them"):
+        clone(compressor).fit(vectors)
+
+
+def test_adam_rejects_vectors_whose_gradients_exceed_single_precision(few: Floats) -> None:
+    with pytest.raises(DataError, match="too large for gradients in float32: scale them to 1e"):
+        CodebookCompressor(n_codes=4, solver="adam").fit(few * 1e20)
 
 
 def test_settings_become_parameters() -> None:

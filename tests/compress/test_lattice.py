@@ -133,6 +133,12 @@ def test_tiers_out_of_range_are_rejected(
         Rounding(vectors, n_components=6, tiers=tiers)
 
 
+@pytest.mark.parametrize("scale", [1e160, 1e-160])
+def test_vectors_out_of_range_are_rejected(vectors: Floats, scale: float) -> None:
+    with pytest.raises(DataError, match=r"scale them to a largest magnitude from 1e-30 to 1e\+30"):
+        Rounding(vectors * scale, n_components=6)
+
+
 @pytest.mark.parametrize("whitening", [-0.1, 1.1, np.nan])
 def test_a_whitening_out_of_range_is_rejected(vectors: Floats, whitening: float) -> None:
     with pytest.raises(DataError, match="whitening = "):

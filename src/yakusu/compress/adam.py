@@ -20,7 +20,10 @@ from torch import Tensor
 from yakusu.compress.blocks import Matrix
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.digits import Codes
+from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
+
+_LARGEST = 1e15  # magnitude of vectors
 
 
 def fit_by_adam(
@@ -48,7 +51,16 @@ def fit_by_adam(
         batch: B.
         seed: Seed of the order of the vectors.
         progress: Progress reporter; receives the loss of each epoch.
+
+    Raises:
+        DataError: The vectors are too large for gradients in float32.
     """
+    if (largest := float(np.abs(vectors).max())) > _LARGEST:
+        raise DataError(
+            f"the largest magnitude of the vectors is {largest:.3g}, which is too large for "
+            f"gradients in float32: scale them to {_LARGEST:g} or less, or choose the solver "
+            "least-squares"
+        )
     descent = _Descent(start, vectors, codes, learning_rate)
     progress = progress or Silent()
     with progress.track("fitting the codebook with Adam", "epochs", epochs) as tracker:

@@ -12,6 +12,8 @@ from yakusu.compress.blocks import Matrix, blocks
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
+_SMALLEST, _LARGEST = 1e-30, 1e30  # largest magnitude of a matrix: in float32, and its squares too
+_NARROWEST = 1e-140  # range of a column that is not constant: its variance is a normal number
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,20 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, vectors: Matrix, n_components: int) -> "PrincipalAxes":
-        """Compute the first M axes of vectors (V, H) from their correlation matrix."""
+        """Compute the first M axes of vectors (V, H) from their correlation matrix.
+
+        Raises:
+            DataError: The variance of a column is too small for a float.
+        """
         mean, covariance = moments(vectors)
-        constant = vectors.min(axis=0) == vectors.max(axis=0)  # exact, unlike a zero variance
-        scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
+        extent = vectors.max(axis=0) - vectors.min(axis=0)  # 0 if constant, unlike the variance
+        if (narrow := (extent > 0) & (extent < _NARROWEST)).any():
+            column = int(narrow.argmax())
+            raise DataError(
+                f"the values of column {column} are within {extent[column]:.3g} of each other: "
+                f"make them equal, or scale the column to a range of {_NARROWEST:g} or more"
+            )
+        scale = np.where(extent == 0, 1.0, np.sqrt(np.diag(covariance)))
         _, loadings = eigenvectors(covariance / np.outer(scale, scale))
         return cls(mean, scale, np.ascontiguousarray(loadings[:, :n_components]))
 
@@ -81,11 +93,18 @@ def check_components(vectors: Matrix, n_components: int) -> None:
 
 
 def check_matrix(vectors: Matrix) -> None:
-    """Raise DataError unless the vectors are a finite matrix that is not empty."""
+    """Raise DataError unless the vectors are a finite matrix that is not empty, in range."""
     if vectors.ndim != 2 or not vectors.size:
         raise DataError(f"vectors have shape {vectors.shape}: expected a matrix of shape (V, H)")
+    largest = 0.0
     for rows in blocks(len(vectors)):
+        largest = max(largest, float(np.abs(vectors[rows]).max()))
         bad = ~np.isfinite(vectors[rows]).all(axis=1)
         if bad.any():
             row = rows.start + int(bad.argmax())
             raise DataError(f"row {row} is not finite: remove NaN and infinity")
+    if largest and not _SMALLEST <= largest <= _LARGEST:
+        raise DataError(
+            f"the largest magnitude of the vectors is {largest:.3g}: scale them to a largest "
+            f"magnitude from {_SMALLEST:g} to {_LARGEST:g}"
+        )

@@ -94,7 +94,8 @@ def code(
             distinct values.
 
     Raises:
-        DataError: M or K is out of range, or the vectors are not a finite matrix.
+        DataError: M or K is out of range, or the vectors are not a finite matrix
+            with a largest magnitude from 1e-30 to 1e30.
     """
     check_components(vectors, n_components)
     if not 2 <= n_codes <= MOST_CODES:

@@ -58,6 +58,18 @@ class _Compressor(TransformerMixin, BaseEstimator):
             raise DataError(f"codes of shape {codes.shape} do not fit {len(book.basis)} components")
         return book.rebuild(codes)
 
+    def _vectors(self, X: npt.ArrayLike, *, fitting: bool = True) -> Matrix:  # noqa: N803
+        """Return X as a finite matrix (n, H) of floats; for fitting, of two or more rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn adds up all values
+            vectors: Matrix = validate_data(
+                self,
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=2 if fitting else 1,
+                reset=fitting,
+            )
+        return vectors
+
 
 class CodebookCompressor(_Compressor):
     """The paper's method: codes by Algorithm 1, and the codebook of Eqs. 1 and 2.
@@ -118,7 +130,7 @@ class CodebookCompressor(_Compressor):
             DataError: M, K, `solver` or `mean` is invalid, or no M and K meet the budget.
             ValueError: The vectors are not a finite matrix of two or more rows.
         """
-        vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        vectors = self._vectors(X)
         n_components, n_codes = self._sizes(vectors, progress)
         self.coded_ = code(
             vectors,
@@ -137,7 +149,7 @@ class CodebookCompressor(_Compressor):
     def transform(self, X: npt.ArrayLike) -> Codes:  # noqa: N803
         """Return the codes (n, M) of vectors (n, H): the nearest centroid for each score."""
         check_is_fitted(self)
-        vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        vectors = self._vectors(X, fitting=False)
         return self.coded_.encode(vectors)
 
     def _sizes(self, vectors: Matrix, progress: Progress | None) -> tuple[int, int]:
@@ -225,7 +237,7 @@ class LatticeCompressor(_Compressor):
             DataError: M, p, a rank or the step is out of range, or no step meets the budget.
             ValueError: The vectors are not a finite matrix of two or more rows.
         """
-        vectors = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        vectors = self._vectors(X)
         self.step_ = self._chosen_step(vectors, progress) if self.step is None else self.step
         if self.step is not None and self.budget is not None:
             raise DataError("a budget chooses the step: leave out one of them")
@@ -249,7 +261,7 @@ class LatticeCompressor(_Compressor):
     def transform(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
         """Return the integers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
-        vectors = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        vectors = self._vectors(X, fitting=False)
         return rounded((vectors - self.mean_) @ self.axes_, self.step_)
 
     def _chosen_step(self, vectors: Matrix, progress: Progress | None) -> float:

@@ -54,12 +54,12 @@ def square_over(a: float, a_low: float, by: float) -> tuple[float, float]:
 
 @compiled
 def running_moments(values: Any, counts: Any, origin: float) -> Any:
-    """Return cumulative sums of counts and of weighted distances from the origin, (2, n + 1).
+    """Return cumulative sums of counts, distances from the origin and their squares, (3, n + 1).
 
-    Rounding errors are summed separately (Sum2 of Ogita, Rump and Oishi 2005), so that the main
-    sum does not wait for them, and each result is rounded once.
+    Rounding errors of distances are summed separately (Sum2 of Ogita, Rump and Oishi 2005), so that
+    the main sum does not wait for them, and each result is rounded once.
     """
-    sums = np.zeros((2, len(values) + 1))
+    sums = np.zeros((3, len(values) + 1))
     moment, errors = 0.0, 0.0
     for i in range(len(values)):
         count = counts[i]
@@ -68,16 +68,24 @@ def running_moments(values: Any, counts: Any, origin: float) -> Any:
         moment, error = add(moment, part)
         errors += error + (part_low + low * count)
         sums[0, i + 1], sums[1, i + 1] = sums[0, i] + count, moment + errors
+        sums[2, i + 1] = sums[2, i] + distance * distance * count
     return sums
 
 
 @compiled
-def running_sums(values: Any, counts: Any, origin: float) -> Any:
-    """Return cumulative sums of counts, and of distances and their squares as pairs, (5, n + 1)."""
-    sums = np.zeros((5, len(values) + 1))
-    for i in range(len(values)):
+def running_sums(gaps: Any, counts: Any) -> Any:
+    """Return cumulative sums of counts, and of distances and their squares as pairs, (5, n + 1).
+
+    Args:
+        gaps: Distances between neighbouring values, (n - 1,); distances are from the first value.
+        counts: Number of times each value occurs, (n,).
+    """
+    sums = np.zeros((5, len(counts) + 1))
+    distance, low = 0.0, 0.0
+    for i in range(len(counts)):
         count = counts[i]
-        distance, low = add(values[i], -origin)
+        if i:
+            distance, low = add_pairs(distance, low, gaps[i - 1], 0.0)
         moment, moment_low = multiply(distance, count)
         square, square_low = square_over(distance, low, 1.0)
         weighted, weighted_low = multiply(square, count)

@@ -89,7 +89,8 @@ class Rounding:
         tiers: Factors of the step by frequency.
 
     Raises:
-        DataError: M, p or a tier is out of range, or the vectors are not a finite matrix.
+        DataError: M, p or a tier is out of range, or the vectors are not a finite matrix
+            with a largest magnitude from 1e-30 to 1e30.
     """
 
     def __init__(
