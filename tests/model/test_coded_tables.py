@@ -9,7 +9,7 @@ from torch import Tensor
 
 from yakusu.compress.compressor import CodebookCompressor
 from yakusu.compress.lattice import Integers, Lattice, entropy
-from yakusu.compress.storage import PackedCodes
+from yakusu.compress.packed import PackedCodes
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
 from yakusu.model.coded_tables import CodedTable, IntegerTable, _product, empty_table
@@ -30,8 +30,7 @@ def coded(vectors: Tensor, n_exact: int, m: int, k: int) -> tuple[CodedTable, Te
     """A table of vectors (V - 1, D), and all its vectors (V, D) by numpy."""
     rest = vectors[n_exact:].double().numpy()
     made = CodebookCompressor(m, k, solver="closed").fit(rest)
-    book, codes = made.codebook_, made.compressed_.codes
-    assert isinstance(codes, PackedCodes)
+    book, codes = made.codebook_, PackedCodes.of(made.coded_.codes, made.codebook_.n_codes)
     rebuilt = torch.from_numpy(book.rebuild(made.coded_.codes)).float()
     table = CodedTable.of(
         vectors[:n_exact],

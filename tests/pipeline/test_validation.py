@@ -8,11 +8,11 @@ import pytest
 import yakusu
 from tests.system.runs import recipe_for, result, write_corpus
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.engine import library
 from yakusu.errors import RecipeError, RunError
 from yakusu.folder import read_json
 from yakusu.metrics import Score
 from yakusu.model.architectures import build
+from yakusu.native import library
 from yakusu.pipeline import validation
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.validation import DevScore
