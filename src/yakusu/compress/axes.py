@@ -38,7 +38,7 @@ class PrincipalAxes:
             DataError: The variance of a column is too small for a float.
         """
         mean, covariance = moments(vectors)
-        extent = vectors.max(axis=0) - vectors.min(axis=0)  # 0 if constant, unlike the variance
+        extent = np.ptp(vectors, axis=0)  # 0 if constant, unlike the variance
         if (narrow := (extent > 0) & (extent < _NARROWEST)).any():
             column = int(narrow.argmax())
             raise DataError(

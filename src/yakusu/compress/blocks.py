@@ -1,17 +1,73 @@
-"""Iteration over the rows of a matrix in blocks, and the squared error of a reconstruction.
+"""The rows of a matrix in blocks, a sample of them, and the squared error of a reconstruction.
 
 Only one block at a time is converted to float64 or rebuilt. V rows (vectors), H dimensions.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 ROWS = 8192  # per block
+_MOST = 2**27  # numbers in a sample
 Matrix = npt.NDArray[np.floating]
 Rows = npt.NDArray[np.int64]
+
+
+class StoredMatrix(ABC):
+    """A finite matrix (V, H) of floats that is not in memory: rows are read when they are needed.
+
+    shape: (V, H).
+    dtype: Type of the rows that are read: float16, float32 or float64.
+    """
+
+    ndim = 2
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def __getitem__(self, rows: slice | Rows) -> Matrix:
+        """Read rows (n, H), given as a slice or as indices (n,)."""
+
+
+AnyMatrix = Matrix | StoredMatrix
+
+
+def sampled(vectors: AnyMatrix, most: int | None = None) -> Matrix:
+    """Return a sample of evenly spaced rows, or all rows if there are no more; see `sample_size`.
+
+    The rows (n, H) are in memory, those of a sample in float32 or float64.
+    """
+    if (n := sample_size(vectors, most)) == len(vectors):
+        return vectors[:]
+    return as_floats(vectors[evenly_spaced(len(vectors), n)])
+
+
+def sample_size(vectors: AnyMatrix, most: int | None) -> int:
+    """Return how many rows of vectors (V, H) a sample has.
+
+    Args:
+        vectors: (V, H).
+        most: Maximum number of rows; None: as many as have 2^27 numbers.
+    """
+    return min(len(vectors), max(2, _MOST // int(vectors.shape[1])) if most is None else most)
+
+
+def evenly_spaced(n_rows: int, most: int) -> Rows:
+    """Return at most `most` evenly spaced indices of V rows."""
+    n = min(n_rows, most)
+    return np.arange(n) * n_rows // n
+
+
+def as_floats(vectors: Matrix) -> Matrix:
+    """Return vectors of half precision in single precision, others as they are."""
+    return vectors.astype(np.result_type(vectors, np.float32), copy=False)
 
 
 def blocks(end: int, begin: int = 0) -> Iterator[slice]:

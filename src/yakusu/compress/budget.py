@@ -13,16 +13,16 @@ from functools import partial
 import numpy as np
 
 from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Matrix
+from yakusu.compress.blocks import Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
-from yakusu.compress.lattice import LARGEST, ONE_TIER, Integers, Rounding, Tier
+from yakusu.compress.lattice import LARGEST, Integers, Rounding, Tier
 from yakusu.compress.storage import Shape, Size, size_of_codes, size_of_integers
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 Within = Callable[[float], bool]  # whether a step meets the budget
-_SAMPLE = 40_000  # vectors
+_SAMPLE, _NUMBERS = 40_000, 2**24  # vectors in a sample, and their numbers
 _CODES = (2, 4, 8, 16, 32, 64, 128, 256)  # powers of 2, which use all of their bits
 _RANGE = 2**14  # ratio of the coarsest step to the finest
 _CLOSE = 1.005  # tolerance: a step that differs by this factor does not meet the budget
@@ -120,15 +120,23 @@ def choose_codes(
     vectors: Matrix,
     budget: Budget,
     *,
+    n_rows: int | None = None,
     storage: Storage = FILE,
     progress: Progress | None = None,
 ) -> Choice:
     """Choose M and K for vectors (V, H): lowest loss within a size, or least size within a loss.
 
+    Args:
+        vectors: (V, H).
+        budget: Limit on size or loss.
+        n_rows: Number of rows of the matrix of which the vectors are a sample; None: V.
+        storage: Size of the stored codes.
+        progress: Progress reporter.
+
     Raises:
         BudgetError: No M and K meet the budget.
     """
-    choices = list(trade_off(vectors, storage=storage, progress=progress))
+    choices = list(trade_off(vectors, n_rows=n_rows, storage=storage, progress=progress))
     fitting = [choice for choice in choices if budget.allows(choice.reached(budget))]
     if not budget.max_loss and fitting:
         return min(fitting, key=lambda choice: (choice.loss, choice.bits))
@@ -145,34 +153,32 @@ def choose_codes(
 
 
 def choose_step(
-    vectors: Matrix,
+    rounding: Rounding,
     budget: Budget,
     *,
-    whitening: float = 0.5,
-    tiers: Sequence[Tier] = ONE_TIER,
+    n_rows: int | None = None,
     storage: Storage = FILE,
     progress: Progress | None = None,
 ) -> float:
     """Choose the largest step within a loss, or the smallest step within a size.
 
     Args:
-        vectors: (V, H), sorted by descending frequency if there are tiers.
+        rounding: The vectors (V, H) to round.
         budget: Limit on size or loss.
-        whitening: p, from 0 to 1.
-        tiers: Factors of the step by frequency.
+        n_rows: Number of rows of the matrix of which the vectors are a sample; None: V.
         storage: Range and size of the stored integers.
         progress: Progress reporter.
 
     Raises:
         BudgetError: No step meets the budget.
     """
-    rounding = Rounding(vectors, n_components=vectors.shape[1], whitening=whitening, tiers=tiers)
-    sample = rounding.sampled(_SAMPLE)
-
+    vectors = rounding.vectors
+    sample = rounding.sampled(_sample_size(vectors, _SAMPLE))
     coarsest = rounding.coarsest()
     coarse, fine = 1.001 * coarsest, max(coarsest / _RANGE, coarsest / (2 * storage.largest))
     good, bad = (fine, coarse) if budget.max_loss else (coarse, fine)
-    reached = partial(_reached, budget, vectors.shape, storage)
+    shape = n_rows or len(vectors), vectors.shape[1]
+    reached = partial(_reached, budget, shape, storage)
     best = reached(good, rounding)
     if not budget.allows(best):
         raise BudgetError(budget, best)
@@ -230,20 +236,26 @@ def trade_off(
     vectors: Matrix,
     *,
     most: int = _SAMPLE,
+    n_rows: int | None = None,
     storage: Storage = FILE,
     progress: Progress | None = None,
 ) -> Iterator[Choice]:
     """Yield every M with every K of `_CODES`, with the loss of the closed form on a sample."""
-    n_vectors, width = vectors.shape
-    sample = vectors[:: -(-n_vectors // most)]
+    width = vectors.shape[1]
+    shape = n_rows or len(vectors), width
+    sample = sampled(vectors, _sample_size(vectors, most))
     with (progress or Silent()).track("trying codes", "sizes", len(_CODES)) as tracker:
         for n_codes in _CODES:
             coded = code(sample, n_components=width, n_codes=n_codes)
             for n, loss in enumerate(losses_by_components(sample, coded), 1):
-                size = storage.of_codes(vectors.shape, n, n_codes)
-                bits, ratio = size.bits, size.ratio(vectors.shape)
+                size = storage.of_codes(shape, n, n_codes)
+                bits, ratio = size.bits, size.ratio(shape)
                 yield Choice(n, n_codes, bits, ratio, float(loss))
             tracker.advance()
+
+
+def _sample_size(vectors: Matrix, most: int) -> int:
+    return min(most, max(2, _NUMBERS // int(vectors.shape[1])))
 
 
 def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:

@@ -54,10 +54,14 @@ class Codebook:
 
     def rebuild(self, codes: npt.NDArray[np.integer]) -> Floats:
         """Return the vectors (n, H) of codes (n, M), or the vector (H,) of codes (M,)."""
-        chosen = self._weights[codes + self._begins]  # (n, M)
-        vectors: Floats = chosen @ self.basis
+        vectors: Floats = self.chosen(codes) @ self.basis
         vectors += self.mean
         return vectors
+
+    def chosen(self, codes: npt.NDArray[np.integer]) -> Floats:
+        """Return the weights (..., M) of codes (..., M)."""
+        weights: Floats = self._weights[codes + self._begins]
+        return weights
 
     @cached_property
     def _weights(self) -> Floats:

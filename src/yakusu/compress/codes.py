@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.axes import Floats, PrincipalAxes, check_components
-from yakusu.compress.blocks import Matrix
+from yakusu.compress.blocks import AnyMatrix, Matrix, blocks
 from yakusu.compress.digits import Codes
 from yakusu.compress.kmeans import Clusters, kmeans1d
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 MOST_CODES = 2**16  # K
-_COLUMNS = 10  # components whose scores are in memory at a time
+_COLUMNS, _SCORES = 10, 2**23  # components, or scores, that are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +65,23 @@ class Coded:
         n: npt.NDArray[np.int64] = np.isfinite(self.centroids).sum(axis=1)
         return n
 
-    def encode(self, vectors: Matrix) -> Codes:
+    def encode(
+        self, vectors: AnyMatrix, *, threads: int = 2, progress: Progress | None = None
+    ) -> Codes:
         """Return the codes (n, M) of new vectors (n, H)."""
         codes = np.empty((len(vectors), len(self.borders)), dtype=self.codes.dtype)
-        for begin in range(0, len(self.borders), _COLUMNS):
-            scores = self.axes.scores(vectors, slice(begin, begin + _COLUMNS))
-            for m, score in enumerate(scores, begin):
-                codes[:, m] = np.searchsorted(self.borders[m], score, side="right")
+
+        def put(m: int) -> None:
+            codes[rows, m] = np.searchsorted(self.borders[m], scores[m], side="right")
+
+        with (
+            (progress or Silent()).track("coding", "vectors", len(vectors)) as tracker,
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            for rows in blocks(len(vectors)):
+                scores = self.axes.scores(vectors[rows], slice(None))  # (M, rows)
+                list(pool.map(put, range(len(scores))))
+                tracker.advance(rows.stop - rows.start)
         return codes
 
 
@@ -102,12 +112,13 @@ def code(
         raise DataError(f"K = {n_codes} is out of range: choose K from 2 to {MOST_CODES:,}")
     progress, axes = progress or Silent(), PrincipalAxes.of(vectors, n_components)
     coded = Coded.empty(axes, len(vectors), n_codes)
+    at_once = max(_COLUMNS, _SCORES // len(vectors))
     with (
         progress.track("coding", "components", n_components) as tracker,
         ThreadPoolExecutor(threads) as pool,
     ):
-        for begin in range(0, n_components, _COLUMNS):
-            scores = axes.scores(vectors, slice(begin, begin + _COLUMNS))
+        for begin in range(0, n_components, at_once):
+            scores = axes.scores(vectors, slice(begin, begin + at_once))
             for m, found in enumerate(pool.map(coded.clusters, scores), begin):
                 coded.put(m, found)
                 tracker.advance()

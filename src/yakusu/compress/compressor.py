@@ -1,7 +1,9 @@
 """Estimators for compression, one per method, with scikit-learn's interface.
 
 `fit` learns a codebook and compresses the matrix, `transform` returns codes, and
-`inverse_transform` returns the vectors rebuilt from codes.
+`inverse_transform` returns the vectors rebuilt from codes. The codebook of a large matrix is learnt
+from a sample of evenly spaced rows; the matrix itself is then read once, in blocks, and may be a
+file (`StoredMatrix`).
 
 V vectors, H dimensions, M components, K codes per component.
 """
@@ -15,8 +17,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Loss, Matrix
+from yakusu.compress.axes import Floats, check_matrix
+from yakusu.compress.blocks import AnyMatrix, Matrix, StoredMatrix, blocks, sampled
 from yakusu.compress.budget import FILE, Budget, Storage, choose_codes, choose_step
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
@@ -24,10 +26,18 @@ from yakusu.compress.config import CompressConfig
 from yakusu.compress.digits import Codes, DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
-from yakusu.compress.lattice import Integers, Rounding, rounded, tiers_from
+from yakusu.compress.lattice import (
+    Integers,
+    Rounding,
+    Tier,
+    check_tiers,
+    rounded,
+    sampled_by_tier,
+    tiers_from,
+)
 from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError
-from yakusu.progress import Progress
+from yakusu.progress import Progress, Silent
 
 _N_CODES = 16
 _BUDGET = Budget(max_loss=0.05)
@@ -58,8 +68,13 @@ class _Compressor(TransformerMixin, BaseEstimator):
             raise DataError(f"codes of shape {codes.shape} do not fit {len(book.basis)} components")
         return book.rebuild(codes)
 
-    def _vectors(self, X: npt.ArrayLike, *, fitting: bool = True) -> Matrix:  # noqa: N803
-        """Return X as a finite matrix (n, H) of floats; for fitting, of two or more rows."""
+    def _vectors(self, X: npt.ArrayLike | StoredMatrix, *, fitting: bool = True) -> AnyMatrix:  # noqa: N803
+        """Return X as a finite matrix (n, H) of floats; for fitting, of two or more rows.
+
+        A matrix in a file and one of half precision are not converted as a whole.
+        """
+        if isinstance(X, StoredMatrix) or (isinstance(X, np.ndarray) and X.dtype == np.float16):
+            return self._large(X, fitting=fitting)
         with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn adds up all values
             vectors: Matrix = validate_data(
                 self,
@@ -70,6 +85,20 @@ class _Compressor(TransformerMixin, BaseEstimator):
             )
         return vectors
 
+    def _large(self, vectors: AnyMatrix, *, fitting: bool) -> AnyMatrix:
+        """Check the shape of a matrix, and the numbers unless a file checks them on reading."""
+        if isinstance(vectors, np.ndarray):
+            check_matrix(vectors)
+        if len(vectors) < 1 + fitting:
+            raise DataError(f"vectors of shape {vectors.shape} are too few: give two or more")
+        if fitting:
+            self.n_features_in_ = vectors.shape[1]
+        elif vectors.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"vectors of shape {vectors.shape} do not have {self.n_features_in_} dimensions"
+            )
+        return vectors
+
 
 class CodebookCompressor(_Compressor):
     """The paper's method: codes by Algorithm 1, and the codebook of Eqs. 1 and 2.
@@ -77,18 +106,21 @@ class CodebookCompressor(_Compressor):
     Args:
         n_components: M; None: H, or chosen by the budget.
         n_codes: K; None: 16, or chosen by the budget.
-        solver: Method that fits the codebook: "least-squares" (the same as "closed" if M K exceeds
+        solver: Method that fits the codebook: "least-squares" (of the basis only if M K exceeds
             10,000), "closed" (closed form, no fitting), or "adam" (the paper's method, slow).
         mean: "stored", or "folded" into the weights (the paper's form, without a mean).
         budget: Limit on size or loss that chooses M and K.
         storage: How the codes will be stored, for the budget; None: in a file of their own.
+        sample: Maximum number of vectors from which the codebook is learnt, evenly spaced; None: as
+            many as have 2^27 numbers.
         rounds: Maximum number of rounds of least squares.
         n_jobs: Number of threads; it affects only the last digits of the result of "adam".
 
     Attributes:
-        compressed_: The fitted vectors, compressed.
+        compressed_: All vectors, compressed.
         codebook_: Mean, basis and weights.
-        coded_: Result of Algorithm 1.
+        coded_: Result of Algorithm 1 for the fitted vectors.
+        fitted_rows_: Number of vectors from which the codebook was learnt.
         loss_: Eq. 2 of the fitted vectors.
         ratio_: Size of the vectors in float32 divided by that of the file without words.
     """
@@ -105,6 +137,7 @@ class CodebookCompressor(_Compressor):
         mean: str = "stored",
         budget: Budget | None = None,
         storage: Storage | None = None,
+        sample: int | None = None,
         rounds: int = 30,
         n_jobs: int = 2,
     ) -> None:
@@ -114,60 +147,71 @@ class CodebookCompressor(_Compressor):
         self.mean = mean
         self.budget = budget
         self.storage = storage
+        self.sample = sample
         self.rounds = rounds
         self.n_jobs = n_jobs
 
     def fit(
         self,
-        X: npt.ArrayLike,  # noqa: N803
+        X: npt.ArrayLike | StoredMatrix,  # noqa: N803
         y: object = None,
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn codes and codebook from vectors (V, H).
+        """Learn a codebook from vectors (V, H), or a sample of them, and code all of them.
 
         Raises:
             DataError: M, K, `solver` or `mean` is invalid, or no M and K meet the budget.
             ValueError: The vectors are not a finite matrix of two or more rows.
         """
         vectors = self._vectors(X)
-        n_components, n_codes = self._sizes(vectors, progress)
+        fitted = sampled(vectors, self.sample)
+        n_components, n_codes = self._sizes(fitted, len(vectors), progress)
         self.coded_ = code(
-            vectors,
+            fitted,
             n_components=n_components,
             n_codes=n_codes,
             threads=self.n_jobs,
             progress=progress,
         )
-        self.codebook_ = self._fitted(vectors, progress)
-        digits = DigitCodes.of(self.coded_.codes, self.codebook_.weights.shape[1])
+        self.codebook_ = self._fitted(fitted, progress)
+        self.fitted_rows_, codes = len(fitted), self.coded_.codes
+        if len(fitted) < len(vectors):
+            codes = self.coded_.encode(vectors, threads=self.n_jobs, progress=progress)
+        digits = DigitCodes.of(codes, self.codebook_.n_codes)
         self.compressed_ = CompressedMatrix(self.codebook_, digits)
-        self.loss_ = self.codebook_.loss(vectors, self.coded_.codes).per_vector
+        self.loss_ = self.codebook_.loss(fitted, self.coded_.codes).per_vector
         self.ratio_ = self.compressed_.ratio
         return self
 
-    def transform(self, X: npt.ArrayLike) -> Codes:  # noqa: N803
+    def transform(self, X: npt.ArrayLike | StoredMatrix) -> Codes:  # noqa: N803
         """Return the codes (n, M) of vectors (n, H): the nearest centroid for each score."""
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
-        return self.coded_.encode(vectors)
+        return self.coded_.encode(vectors, threads=self.n_jobs)
 
-    def _sizes(self, vectors: Matrix, progress: Progress | None) -> tuple[int, int]:
-        """Return M and K."""
+    def _sizes(self, fitted: Matrix, n_rows: int, progress: Progress | None) -> tuple[int, int]:
+        """Return M and K for V = `n_rows` vectors, of which some are given."""
         given = [n for n in (self.n_components, self.n_codes) if n is not None]
         if self.budget is None:
-            m = vectors.shape[1] if self.n_components is None else self.n_components
+            m = fitted.shape[1] if self.n_components is None else self.n_components
             return m, _N_CODES if self.n_codes is None else self.n_codes
         if given or self.mean != "stored":
             raise DataError(
                 "a budget chooses M and K for a stored mean: leave out n_components, n_codes and "
                 "mean, or the budget"
             )
-        choice = choose_codes(vectors, self.budget, storage=self.storage or FILE, progress=progress)
+        choice = choose_codes(
+            fitted,
+            self.budget,
+            n_rows=n_rows,
+            storage=self.storage or FILE,
+            progress=progress,
+        )
         return choice.n_components, choice.n_codes
 
     def _fitted(self, vectors: Matrix, progress: Progress | None) -> Codebook:
-        """Fit the codebook of the codes."""
+        """Fit the codebook of the codes of vectors (V, H)."""
         if self.solver not in ("least-squares", "closed", "adam"):
             raise DataError(
                 f"solver = '{self.solver}' is unknown: choose least-squares, closed or adam"
@@ -198,11 +242,14 @@ class LatticeCompressor(_Compressor):
         budget: Limit on size or loss that chooses the step. With neither a step nor a budget, at
             most 5% of the variance is lost.
         storage: How the integers will be stored, for the budget; None: in a file of their own.
+        sample: Maximum number of vectors from which axes and basis are learnt, evenly spaced; None:
+            as many as have 2^27 numbers.
 
     Attributes:
-        compressed_: The fitted vectors, compressed.
+        compressed_: All vectors, compressed.
         lattice_: Mean and basis.
         step_: The step.
+        fitted_rows_: Number of vectors from which axes and basis were learnt.
         loss_: Eq. 2 of the fitted vectors.
         ratio_: Size of the vectors in float32 divided by that of the file without words.
     """
@@ -216,6 +263,7 @@ class LatticeCompressor(_Compressor):
         ranks: Sequence[int] = (),
         budget: Budget | None = None,
         storage: Storage | None = None,
+        sample: int | None = None,
     ) -> None:
         self.step = step
         self.n_components = n_components
@@ -223,58 +271,84 @@ class LatticeCompressor(_Compressor):
         self.ranks = ranks
         self.budget = budget
         self.storage = storage
+        self.sample = sample
 
     def fit(
         self,
-        X: npt.ArrayLike,  # noqa: N803
+        X: npt.ArrayLike | StoredMatrix,  # noqa: N803
         y: object = None,
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn axes and basis from vectors (V, H).
+        """Learn axes and basis from vectors (V, H), or a sample of them, and round all of them.
 
         Raises:
             DataError: M, p, a rank or the step is out of range, or no step meets the budget.
             ValueError: The vectors are not a finite matrix of two or more rows.
         """
-        vectors = self._vectors(X)
-        self.step_ = self._chosen_step(vectors, progress) if self.step is None else self.step
+        vectors, tiers = self._vectors(X), tiers_from(self.ranks)
+        check_tiers(tiers, len(vectors))
         if self.step is not None and self.budget is not None:
             raise DataError("a budget chooses the step: leave out one of them")
+        fitted, tiers_of_fitted = sampled_by_tier(vectors, tiers, self.sample)
         rounding = Rounding(
-            vectors,
+            fitted,
             n_components=vectors.shape[1] if self.n_components is None else self.n_components,
             whitening=self.whitening,
-            tiers=tiers_from(self.ranks),
+            tiers=tiers_of_fitted,
         )
+        if self.step is None:
+            self.step_ = self._chosen_step(rounding, len(vectors), progress)
+        else:
+            self.step_ = self.step
         integers = rounding.integers(self.step_, progress)
         self.mean_, self.axes_ = rounding.mean, rounding.axes
         self.lattice_ = rounding.lattice(integers)
-        self.compressed_ = CompressedMatrix(
-            self.lattice_, EntropyCodes.of(integers, rounding.tiers)
-        )
-        rebuilt = Loss.of(vectors, lambda rows: self.lattice_.rebuild(integers[rows]))
-        self.loss_ = rebuilt.per_vector
+        self.fitted_rows_ = len(fitted)
+        self.loss_ = rounding.loss(integers, self.lattice_).per_vector
+        if len(fitted) == len(vectors):
+            codes = EntropyCodes.of(integers, tiers)
+        else:
+            codes = self._coded(rounding, vectors, tiers, progress)
+        self.compressed_ = CompressedMatrix(self.lattice_, codes)
         self.ratio_ = self.compressed_.ratio
         return self
 
-    def transform(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
+    def transform(self, X: npt.ArrayLike | StoredMatrix) -> Integers:  # noqa: N803
         """Return the integers (n, M) of vectors (n, H)."""
         check_is_fitted(self)
         vectors = self._vectors(X, fitting=False)
-        return rounded((vectors - self.mean_) @ self.axes_, self.step_)
+        parts = [
+            rounded((vectors[rows] - self.mean_) @ self.axes_, self.step_)
+            for rows in blocks(len(vectors))
+        ]
+        return np.concatenate(parts)
 
-    def _chosen_step(self, vectors: Matrix, progress: Progress | None) -> float:
+    def _coded(
+        self,
+        rounding: Rounding,
+        vectors: AnyMatrix,
+        tiers: Sequence[Tier],
+        progress: Progress | None,
+    ) -> EntropyCodes:
+        """Round and code all vectors."""
+        with (progress or Silent()).track("coding", "vectors", len(vectors)) as tracker:
+
+            def integers(begin: int, end: int, factor: int) -> Integers:
+                return rounding.rounded(vectors, begin, end, self.step_, factor, tracker)
+
+            return EntropyCodes.made(integers, len(vectors), tiers)
+
+    def _chosen_step(self, rounding: Rounding, n_rows: int, progress: Progress | None) -> float:
         if self.n_components is not None:
             raise DataError(
                 f"n_components = {self.n_components} needs a step: a budget uses all "
-                f"{vectors.shape[1]} components"
+                f"{self.n_features_in_} components"
             )
         return choose_step(
-            vectors,
+            rounding,
             self.budget or _BUDGET,
-            whitening=self.whitening,
-            tiers=tiers_from(self.ranks),
+            n_rows=n_rows,
             storage=self.storage or FILE,
             progress=progress,
         )
@@ -289,8 +363,17 @@ def compressor_of(config: CompressConfig) -> Compressor:
     budget = Budget(**limits) if any(limits.values()) else None
     if config.method == "codes":
         return CodebookCompressor(
-            config.m, config.k, solver=config.fit, mean=config.mean, budget=budget
+            config.m,
+            config.k,
+            solver=config.fit,
+            mean=config.mean,
+            budget=budget,
+            sample=config.sample,
         )
     return LatticeCompressor(
-        config.step, whitening=config.whitening, ranks=config.tiers, budget=budget
+        config.step,
+        whitening=config.whitening,
+        ranks=config.tiers,
+        budget=budget,
+        sample=config.sample,
     )

@@ -28,6 +28,7 @@ class CompressConfig(Config):
     ratio: float | None = Field(None, gt=0)  # minimum compression ratio
     bits: float | None = Field(None, gt=0)  # maximum bits of codes per vector
     max_loss: float | None = Field(None, gt=0, lt=1)  # maximum share of the variance lost
+    sample: int | None = Field(None, ge=2)  # rows that the fit uses; None: up to 2^27 numbers
 
     # codes
     m: int | None = Field(None, ge=1)  # components M; None: the width of the vectors

@@ -78,12 +78,13 @@ class DigitCodes:
     def of(cls, codes: Codes, n_codes: int) -> "DigitCodes":
         """Store codes (V, M), each less than K = `n_codes`."""
         size, digits = radix(n_codes), codes.reshape(-1)
-        parts = [
-            _stored(_numbers(digits[begin : begin + at_once], size), size)
-            for at_once in [_DIGITS // size.n_digits * size.n_digits]
-            for begin in range(0, len(digits), at_once)
-        ]
-        return cls(np.concatenate(parts), len(codes), codes.shape[1], n_codes)
+        shape = size.n_numbers(len(digits)), size.n_bytes
+        stored = np.empty(shape[:1], f"u{shape[1]}") if size.is_integer else np.empty(shape, "u1")
+        at_once = _DIGITS // size.n_digits  # numbers
+        for begin in range(0, len(stored), at_once):
+            part = digits[begin * size.n_digits : (begin + at_once) * size.n_digits]
+            stored[begin : begin + at_once] = _stored(_numbers(part, size), size)
+        return cls(stored, len(codes), codes.shape[1], n_codes)
 
     def extended(self, codes: Codes) -> "DigitCodes":
         """Return the codes with further rows (n, M) at the end."""

@@ -5,7 +5,7 @@ without the others. V rows, M components, S segments, L blocks.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -47,10 +47,27 @@ class EntropyCodes:
         Raises:
             DataError: A component has more than 32,768 distinct integers.
         """
-        segments = _segments(tiers, len(integers))
+        return cls.made(lambda begin, end, _: integers[begin:end], len(integers), tiers)
+
+    @classmethod
+    def made(
+        cls, integers: Callable[[int, int, int], Integers], n_rows: int, tiers: Sequence[Tier]
+    ) -> "EntropyCodes":
+        """Code the integers of V rows, one segment at a time.
+
+        Args:
+            integers: Returns the integers (n, M) of the rows from one index to another, multiples
+                of a factor.
+            n_rows: V.
+            tiers: Tiers of the rows.
+
+        Raises:
+            DataError: A component has more than 32,768 distinct integers.
+        """
+        segments = _segments(tiers, n_rows)
         frequencies, streams = [], []
-        for begin, end, factor in spans(segments, len(integers)):
-            part = integers[begin:end] // np.int16(factor)
+        for begin, end, factor in spans(segments, n_rows):
+            part = integers(begin, end, factor) // np.int16(factor)
             frequencies.append(Frequencies.of(part))
             streams += encode(part, frequencies[-1])
         lengths = np.array([*map(len, streams)])
@@ -59,7 +76,7 @@ class EntropyCodes:
             lengths.astype(np.uint16 if lengths.max() < 2**16 else np.uint32),
             segments,
             tuple(frequencies),
-            len(integers),
+            n_rows,
         )
 
     def extended(self, integers: Integers) -> "EntropyCodes":

@@ -11,15 +11,25 @@ V vectors, H dimensions, M components.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.axes import Floats, check_components, eigenvectors, moments
-from yakusu.compress.blocks import Loss, Matrix, blocks
+from yakusu.compress.basis import best_basis
+from yakusu.compress.blocks import (
+    AnyMatrix,
+    Loss,
+    Matrix,
+    as_floats,
+    blocks,
+    evenly_spaced,
+    sample_size,
+    sampled,
+)
 from yakusu.errors import DataError
-from yakusu.progress import Progress, Silent
+from yakusu.progress import Progress, Silent, Tracker
 
 Integers = npt.NDArray[np.int16]
 Ints = npt.NDArray[np.integer]
@@ -102,7 +112,7 @@ class Rounding:
         tiers: Sequence[Tier] = ONE_TIER,
     ) -> None:
         check_components(vectors, n_components)
-        _check_tiers(tiers, len(vectors))
+        check_tiers(tiers, len(vectors))
         if not 0 <= whitening <= 1:
             raise DataError(f"whitening = {whitening} is out of range: choose a value from 0 to 1")
         self.vectors, self.tiers = vectors, tuple(tiers)
@@ -114,17 +124,9 @@ class Rounding:
         self.axes = axes[:, :n_components] / divisors  # (H, M)
 
     def sampled(self, most: int) -> "Rounding":
-        """Return the same rounding for a sample of evenly spaced rows, about `most` of them."""
-        stride = -(-len(self.vectors) // most)
+        """Return the same rounding for a sample of evenly spaced rows; see `sampled_by_tier`."""
         sample = copy(self)
-        parts = [
-            self.vectors[begin:end:stride] for begin, end, _ in spans(self.tiers, len(self.vectors))
-        ]
-        begins = np.cumsum([0, *map(len, parts)])
-        sample.vectors = np.concatenate(parts)
-        sample.tiers = tuple(
-            Tier(int(begin), tier.factor) for begin, tier in zip(begins, self.tiers, strict=False)
-        )
+        sample.vectors, sample.tiers = sampled_by_tier(self.vectors, self.tiers, most)
         return sample
 
     def coarsest(self) -> float:
@@ -140,31 +142,38 @@ class Rounding:
         Raises:
             DataError: The step is not a positive number, or an integer exceeds 16 bits.
         """
-        integers = np.empty((len(self.vectors), self.axes.shape[1]), dtype=np.int16)
-        with (progress or Silent()).track("rounding", "vectors", len(integers)) as tracker:
-            for begin, end, factor in spans(self.tiers, len(integers)):
-                for rows in blocks(end, begin):
-                    part = self.vectors[rows].astype(np.float64)
-                    integers[rows] = rounded((part - self.mean) @ self.axes, step, factor)
-                    tracker.advance(rows.stop - rows.start)
+        with (progress or Silent()).track("rounding", "vectors", len(self.vectors)) as tracker:
+            parts = [
+                self.rounded(self.vectors, begin, end, step, factor, tracker)
+                for begin, end, factor in spans(self.tiers, len(self.vectors))
+            ]
+        return np.concatenate(parts)
+
+    def rounded(
+        self,
+        vectors: AnyMatrix,
+        begin: int,
+        end: int,
+        step: float,
+        factor: int,
+        tracker: Tracker,
+    ) -> Integers:
+        """Return the integers (n, M) of the rows from `begin` to `end` of any vectors (V, H)."""
+        integers = np.empty((end - begin, self.axes.shape[1]), dtype=np.int16)
+        for rows in blocks(end, begin):
+            scores = (vectors[rows].astype(np.float64) - self.mean) @ self.axes
+            integers[rows.start - begin : rows.stop - begin] = rounded(scores, step, factor)
+            tracker.advance(rows.stop - rows.start)
         return integers
 
     def lattice(self, integers: Integers) -> Lattice:
         """Return the lattice whose basis is the least-squares solution for integers (V, M)."""
-        n_components = integers.shape[1]
-        normal = np.zeros((n_components, n_components))
-        target = np.zeros((n_components, len(self.mean)))
-        for rows in blocks(len(integers)):
-            part = integers[rows].astype(np.float64)
-            normal += part.T @ part
-            target += part.T @ (self.vectors[rows] - self.mean)
-        ridge = 1e-12 * np.trace(normal) + np.finfo(np.float64).tiny
-        basis = np.linalg.solve(normal + ridge * np.eye(n_components), target)
+        basis = best_basis(self.vectors, self.mean, lambda rows: integers[rows].astype(np.float64))
         return Lattice(self.mean, basis)
 
-    def loss(self, integers: Integers) -> Loss:
-        """Measure Eq. 2 for integers (V, M) and their best basis."""
-        lattice = self.lattice(integers)
+    def loss(self, integers: Integers, lattice: Lattice | None = None) -> Loss:
+        """Measure Eq. 2 for integers (V, M) and a lattice; None: the best one."""
+        lattice = lattice or self.lattice(integers)
         return Loss.of(self.vectors, lambda rows: lattice.rebuild(integers[rows]))
 
 
@@ -208,7 +217,30 @@ def entropy(integers: Integers, tiers: Sequence[Tier] = ONE_TIER) -> float:
     return bits / len(integers)
 
 
-def _check_tiers(tiers: Sequence[Tier], n_rows: int) -> None:
+def sampled_by_tier(
+    vectors: AnyMatrix, tiers: Sequence[Tier], most: int | None
+) -> tuple[Matrix, tuple[Tier, ...]]:
+    """Return a sample of evenly spaced rows, at least one of each tier, and the tiers of its rows.
+
+    Args:
+        vectors: (V, H).
+        tiers: Tiers of the vectors.
+        most: Maximum number of rows, about; see `blocks.sampled`.
+    """
+    if len(tiers) == 1:
+        return sampled(vectors, most), tuple(tiers)
+    share = sample_size(vectors, most) / len(vectors)
+    parts = [
+        begin + evenly_spaced(end - begin, max(1, int(share * (end - begin))))
+        for begin, end, _ in spans(tiers, len(vectors))
+    ]
+    begins = np.cumsum([0, *map(len, parts)]).tolist()
+    rows = as_floats(vectors[np.concatenate(parts)])
+    return rows, tuple(replace(tier, begin=at) for tier, at in zip(tiers, begins, strict=False))
+
+
+def check_tiers(tiers: Sequence[Tier], n_rows: int) -> None:
+    """Raise DataError unless tiers fit V rows."""
     begins = [tier.begin for tier in tiers]
     if tiers[-1].factor > LARGEST:
         raise DataError(f"{len(tiers)} tiers exceed 16 bits: choose at most 14 ranks")

@@ -3,20 +3,20 @@
 V rows, H dimensions.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from yakusu.compress.blocks import Matrix, Rows, blocks
+from yakusu.compress.blocks import Matrix, Rows, StoredMatrix, blocks
 from yakusu.errors import DataError
 
 _KINDS = ("float16", "float32", "float64")
 
 
-class MatrixFile(ABC):
+class MatrixFile(StoredMatrix):
     """A matrix (V, H) in a file; `matrix[rows]` reads rows, given as a slice or as indices (n,).
 
     Other kinds of indices, and arithmetic, are not supported. The file must not change meanwhile.
@@ -30,16 +30,11 @@ class MatrixFile(ABC):
         DataError: The shape or the type is another one.
     """
 
-    ndim = 2
-
     def __init__(self, path: Path, shape: Sequence[int], kind: np.dtype[Any] | str) -> None:
         check_matrix(path, shape, kind)
         self.path, self.dtype = path, np.dtype(kind)
         self.shape = (int(shape[0]), int(shape[1]))
         self._finite = 0  # number of first rows that are known to be finite
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getitem__(self, rows: slice | Rows) -> Matrix:
         """Read rows (n, H).
