@@ -102,7 +102,7 @@ def measured(
     cost = {
         "opening": time.perf_counter() - start,
         "read": _read() - read,
-        "mapped": _mapped(folder),
+        "mapped": _mapped(folder / file),
     }
     start = time.perf_counter()
     opened.word(words[0])  # some sides make a dict of the words only now
@@ -146,10 +146,10 @@ def _read() -> int:
     return int(re.findall(r"rchar: (\d+)", Path("/proc/self/io").read_text())[0])
 
 
-def _mapped(folder: Path) -> int:
-    """Return the bytes of memory maps of files in a folder that are in memory."""
+def _mapped(file: Path) -> int:
+    """Return the bytes of memory maps of a file, or of files named after it, in memory."""
     maps = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text(), flags=re.M)
-    found = [re.search(r"^Rss:\s+(\d+) kB", each, re.M) for each in maps if str(folder) in each]
+    found = [re.search(r"^Rss:\s+(\d+) kB", each, re.M) for each in maps if str(file) in each]
     return sum(1024 * int(each[1]) for each in found if each)
 
 
