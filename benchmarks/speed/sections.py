@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed
 from benchmarks.records import Record
-from benchmarks.speed import engine_sections, serving_sections
+from benchmarks.speed import engine_sections, serving_sections, vector_sections
 
 TITLE = "Speed and memory"
 INTRODUCTION = """\
@@ -196,6 +196,7 @@ SECTIONS = (
         "Medians of three rounds. kmeans1d and the baseline are extrapolated, from one component "
         "and from 4,000 training steps.",
     ),
+    *vector_sections.SECTIONS,
     Section(
         "kmeans1d",
         "Exact k-means in one dimension",

@@ -30,13 +30,11 @@ static void print(const char *what, const void *data, size_t size) {
 
 static void scan(const Scans *scans, int n, int n_rows) {
     int n_blocks = (n_rows + 31) / 32;
-    uint8_t *packed = bytes((size_t)n_blocks * n * 16), *codes = bytes((size_t)n_rows * n);
-    uint16_t *small = bytes((size_t)n * 16 * 2), *large = bytes((size_t)n * 256 * 2);
-    uint32_t *blocks = bytes((size_t)n_blocks * 32 * 4), *rows = bytes((size_t)n_rows * 4);
-    yk_scan4(scans, packed, n_blocks, n, small, blocks);
-    yk_scan8(codes, n_rows, n, large, rows);
-    print("scan4", blocks, (size_t)n_blocks * 32 * 4), print("scan8", rows, (size_t)n_rows * 4);
-    free(packed), free(codes), free(small), free(large), free(blocks), free(rows);
+    uint8_t *packed = bytes((size_t)n_blocks * n * 16);
+    uint16_t *tables = bytes((size_t)n * 16 * 2);
+    uint32_t *rows = bytes((size_t)n_blocks * 32 * 4);
+    yk_scan4(scans, packed, n_blocks, n, tables, rows), print("scan4", rows, (size_t)n_blocks * 32 * 4);
+    free(packed), free(tables), free(rows);
 }
 
 static void dot(const Scans *scans, int n, int n_rows) {

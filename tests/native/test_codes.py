@@ -15,7 +15,6 @@ FUNCTIONS = Functions(
     {
         "yk_scans": (c_void_p, c_char_p),
         "yk_scan4": (None, c_void_p, *_SCORES),
-        "yk_scan8": (None, *_SCORES),
         "yk_dot8": (None, c_void_p, *_SCORES),
         "yk_dot16": (None, c_void_p, *_SCORES),
         "yk_rans_decode": (
@@ -46,13 +45,6 @@ def scan4(isa: str, blocks: Any, tables: Any) -> Any:
     sizes = len(blocks), blocks.shape[1]
     addresses = tables.ctypes.data, out.ctypes.data
     FUNCTIONS.library().yk_scan4(scans(isa), blocks.ctypes.data, *sizes, *addresses)
-    return out
-
-
-def scan8(codes: Any, tables: Any) -> Any:
-    out = np.full(len(codes), 7, np.uint32)
-    addresses = tables.ctypes.data, out.ctypes.data
-    FUNCTIONS.library().yk_scan8(codes.ctypes.data, *codes.shape, *addresses)
     return out
 
 
@@ -94,15 +86,6 @@ def test_sums_of_the_largest_entries_do_not_overflow(isa: str, entry: int) -> No
         codes = np.full((32, width), 15, np.uint8)
         tables = np.full((width, 16), entry, np.uint16)
         assert (scan4(isa, packed(codes), tables) == width * entry).all()
-
-
-@pytest.mark.parametrize("n_rows", [1, 3, 4, 97])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_scores_of_8_bit_codes_are_sums_of_table_entries(width: int, n_rows: int) -> None:
-    numbers = np.random.default_rng(width)
-    codes = numbers.integers(0, 256, (n_rows, width), np.uint8)
-    tables = numbers.integers(0, 2**16, (width, 256), np.uint16)
-    assert (scan8(codes, tables) == looked_up(codes, tables)).all()
 
 
 # ---- dot products --------------------------------------------------------------------------------

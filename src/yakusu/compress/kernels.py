@@ -20,7 +20,6 @@ _FUNCTIONS = Functions(
     {
         "yk_scans": (c_void_p, c_char_p),
         "yk_scan4": (None, _P, _P, _N, c_int, _P, _P),
-        "yk_scan8": (None, _P, _N, c_int, _P, _P),
         "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
         "yk_rans_decode": (c_int, _P, _N, c_int, c_int, c_int, *[_P] * 3, c_int, _P, c_int, _P),
@@ -49,14 +48,6 @@ def scan4(blocks: npt.NDArray[np.uint8], tables: npt.NDArray[np.uint16]) -> npt.
     n_components = blocks.shape[1]
     at = blocks.ctypes.data, len(blocks), n_components, tables.ctypes.data, sums.ctypes.data
     _FUNCTIONS.library().yk_scan4(_scans(), *at)
-    return sums
-
-
-def scan8(codes: npt.NDArray[np.uint8], tables: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint32]:
-    """Return the sum of the table entries of each row of codes (V, M); tables are (M, 256)."""
-    sums = np.empty(len(codes), dtype=np.uint32)
-    at = codes.ctypes.data, *codes.shape, tables.ctypes.data, sums.ctypes.data
-    _FUNCTIONS.library().yk_scan8(*at)
     return sums
 
 

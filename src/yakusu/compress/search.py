@@ -1,33 +1,41 @@
 """Nearest rows of a compressed matrix, found on the codes.
 
 Eq. 1 is linear in the weights of the codes, so the product of a query q with a rebuilt vector is a
-sum over a table of M x K products, computed once per query; for integers it is a product of
-integers with the M products of q and the basis:
+sum over a table of M x K products, computed once per query:
 
     q . e_w = q . mean + sum_m P[m, c_m(w)],   P[m, k] = alpha[m, k] (A_m . q)
+
+P is rounded to 16 bits. For K above 16, whose tables are looked up more slowly than numbers are
+multiplied, the weights of each component are rounded to integers from -127 to 127 instead, once for
+all queries, and the sum is a product of integers, as it is for a `Lattice`:
+
     q . e_w = q . mean + sum_m q_m(w) (B_m . q)
 
-P is rounded to 16 bits, the sums are exact, and the best candidates are scored again with their
-rebuilt vectors. V rows, H dimensions, M components, K codes per component, Q queries.
+The sums are exact, and the best candidates are scored again without rounding. V rows, H dimensions,
+M components, K codes per component, Q queries.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress import kernels
-from yakusu.compress.blocks import Matrix, blocks, numbered
+from yakusu.compress.blocks import Matrix, numbered
 from yakusu.compress.codebook import Codebook
+from yakusu.compress.lattice import Lattice
 from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Scores = Callable[[Floats], Vectors]  # a query (H,) -> its products with all rows, (V,)
+Candidates = Callable[[Floats, int], Rows]  # queries (Q, H), n -> the n best rows of each, (Q, n)
 _CANDIDATES = 32  # more than are wanted, which are scored again
 _RERANKED = 4  # times as many as are wanted, scored with the original vectors
+_QUERIES = 16  # at a time per thread
 _TINY = float(np.finfo(np.float32).tiny)
 _COMPONENTS = 2**16  # sums of as many 16-bit numbers fit in 32 bits
 _GROUPS = 4096  # of rows, of which only the best are sorted
@@ -37,10 +45,9 @@ _GROUPS = 4096  # of rows, of which only the best are sorted
 class Index:
     """The codes of a matrix in memory, in the layout in which they are scored.
 
-    Codes with K up to 16 take half a byte each, and with K up to 256 a byte; integers take a byte,
-    or two if they exceed 8 bits. Without the compiled library, and for K above 256, nothing is kept
-    in memory, and every search rebuilds the vectors in blocks. The lengths of the rebuilt vectors
-    take 4 bytes per row.
+    Codes with K up to 16 take half a byte each, and others a byte; integers take a byte, or two if
+    they exceed 8 bits. Without the compiled library, nothing is kept in memory, and every search
+    rebuilds the vectors in blocks. The lengths of the rebuilt vectors take 4 bytes per row.
 
     matrix: The matrix.
     lengths: Reciprocal lengths of the rebuilt vectors, (V,); 0 for vectors of length 0.
@@ -48,19 +55,25 @@ class Index:
 
     matrix: CompressedMatrix
     lengths: Vectors
-    _scores: Scores
+    _candidates: Candidates
 
     @classmethod
     def of(cls, matrix: CompressedMatrix) -> "Index":
-        """Build the index of a matrix, which reads all of its codes once."""
+        """Build the index of a matrix, which reads all of its codes twice."""
         lengths = np.empty(len(matrix), dtype=np.float32)
         for rows in numbered(len(matrix)):
-            lengths[rows] = np.linalg.norm(matrix.rows(rows), axis=1)
+            vectors = matrix.book.rebuild(matrix.codes.rows(rows))
+            lengths[rows] = np.linalg.norm(vectors, axis=1)
         np.divide(1, lengths, out=lengths, where=lengths > 0)
-        return cls(matrix, lengths, _scores_of(matrix))
+        return cls(matrix, lengths, _candidates_of(matrix, lengths))
 
     def search(
-        self, queries: npt.ArrayLike, n: int = 10, *, originals: Matrix | None = None
+        self,
+        queries: npt.ArrayLike,
+        n: int = 10,
+        *,
+        originals: Matrix | None = None,
+        n_jobs: int = 2,
     ) -> tuple[Rows, Vectors]:
         """Return the n rows with the largest cosine to each query, and their cosines.
 
@@ -69,49 +82,73 @@ class Index:
             n: Number of rows, at least 1.
             originals: Vectors before compression, (V, H), such as a memory map: 4 n + 32 candidates
                 are found on the codes and scored with these vectors.
+            n_jobs: Number of threads, each of which scores up to 16 queries at a time; it does not
+                affect the result.
 
         Returns:
             Indices and cosines, (Q, n), the largest cosine first. n is at most V. Of more equal
             cosines than are wanted, any are returned.
 
         Raises:
-            DataError: The queries are not a finite matrix of width H, `n` is less than 1, or the
-                originals have another shape.
+            DataError: The queries are not a finite matrix of width H, `n` or `n_jobs` is less than
+                1, or the originals have another shape.
         """
+        wanted = _scaled(self._checked(queries, n, originals, n_jobs))
+        n = min(n, len(self.matrix))
+        rows = np.empty((len(wanted), n), dtype=np.int64)
+        cosines = np.empty((len(wanted), n), dtype=np.float32)
+
+        def find(part: slice) -> None:
+            rows[part], cosines[part] = self._nearest(wanted[part], n, originals)
+
+        parts = [slice(i, i + _QUERIES) for i in range(0, len(wanted), _QUERIES)]
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(find, parts))
+        return rows, cosines
+
+    def _checked(
+        self, queries: npt.ArrayLike, n: int, originals: Matrix | None, n_jobs: int
+    ) -> Floats:
         wanted = np.asarray(queries, dtype=np.float64)
-        if wanted.ndim != 2 or wanted.shape[1] != self.matrix.width or n < 1:
+        shape = len(self.matrix), self.matrix.width
+        if wanted.ndim != 2 or wanted.shape[1] != shape[1] or n < 1:
             raise DataError(
                 f"queries of shape {wanted.shape} with n = {n}: give queries of shape (Q, "
-                f"{self.matrix.width}) and n >= 1"
+                f"{shape[1]}) and n >= 1"
             )
         if not np.isfinite(wanted).all():
             raise DataError("the queries are not all finite: remove NaN and infinity")
-        shape = len(self.matrix), self.matrix.width
         if originals is not None and originals.shape != shape:
             raise DataError(
                 f"originals of shape {originals.shape} are not the vectors before compression: "
                 f"give vectors of shape {shape}"
             )
-        wanted = _scaled(wanted)
-        n = min(n, len(self.matrix))
-        found = [self._nearest(query, n, originals) for query in wanted]
-        rows = np.array([row for row, _ in found], np.int64).reshape(-1, n)
-        return rows, np.array([cosines for _, cosines in found], np.float32).reshape(-1, n)
+        if n_jobs < 1:
+            raise DataError(f"n_jobs = {n_jobs} is out of range: give at least 1")
+        return wanted
 
-    def _nearest(self, query: Floats, n: int, originals: Matrix | None) -> tuple[Rows, Floats]:
-        """Return the n nearest rows of one query (H,), and their cosines."""
-        scores = self._scores(query) * self.lengths
+    def _nearest(self, queries: Floats, n: int, originals: Matrix | None) -> tuple[Rows, Floats]:
+        """Return the n nearest rows of each query, and their cosines, (Q, n)."""
+        n_candidates = (n if originals is None else _RERANKED * n) + _CANDIDATES
+        rows = self._candidates(queries, min(n_candidates, len(self.matrix)))
+        pairs = zip(queries, rows, strict=True)
+        cosines = np.array([self._cosines(*pair, originals) for pair in pairs])
+        best = np.lexsort((rows, -cosines))[:, :n]
+        return np.take_along_axis(rows, best, axis=1), np.take_along_axis(cosines, best, axis=1)
+
+    def _cosines(self, query: Floats, rows: Rows, originals: Matrix | None) -> Floats:
+        """Return the cosines of a query (H,) and rows (n,), from codes or from the originals."""
         if originals is None:
-            rows = largest(scores, n + _CANDIDATES)
-            vectors = self.matrix.book.rebuild(self.matrix.codes.rows(rows))
+            book = self.matrix.book
+            products = _numbers(self.matrix, rows) @ _products(book, query) + query @ book.mean
+            reciprocals = self.lengths[rows].astype(np.float64)
         else:
-            rows = largest(scores, _RERANKED * n + _CANDIDATES)
             vectors = np.asarray(originals[rows], dtype=np.float64)
-        products, lengths = vectors @ query, np.linalg.norm(vectors, axis=1)
-        lengths *= np.linalg.norm(query)
-        cosines = np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0)
-        best = np.lexsort((rows, -cosines))[:n]
-        return rows[best], cosines[best]
+            products, lengths = vectors @ query, np.linalg.norm(vectors, axis=1)
+            reciprocals = np.divide(1, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+        length = np.linalg.norm(query)
+        cosines: Floats = products * reciprocals / (length if length > 0 else 1)
+        return cosines
 
 
 def _scaled(queries: Floats) -> Floats:
@@ -136,83 +173,115 @@ def largest(scores: npt.NDArray[np.floating], n: int) -> Rows:
     return found
 
 
-def _scores_of(matrix: CompressedMatrix) -> Scores:
-    """Return the fastest way to score all rows."""
-    too_many = (matrix.n_codes or 0) > 256 or len(matrix.book.basis) > _COMPONENTS
-    if not kernels.are_available() or too_many:
-        return _rebuilt(matrix)
-    if not isinstance(matrix.book, Codebook):
-        return _integers(matrix)
-    return (
-        _half_bytes(matrix, matrix.book)
-        if matrix.book.n_codes <= 16
-        else _bytes(matrix, matrix.book)
-    )
+def _numbers(matrix: CompressedMatrix, rows: Rows) -> npt.NDArray[np.floating | np.integer]:
+    """Return the factors of the basis in the vectors of rows (n,): weights or integers, (n, M)."""
+    codes = matrix.codes.rows(rows)
+    if isinstance(matrix.book, Codebook):
+        return matrix.book.weights[np.arange(codes.shape[1]), codes]
+    return codes
 
 
-def _rebuilt(matrix: CompressedMatrix) -> Scores:
+def _products(book: Codebook | Lattice, query: Floats) -> Floats:
+    """Return the products (M,) of the basis and a query (H,)."""
+    # Not by BLAS, which starts threads for so small a product.
+    products: Floats = np.einsum("mh,h->m", book.basis, query)
+    return products
+
+
+# ---- candidates ----------------------------------------------------------------------------------
+
+
+def _candidates_of(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
+    """Return the fastest way to find the rows with the largest cosines."""
+    if not kernels.are_available() or len(matrix.book.basis) > _COMPONENTS:
+        return _rebuilt(matrix, lengths)
+    if isinstance(matrix.book, Codebook) and matrix.book.n_codes <= 16:
+        scores = _half_bytes(matrix, matrix.book)
+    else:
+        scores = _integers(matrix)
+
+    def candidates(queries: Floats, n: int) -> Rows:
+        found = [largest(scores(query) * lengths, n) for query in queries]
+        return np.array(found)
+
+    return candidates
+
+
+def _rebuilt(matrix: CompressedMatrix, lengths: Vectors) -> Candidates:
     """Score the rebuilt vectors of one block of rows after the other."""
 
-    def scores(query: Floats) -> Vectors:
-        found = np.empty(len(matrix), dtype=np.float32)
+    def candidates(queries: Floats, n: int) -> Rows:
+        scores, found = np.empty((len(queries), 0)), np.empty((len(queries), 0), dtype=np.int64)
         for rows in numbered(len(matrix)):
-            found[rows] = matrix.rows(rows) @ query
+            near = queries @ (matrix.book.rebuild(matrix.codes.rows(rows)) * lengths[rows, None]).T
+            scores = np.concatenate([scores, near], axis=1)
+            found = np.concatenate([found, np.broadcast_to(rows, near.shape)], axis=1)
+            best = np.array([largest(each, n) for each in scores])
+            scores = np.take_along_axis(scores, best, axis=1)
+            found = np.take_along_axis(found, best, axis=1)
         return found
 
-    return scores
+    return candidates
 
 
 def _half_bytes(matrix: CompressedMatrix, book: Codebook) -> Scores:
+    """Score codes with K up to 16 by a table."""
     parts = [kernels.in_blocks(matrix.codes.rows(rows)) for rows in numbered(len(matrix))]
     stored = np.concatenate(parts)  # blocks of rows are whole blocks of kernels
 
     def scores(query: Floats) -> Vectors:
-        table, step, least = _table(book, query, 16)
+        table, step, least = _table(book, query)
         return kernels.scan4(stored, table)[: len(matrix)] * step + least
 
     return scores
 
 
-def _bytes(matrix: CompressedMatrix, book: Codebook) -> Scores:
-    stored = np.concatenate([matrix.codes.rows(rows) for rows in numbered(len(matrix))])
-
-    def scores(query: Floats) -> Vectors:
-        table, step, least = _table(book, query, 256)
-        return kernels.scan8(stored, table) * step + least
-
-    return scores
-
-
-def _table(
-    book: Codebook, query: Floats, n_columns: int
-) -> tuple[npt.NDArray[np.uint16], np.float32, np.float32]:
+def _table(book: Codebook, query: Floats) -> tuple[npt.NDArray[np.uint16], np.float32, np.float32]:
     """Return P rounded to multiples of a step above the least entry of each component.
 
     Returns:
-        Multiples (M, n_columns), of which K are used; the step; and the product of the query with
-        the mean, plus the sum of the least entries.
+        Multiples (M, 16), of which K are used; the step; and the product of the query with the
+        mean, plus the sum of the least entries.
     """
-    products = book.weights * (book.basis @ query)[:, None]  # (M, K)
+    products = book.weights * _products(book, query)[:, None]  # (M, K)
     least = products.min(axis=1, keepdims=True)
     products -= least
     step = max(float(products.max()), _TINY) / (2**16 - 1)
-    table = np.zeros((len(products), n_columns), dtype=np.uint16)
+    table = np.zeros((len(products), 16), dtype=np.uint16)
     table[:, : book.n_codes] = np.rint(products / step)
     return table, np.float32(step), np.float32(query @ book.mean + least.sum())
 
 
 def _integers(matrix: CompressedMatrix) -> Scores:
-    stored = np.empty((len(matrix), len(matrix.book.basis)), dtype=np.int16)
-    for rows in blocks(len(matrix)):
-        stored[rows] = matrix.codes.rows(np.arange(rows.start, rows.stop))
-    if max(stored.max(), -int(stored.min())) < 128:
-        stored = stored.astype(np.int8)
+    """Score integers by their products with the basis."""
+    book = matrix.book
+    stored, steps, middles = _stored(matrix)
 
     def scores(query: Floats) -> Vectors:
-        products = matrix.book.basis @ query  # (M,)
+        products = _products(book, query)
+        rest = query @ book.mean + middles @ products
+        products *= steps
         step = max(float(np.abs(products).max()), _TINY) / (2**15 - 1)
         weights = np.rint(products / step).astype(np.int16)
-        sums = kernels.dot(stored, weights)
-        return (sums * step + query @ matrix.book.mean).astype(np.float32)
+        return (kernels.dot(stored, weights) * step + rest).astype(np.float32)
 
     return scores
+
+
+def _stored(matrix: CompressedMatrix) -> tuple[npt.NDArray[np.int8 | np.int16], Floats, Floats]:
+    """Return integers (V, M), and for each component their step and what 0 stands for, (M,)."""
+    book, shape = matrix.book, (len(matrix), len(matrix.book.basis))
+    if isinstance(book, Codebook):
+        least, most = book.weights.min(axis=1), book.weights.max(axis=1)
+        middles, steps = (least + most) / 2, np.maximum(most - least, _TINY) / (2 * 127)
+        rounded = np.rint((book.weights - middles[:, None]) / steps[:, None]).astype(np.int8)
+        narrow = np.empty(shape, dtype=np.int8)
+        for rows in numbered(len(matrix)):
+            narrow[rows] = rounded[np.arange(shape[1]), matrix.codes.rows(rows)]
+        return narrow, steps, middles
+    integers = np.empty(shape, dtype=np.int16)
+    for rows in numbered(len(matrix)):
+        integers[rows] = matrix.codes.rows(rows)
+    is_narrow = max(integers.max(), -int(integers.min())) < 128
+    stored = integers.astype(np.int8) if is_narrow else integers
+    return stored, np.ones(shape[1]), np.zeros(shape[1])

@@ -19,25 +19,6 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
     scans->dot16(integers, n_rows, n_components, weights, out);
 }
 
-/* Four rows at a time, so that their independent lookups overlap. */
-API void yk_scan8(const uint8_t *codes, int64_t n_rows, int n_components, const uint16_t *tables, uint32_t *out) {
-    size_t n = n_components;
-    int64_t row = 0;
-    for (; row + 4 <= n_rows; row += 4, codes += 4 * n) {
-        uint32_t a = 0, b = 0, c = 0, d = 0;
-        const uint16_t *table = tables;
-        for (size_t m = 0; m < n; m++, table += 256) {
-            a += table[codes[m]], b += table[codes[m + n]];
-            c += table[codes[m + 2 * n]], d += table[codes[m + 3 * n]];
-        }
-        out[row] = a, out[row + 1] = b, out[row + 2] = c, out[row + 3] = d;
-    }
-    for (; row < n_rows; row++, codes += n) {
-        out[row] = 0;
-        for (size_t m = 0; m < n; m++) out[row] += tables[m * 256 + codes[m]];
-    }
-}
-
 /* ---- entropy coding ------------------------------------------------------------------------ */
 
 /* The symbol of a slot among n, or -1: the search begins at `symbol` and goes upwards. */

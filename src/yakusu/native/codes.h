@@ -25,10 +25,6 @@ API const Scans *yk_scans(const char *name);
 API void yk_scan4(const Scans *scans, const uint8_t *codes, int64_t n_blocks, int n_components,
                   const uint16_t *tables, uint32_t *out);
 
-/* The same for components of at most 256 codes.
-   codes: (n_rows, n_components). tables: (n_components, 256). out: (n_rows), modulo 2^32. */
-API void yk_scan8(const uint8_t *codes, int64_t n_rows, int n_components, const uint16_t *tables, uint32_t *out);
-
 /* Dot products of each row with one vector: out[row] = sum over m of integers[row][m] weights[m].
    integers: (n_rows, n_components). weights: (n_components). out: (n_rows). Exact for all numbers. */
 API void yk_dot8(const Scans *scans, const int8_t *integers, int64_t n_rows, int n_components,
