@@ -69,7 +69,7 @@ def write_arrays(path: Path, metadata: Metadata, arrays: Mapping[str, Array]) ->
 
     def write(file: BinaryIO) -> None:
         digest = hashlib.sha256()
-        for part in (header, *(little[name].tobytes() for name in _order(little))):
+        for part in (header, *(memoryview(little[name]).cast("B") for name in _order(little))):
             digest.update(part)
             file.write(part)
         file.write(digest.digest())
