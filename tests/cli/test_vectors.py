@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import yakusu
+from yakusu.compress import compressor
+from yakusu.vectors.matrixfile import MatrixFile
 
 RunYakusu = Callable[..., Any]
 
@@ -34,12 +36,12 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     said = run_yakusu("vectors", "compress", glove, out, *settings)
     assert said.code == 0, said.err
     facts = (
-        "1,100 words x 4 dimensions as 3 codes with K = 5: 7.0 bits per word\n"
+        "1,100 vectors x 4 dimensions as 3 codes with K = 5: 7.0 bits per vector; with words\n"
         "compression ratio, compared with float32: 16.5 (codes alone), 10.8 (file without words), "
     )
     assert said.out.startswith(facts)
     assert re.search(
-        r"^loss: \d+\.\d\d% of the variance, squared error [\d.]+ per word$", said.out, re.M
+        r"^loss: \d+\.\d\d% of the variance, squared error [\d.]+ per vector$", said.out, re.M
     )
     assert re.search(r"^ +1 to 1,000 +\d+\.\d% *$", said.out, re.MULTILINE)
     assert said.out.endswith(f"file: {out}\nreport: {out}.json, {out}.png\n")
@@ -72,7 +74,7 @@ def test_integers_and_budgets_are_options(
     said = run_yakusu("vectors", "compress", glove, out, *options)
     assert said.code == 0, said.err
     assert re.match(
-        r"1,100 words x 4 dimensions as integers: \S+ bits per word\n"
+        r"1,100 vectors x 4 dimensions as integers: \S+ bits per vector; with words\n"
         r"compression ratio, compared with float32: \S+ \(codes alone\), \S+ \(file",
         said.out,
     )
@@ -81,7 +83,7 @@ def test_integers_and_budgets_are_options(
     assert loss and 1.8 < float(loss[1]) <= 2
     said = run_yakusu("vectors", "compress", glove, out, "--bits", "8")
     assert re.match(
-        r"1,100 words x 4 dimensions as \d codes with K = \d+: [78]\.\d bits per word", said.out
+        r"1,100 vectors x 4 dimensions as \d codes with K = \d+: [78]\.\d bits per vector", said.out
     )
     assert said.out.endswith(f"\nreplaced {out}\nreport: {out}.json, {out}.png\n")
 
@@ -114,7 +116,7 @@ def test_options_override_set_and_set_overrides_the_file(
         ("--method integers --set compress.k=4", "--set and --method: compress.k has no effect"),
         ("--method integers --set compress.tiers=[9,8]", "tiers at the ranks [9, 8] do not fit"),
         ("--method integers --set compress.step=1e-9", "step = 1e-09 yields integers of more than"),
-        ("--set compress.int8=true", "compress.int8 has no effect on word vectors: leave out"),
+        ("--set compress.int8=true", "compress.int8 has no effect on vectors: leave out"),
         ("--config none.toml", "none.toml cannot be read: No such file or directory"),
     ],
 )
@@ -150,7 +152,7 @@ def test_vectors_are_exported(
     assert (said.code, said.err) == (0, "")
     words = Path(f"{out}.words.txt")
     files = f"{out}, {words}" if name == "v.npy" else str(out)
-    pattern = rf"1,100 words x 4 dimensions as {re.escape(described)}, [\d.]+ kB"
+    pattern = rf"1,100 vectors x 4 dimensions as {re.escape(described)}, [\d.]+ kB"
     assert re.fullmatch(rf"{pattern}\nfile: {re.escape(files)}\n", said.out)
     read = yakusu.vectors.read_vectors(out, words=words if name == "v.npy" else None)
     np.testing.assert_array_equal(read.vectors, yakusu.vectors.open_compressed(made).dense())
@@ -178,3 +180,102 @@ def test_other_files_and_unknown_words_are_named(
     assert run_yakusu("vectors", "neighbours", tmp_path / "v", "King").error == (
         f"{tmp_path / 'v'}: 'King' has no vector: did you mean 'king'?"
     )
+
+
+# ---- plain matrices ------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def fit_reads_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `fit` accept a `MatrixFile`; delete this fixture once it does so itself."""
+    vectors_of = compressor._Compressor._vectors
+
+    def read(self: object, X: object, *, fitting: bool = True) -> object:
+        whole = X[:] if isinstance(X, MatrixFile) else X
+        return vectors_of(self, whole, fitting=fitting)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compressor._Compressor, "_vectors", read)
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    """1,100 vectors of 4 numbers in float16."""
+    array = np.random.default_rng(3).standard_normal((1100, 4)) @ np.diag([1, 2, 3, 4])
+    np.save(tmp_path / "big.npy", array.astype(np.float16))
+    return tmp_path / "big.npy"
+
+
+def test_a_matrix_is_compressed_inspected_searched_extended_and_exported(
+    run_yakusu: RunYakusu, matrix: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "big.ykv"
+    said = run_yakusu("vectors", "compress", matrix, out, "--set", "compress.k=5")
+    assert said.code == 0, said.err
+    facts = (
+        r"1,100 vectors x 4 dimensions as 4 codes with K = 5: 9\.3 bits per vector; no words, rows "
+        r"numbered from 0\n"
+        r"compression ratio, compared with float32: 12\.4 \(codes alone\), 8\.\d \(file\)\n"
+        r"file size: 2\.\d kB; the vectors as float32: 17\.6 kB\n"
+    )
+    rest = (
+        r"loss: \d+\.\d\d% of the variance, squared error [\d.]+ per vector\n"
+        r"of the 10 nearest vectors, \d\d\.\d% are kept \(100 examined\)\n"
+    )
+    files = re.escape(f"file: {out}\nreport: {out}.json, {out}.png\n")
+    assert re.fullmatch(facts + rest + files, said.out)
+    assert "word" not in said.out.replace("no words", "") and "frequency" not in said.out
+
+    assert re.fullmatch(facts, run_yakusu("vectors", "inspect", out).out)
+    said = run_yakusu("vectors", "neighbours", out, "17", "-n", "2")
+    found = yakusu.vectors.neighbours(out, 17, 2)
+    assert said.out == "".join(f"{near:.4f}\t{row}\n" for row, near in found)
+
+    said = run_yakusu("vectors", "append", out, matrix)
+    assert re.match(r"1,100 vectors added, \d+\.\d\d% of their variance lost\n", said.out)
+    assert re.search(r"big\.ykv: 2,200 vectors, \d\.\d kB\n$", said.out)
+    said = run_yakusu("vectors", "export", out, tmp_path / "back.npy")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == (
+        "2,200 vectors x 4 dimensions as a matrix of float32, 35.3 kB\n"
+        f"file: {tmp_path / 'back.npy'}\n"
+    )
+    back = np.load(tmp_path / "back.npy")
+    np.testing.assert_array_equal(back, yakusu.vectors.open_compressed(out).dense())
+
+
+def test_a_report_on_a_sample_says_so(
+    run_yakusu: RunYakusu, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.vectors.verbs._MEASURED", 110 * 4)
+    said = run_yakusu("vectors", "compress", matrix, tmp_path / "v")
+    assert "\nmeasured on 110 of 1,100 vectors, evenly spaced\nloss: " in said.out
+    assert "fitted on" not in said.out
+
+
+def test_words_are_required_for_what_needs_them(
+    run_yakusu: RunYakusu, glove: Path, matrix: Path, tmp_path: Path
+) -> None:
+    out, weights, task = tmp_path / "v", tmp_path / "weights", tmp_path / "near.tsv"
+    weights.write_text("1\n" * 1100)
+    task.write_text("king\tqueen\t1\n")
+    assert run_yakusu("vectors", "compress", matrix, out, "--weights", weights).error == (
+        f"{weights} sorts words by their frequency, but the vectors have no words: leave it out"
+    )
+    assert run_yakusu("vectors", "compress", matrix, out).code == 0
+    no_words = f"{out} has row numbers instead of words: "
+    assert run_yakusu("vectors", "evaluate", out, task).error == (
+        f"{no_words}compress the vectors again with their words"
+    )
+    assert run_yakusu("vectors", "neighbours", out, "king").error == (
+        f"{no_words}give one from 0 to 1099, not 'king'"
+    )
+    assert run_yakusu("vectors", "append", out, glove).error == (
+        f"{out} has no words: add a matrix without words, such as a .npy file"
+    )
+    assert run_yakusu("vectors", "export", out, tmp_path / "v.txt").error == (
+        f"{out} has no words, which the format word2vec needs: choose the format npy (--format npy)"
+    )
+    listed = tmp_path / "list.txt"
+    listed.write_text("".join(f"w{i}\n" for i in range(1100)))
+    said = run_yakusu("vectors", "compress", matrix, tmp_path / "words", "--words", listed)
+    assert "bits per vector; with words\n" in said.out and "frequency ranks" in said.out

@@ -12,6 +12,7 @@ from yakusu.compress.compressor import CodebookCompressor, LatticeCompressor
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.storage import extended
 from yakusu.errors import DataError, ModelError
+from yakusu.vectors.keyed import CompressedVectors
 
 Floats = npt.NDArray[np.float32]
 V, H = 900, 6
@@ -46,9 +47,9 @@ def test_added_words_lose_as_much_as_the_first_ones(
     old = before.dense()
     new = yakusu.vectors.WordVectors(words(V, V + n_new), vectors[V : V + n_new])
     made = yakusu.vectors.append(path, new)
-    assert (made.n_added, made.n_words) == (n_new, V + n_new)
+    assert (made.n_added, made.n_vectors) == (n_new, V + n_new)
     assert made.file_bytes == path.stat().st_size
-    found = yakusu.vectors.open_compressed(path, verified=True)
+    found = yakusu.vectors.open_words(path, verified=True)
     assert list(found.words) == words(0, V + n_new)
     assert (found.dense()[:V] == old).all()
     error = np.square(found.dense()[V:] - new.vectors).sum()
@@ -88,7 +89,7 @@ def test_words_of_a_text_file_are_added(vectors: Floats, tmp_path: Path) -> None
     (tmp_path / "new.txt").write_text(
         "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows)
     )
-    assert yakusu.vectors.append(path, tmp_path / "new.txt").n_words == V + 3
+    assert yakusu.vectors.append(path, tmp_path / "new.txt").n_vectors == V + 3
 
 
 def test_words_that_do_not_fit_are_rejected(vectors: Floats, tmp_path: Path) -> None:
@@ -104,3 +105,49 @@ def test_words_that_do_not_fit_are_rejected(vectors: Floats, tmp_path: Path) -> 
     assert path.read_bytes() == before
     with pytest.raises(ModelError, match="cannot be read"):
         yakusu.vectors.append(tmp_path / "none", known)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_rows_of_a_matrix_file_are_added_to_a_plain_matrix(
+    vectors: Floats, tmp_path: Path, config: CompressConfig, kind: str
+) -> None:
+    path, new = tmp_path / "v.ykv", vectors[V : V + 300].astype(kind)
+    report = yakusu.vectors.compress(vectors[:V], path, config=config)
+    old = yakusu.vectors.open_compressed(path)
+    before = old.dense()
+    np.save(tmp_path / "new.npy", new)
+    made = yakusu.vectors.append(path, tmp_path / "new.npy")
+    assert (made.n_added, made.n_vectors) == (300, V + 300)
+    found = yakusu.vectors.open_compressed(path, verified=True)
+    assert not isinstance(found, CompressedVectors)
+    assert (found.dense()[:V] == before).all()
+    error = np.square(found.dense()[V:] - new.astype(np.float64)).sum()
+    away = np.square(new - old.book.mean).sum()
+    assert made.share_lost == pytest.approx(error / away, rel=1e-4)
+    assert made.share_lost < 2 * report.share_lost
+
+
+def test_words_are_added_to_words_and_rows_to_rows(vectors: Floats, tmp_path: Path) -> None:
+    named = yakusu.vectors.WordVectors(words(0, V), vectors[:V])
+    for name, source in (("words", named), ("plain", vectors[:V])):
+        yakusu.vectors.compress(source, tmp_path / name)
+    before = (tmp_path / "plain").read_bytes(), (tmp_path / "words").read_bytes()
+    more = yakusu.vectors.WordVectors(["new"], vectors[:1])
+    with pytest.raises(DataError, match="plain has no words: add a matrix without words, such as"):
+        yakusu.vectors.append(tmp_path / "plain", more)
+    np.save(tmp_path / "new.npy", vectors[:1])
+    for rows in (vectors[:1], tmp_path / "new.npy"):
+        with pytest.raises(DataError, match="words has words, but the new vectors have none: add"):
+            yakusu.vectors.append(tmp_path / "words", rows)
+    (tmp_path / "list").write_text("new\n")
+    assert before == ((tmp_path / "plain").read_bytes(), (tmp_path / "words").read_bytes())
+    yakusu.vectors.append(tmp_path / "words", tmp_path / "new.npy", words=tmp_path / "list")
+    assert yakusu.vectors.open_words(tmp_path / "words").words[-1] == "new"
+
+
+def test_rows_of_another_width_are_rejected(vectors: Floats, tmp_path: Path) -> None:
+    yakusu.vectors.compress(vectors, tmp_path / "v")
+    np.save(tmp_path / "new.npy", np.ones((2, 5)))
+    with pytest.raises(DataError, match=r"shape \(2, 5\) do not fit 6 dimensions"):
+        yakusu.vectors.append(tmp_path / "v", tmp_path / "new.npy")

@@ -16,7 +16,7 @@ from yakusu.compress.storage import CompressedMatrix
 from yakusu.errors import DataError, ModelError
 from yakusu.progress import Silent
 from yakusu.vectors.exports import Form, _write_text, export
-from yakusu.vectors.file import open_compressed, write_compressed
+from yakusu.vectors.file import open_compressed, open_words, write_compressed
 from yakusu.vectors.formats import read_vectors
 from yakusu.vectors.keyed import CompressedVectors
 
@@ -62,9 +62,9 @@ def written(folder: Path, matrix: CompressedMatrix, words: Sequence[str] = WORDS
 def test_exported_vectors_are_read_back_exactly(
     tmp_path: Path, file: Path, name: str, form: Form | None
 ) -> None:
-    vectors, out = open_compressed(file), tmp_path / name
+    vectors, out = open_words(file), tmp_path / name
     made = export(file, out, form=form)
-    assert (made.n_words, made.width, made.files[0]) == (V, H, out)
+    assert (made.n_vectors, made.width, made.files[0]) == (V, H, out)
     words = made.files[1] if made.form == "npy" else None
     read = read_vectors(out, words=words)
     assert read.words == list(vectors.words)
@@ -146,10 +146,10 @@ class Watch:
         self.done += n
 
 
-def test_progress_counts_the_words(tmp_path: Path, matrices: dict[str, CompressedMatrix]) -> None:
+def test_progress_counts_the_vectors(tmp_path: Path, matrices: dict[str, CompressedMatrix]) -> None:
     watch = Watch()
     export(written(tmp_path, matrices["codes"]), tmp_path / "v.bin", progress=watch)
-    assert (watch.opened, watch.done) == (("writing v.bin", "words", V), V)
+    assert (watch.opened, watch.done) == (("writing v.bin", "vectors", V), V)
 
 
 # --- gensim ------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_gensim_reads_equal_vectors_and_finds_equal_neighbours(
     tmp_path: Path, file: Path, form: Form, options: dict[str, bool] | None
 ) -> None:
     keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
-    vectors, out = open_compressed(file), tmp_path / "v.out"
+    vectors, out = open_words(file), tmp_path / "v.out"
     assert export(file, out, form=form).files == (out,)
     if options is None:
         keyed = keyed_vectors.load(str(out))
@@ -259,6 +259,36 @@ def test_outputs_that_cannot_be_written_are_refused(
     monkeypatch.setattr("yakusu.vectors.exports.find_spec", lambda _: None)
     message = refusal(lambda: export(path, tmp_path / "v.kv"), tmp_path)
     assert message.startswith("v.kv: gensim is not installed: install it with 'pip install gensim'")
+
+
+def test_vectors_without_words_are_exported_to_npy(
+    tmp_path: Path, matrices: dict[str, CompressedMatrix]
+) -> None:
+    (tmp_path / "v.npy.words.txt").write_text("of another file")
+    for name, matrix in matrices.items():
+        vectors = write_compressed(tmp_path / name, matrix)
+        out = tmp_path / f"{name}.npy"
+        made = export(tmp_path / name, out)
+        assert (made.form, made.files, made.n_vectors, made.width) == ("npy", (out,), V, H)
+        np.testing.assert_array_equal(np.load(out), vectors.dense(), strict=True)
+    write_compressed(tmp_path / "v", matrices["codes"])
+    assert export(tmp_path / "v", tmp_path / "v.npy").files == (tmp_path / "v.npy",)
+    assert (tmp_path / "v.npy.words.txt").read_text() == "of another file"
+
+
+@pytest.mark.parametrize("form", ["word2vec", "word2vec-binary", "glove", "gensim"])
+def test_formats_of_words_refuse_vectors_without_words(
+    tmp_path: Path,
+    matrices: dict[str, CompressedMatrix],
+    form: Form,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("yakusu.vectors.exports.find_spec", lambda _: None)
+    write_compressed(tmp_path / "v.ykv", matrices["codes"])
+    message = refusal(lambda: export(tmp_path / "v.ykv", tmp_path / "v", form=form), tmp_path)
+    assert message == (
+        f"v.ykv has no words, which the format {form} needs: choose the format npy (--format npy)"
+    )
 
 
 def test_a_file_that_is_not_compressed_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 import hashlib
 import json
 import re
+import struct
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -19,9 +22,10 @@ from yakusu.compress.codebook import Codebook
 from yakusu.compress.digits import DigitCodes
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.lattice import Lattice, tiers_from
-from yakusu.compress.storage import Precision
+from yakusu.compress.packed import PackedCodes
+from yakusu.compress.storage import CompressedMatrix, Precision
 from yakusu.errors import DataError, ModelError
-from yakusu.vectors.file import open_compressed, write_compressed
+from yakusu.vectors.file import open_compressed, open_words, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.words import Words
 
@@ -49,6 +53,11 @@ def by_integers(n_words: int = 300, m: int = 5, width: int = 6) -> CompressedVec
     lattice = Lattice(single(rng, width), single(rng, m, width))
     words = Words.of(f"ö{i}" for i in range(n_words))
     return CompressedVectors(lattice, EntropyCodes.of(integers, tiers), words)
+
+
+def plain(vectors: CompressedMatrix) -> CompressedMatrix:
+    """The same vectors without words."""
+    return CompressedMatrix(vectors.book, vectors.codes, precision=vectors.precision)
 
 
 def signed(data: bytes) -> bytes:
@@ -203,18 +212,23 @@ def changed(data: bytes, rng: Random) -> bytes:
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16"])
+@pytest.mark.parametrize("has_words", [True, False])
 def test_a_changed_header_is_rejected_or_changes_no_vector(
-    make: Make, tmp_path: Path, precision: Precision
+    make: Make, tmp_path: Path, precision: Precision, has_words: bool
 ) -> None:
-    path, rng = tmp_path / "v", Random(7)
-    vectors = write_compressed(path, replace(make(40), precision=precision))
-    whole, expected, words = path.read_bytes(), vectors.dense(), list(vectors.words)
+    path, rng, words = tmp_path / "v", Random(7), None
+    vectors: CompressedMatrix = replace(make(40), precision=precision)
+    if isinstance(vectors, CompressedVectors) and has_words:
+        words = list(vectors.words)
+    vectors = write_compressed(path, vectors if has_words else plain(vectors))
+    whole, expected = path.read_bytes(), vectors.dense()
     path = tmp_path / "changed"
-    for _ in range(2500):
+    for _ in range(1250):
         path.write_bytes(changed(whole, rng))
         with suppress(ModelError):
             found = open_compressed(path, verified=True)
-            assert (found.dense() == expected).all() and list(found.words) == words
+            assert (found.dense() == expected).all()
+            assert (list(found.words) if isinstance(found, CompressedVectors) else None) == words
 
 
 @pytest.mark.parametrize(
@@ -265,6 +279,155 @@ def test_damaged_tables_of_integers_are_rejected_or_yield_integers(
         path.write_bytes(signed(data))
         with suppress(ModelError):
             assert open_compressed(path).dense().shape == (70, 6)
+
+
+# ---- files without words -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 257, 8193])
+def test_a_matrix_without_words_is_opened_as_one(make: Make, tmp_path: Path, n_rows: int) -> None:
+    matrix = plain(make(n_rows))
+    read = write_compressed(tmp_path / "v.ykv", matrix)
+    assert not isinstance(read, CompressedVectors) and len(read) == n_rows
+    assert (read.dense() == matrix.dense()).all()
+    np.testing.assert_allclose(read.row(n_rows - 1), matrix.dense()[-1], rtol=1e-6, atol=1e-6)
+    assert (tmp_path / "v.ykv").stat().st_size == matrix.size.total
+    write_compressed(tmp_path / "again", read)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "v.ykv").read_bytes()
+
+
+def test_a_file_without_words_is_that_with_words_less_one_array(make: Make, tmp_path: Path) -> None:
+    write_compressed(tmp_path / "with", make())
+    write_compressed(tmp_path / "without", plain(make()))
+    found = []
+    for name in ("with", "without"):
+        with safe_open(tmp_path / name, framework="numpy") as file:
+            arrays = {each: file.get_tensor(each) for each in file.keys()}  # noqa: SIM118
+            found.append((file.metadata(), arrays))
+    (metadata, arrays), (other, fewer) = found
+    assert metadata == other and metadata["version"] == "2"
+    assert arrays.keys() - fewer.keys() == {"words"}
+    for name in fewer.keys() - {"sha256"}:
+        assert (arrays[name] == fewer[name]).all()
+
+
+def test_numpy_alone_reads_a_file_without_words_as_documented(tmp_path: Path) -> None:
+    vectors = by_codes(300, m=5, k=16)
+    write_compressed(tmp_path / "v.ykv", plain(vectors))
+    data = (tmp_path / "v.ykv").read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:begin])
+    names = {"F32": "<f4", "U64": "<u8", "U8": "u1"}
+    arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = (begin + offset for offset in entry["data_offsets"])
+            flat = np.frombuffer(data[first:last], names[entry["dtype"]])
+            arrays[name] = flat.reshape(entry["shape"])
+    assert arrays.keys() == {"mean", "basis", "weights", "codes", "sha256"}
+    digits = arrays["codes"][:, None] >> np.arange(0, 64, 4, dtype=np.uint64) & np.uint64(15)
+    codes = digits.reshape(-1)[: 300 * 5].reshape(300, 5).astype(int)
+    chosen = arrays["weights"][np.arange(5), codes]
+    dense = arrays["mean"] + chosen @ arrays["basis"]
+    np.testing.assert_allclose(dense, vectors.dense(), rtol=1e-4, atol=1e-5)
+
+
+def test_changed_bytes_of_a_file_without_words_are_detected(make: Make, tmp_path: Path) -> None:
+    path = tmp_path / "v.ykv"
+    write_compressed(path, plain(make(40)))
+    whole = path.read_bytes()
+    for place in {*range(0, len(whole), len(whole) // 60), len(whole) - 1}:
+        altered = bytearray(whole)
+        altered[place] ^= 1 << (place % 8)
+        path.write_bytes(altered)
+        with pytest.raises(ModelError, match=r"v\.ykv"):
+            open_compressed(path, verified=True)
+    for end in {0, 1, 8, 63, 96, *range(0, len(whole), len(whole) // 60)}:
+        path.write_bytes(whole[:end])
+        with pytest.raises(ModelError, match=r"v\.ykv"):
+            open_compressed(path)
+
+
+def test_random_bytes_are_rejected(make: Make, tmp_path: Path) -> None:
+    path, rng = tmp_path / "v.ykv", Random(3)
+    write_compressed(path, plain(make(40)))
+    start = path.read_bytes()
+    for _ in range(500):
+        path.write_bytes(start[: rng.choice([0, 8, 120, 400])] + rng.randbytes(rng.randrange(700)))
+        with pytest.raises(ModelError, match=r"v\.ykv"):
+            open_compressed(path)
+
+
+def test_words_are_required_where_they_are_needed(make: Make, tmp_path: Path) -> None:
+    write_compressed(tmp_path / "plain", plain(make(40)))
+    with pytest.raises(DataError, match="plain has row numbers instead of words: compress the"):
+        open_words(tmp_path / "plain")
+    write_compressed(tmp_path / "words", make(40))
+    assert list(open_words(tmp_path / "words", verified=True))[:2] == ["ö0", "ö1"]
+
+
+def test_a_file_whose_words_are_a_bomb_opens_and_its_words_are_rejected(tmp_path: Path) -> None:
+    bomb = Words(np.frombuffer(zlib.compress(b"a" * 2**26, 9), np.uint8), 40)
+    vectors = by_codes(40)
+    write_compressed(tmp_path / "v", CompressedVectors.joined(bomb, vectors))
+    read = open_words(tmp_path / "v", verified=True)
+    assert (read.dense() == vectors.dense()).all()
+    with pytest.raises(ModelError, match="longer than 64 times their compressed size: copy the"):
+        read.get("a")
+
+
+# ---- files of version 1 -------------------------------------------------------------------------
+
+
+def first_version(n_words: int, m: int, k: int, width: int) -> tuple[bytes, CompressedVectors]:
+    """A file of version 1 with codes, as described in `legacy`, and its contents."""
+    vectors = by_codes(n_words, m, k, width)
+    words = [word.encode() for word in vectors.words]
+    codes = vectors.codes.rows(np.arange(n_words)).astype(np.uint8)
+    arrays: dict[str, tuple[str, npt.NDArray[Any]]] = {
+        **{name: ("<f4", getattr(vectors.book, name)) for name in ("mean", "basis", "weights")},
+        "text": ("|u1", np.frombuffer(b"".join(words), np.uint8)),
+        "lengths": ("<u2", np.array([len(word) for word in words])),
+        "order": ("<u4", np.arange(n_words)),
+        "packed": ("|u1", PackedCodes.of(codes, k).packed),
+    }
+    begin = 64 + 40 * len(arrays)
+    index, body = b"", b""
+    for name, (kind, array) in arrays.items():
+        data = array.astype(kind).tobytes()
+        columns = array.shape[1] if array.ndim == 2 else 0
+        index += struct.pack(
+            "<8s8s3Q", name.encode(), kind.encode(), columns, begin + len(body), len(data)
+        )
+        body += data + bytes(-len(data) % 8)
+    header = struct.pack("<8s7Q", b"YAKUSUV1", 1, 0, n_words, width, m, k, len(arrays))
+    whole = header + index + body
+    return whole + hashlib.sha256(whole).digest(), vectors
+
+
+def test_version_1_is_converted_without_unpacking_all_codes_at_once(tmp_path: Path) -> None:
+    data, expected = first_version(40_000, m=256, k=16, width=2)
+    (tmp_path / "v").write_bytes(data)
+    tracemalloc.start()
+    found = open_words(tmp_path / "v")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found.dense_codes() == expected.dense_codes()).all()
+    assert list(found.words) == list(expected.words)
+    assert (found.dense() == expected.dense()).all()
+    assert peak < 12 * len(data)  # the bits of all codes alone would take 16 times as much
+
+
+def test_a_code_out_of_range_in_version_1_is_rejected(tmp_path: Path) -> None:
+    data, _ = first_version(9_000, m=3, k=9, width=2)
+    last = len(data) - 32 - 1  # the last byte of the last row
+    data = data[:last] + bytes([15]) + data[last + 1 :]
+    (tmp_path / "v").write_bytes(signed(data))
+    with pytest.raises(ModelError, match="its arrays do not fit each other"):
+        open_compressed(tmp_path / "v")
+
+
+# ---- other files ---------------------------------------------------------------------------------
 
 
 def test_other_files_are_rejected_by_an_error_that_names_them(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _HARM = 0.02  # drop in a score due to whitening, above which a warning is printed
 vectors = typer.Typer(
     name="vectors",
-    help="Compress, inspect, score and search word vectors.",
+    help="Compress, inspect, score and search vectors.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -41,7 +41,12 @@ def add_to(app: typer.Typer) -> None:
 @vectors.command()
 def compress(
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="Word vectors: GloVe, word2vec, fastText, .npz, ...")
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="Word vectors (GloVe, word2vec, fastText, .npz, ...) or a matrix (.npy, "
+            "safetensors, Parquet).",
+        ),
     ],
     out: Annotated[
         str,
@@ -64,13 +69,17 @@ def compress(
     config: ConfigFile = None,
     settings: Set = None,
 ) -> None:
-    """Compress word vectors into one file; the report is written to OUT.json and OUT.png.
+    """Compress vectors into one file; the report is written to OUT.json and OUT.png.
+
+    A matrix without --words is compressed without words: its rows are numbered from 0.
 
     --ratio, --bits or --max-loss determines the sizes of codes, or the step size of integers. All
     other settings are read from section [compress] of a TOML file (--config) or set with --set; see
     docs/compress.md.
 
     Example: `yakusu vectors compress glove.6B.100d.txt glove.ykv --set compress.k=16`
+
+    Example: `yakusu vectors compress embeddings.npy embeddings.ykv --bits 1024`
     """
     options = {"method": method, "ratio": ratio, "bits": bits, "max_loss": max_loss}
     existed = Path(out).exists()
@@ -87,16 +96,24 @@ def compress(
 
 
 def _print_report(report: "Report") -> None:
-    _print_facts(report.facts)
-    if report.facts.ratio < 1:
+    facts = report.facts
+    _print_facts(facts)
+    if facts.ratio < 1:
         print("the result is larger than the vectors: set --ratio")
+    for what, n in (("fitted", report.n_fitted), ("measured", report.n_measured)):
+        if n < facts.n_vectors:
+            print(f"{what} on {n:,} of {facts.n_vectors:,} vectors, evenly spaced")
     print(
-        f"loss: {report.share_lost:.2%} of the variance, squared error {report.loss:.5g} per word"
+        f"loss: {report.share_lost:.2%} of the variance, squared error {report.loss:.5g} per vector"
     )
-    table = Table("frequency ranks", "of 10 nearest words kept", box=box.SIMPLE)
-    for band in report.recall:
-        table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
-    Console().print(table)
+    if facts.has_words:
+        table = Table("frequency ranks", "of 10 nearest words kept", box=box.SIMPLE)
+        for band in report.recall:
+            table.add_row(f"{band.first:,} to {band.last:,}", f"{band.recall:.1%}")
+        Console().print(table)
+    else:
+        for band in report.recall:
+            print(f"of the 10 nearest vectors, {band.recall:.1%} are kept ({band.used} examined)")
 
 
 @vectors.command()
@@ -110,11 +127,12 @@ def inspect(file: File) -> None:
 
 def _print_facts(facts: "Facts") -> None:
     kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
+    without_words = f"{facts.ratio:.1f} (file without words), " if facts.has_words else ""
     print(
-        f"{facts.n_words:,} words x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits per "
-        f"word\n"
+        f"{facts.n_vectors:,} vectors x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits "
+        f"per vector; {'with words' if facts.has_words else 'no words, rows numbered from 0'}\n"
         f"compression ratio, compared with float32: {facts.codes_ratio:.1f} (codes alone), "
-        f"{facts.ratio:.1f} (file without words), {facts.file_ratio:.1f} (file)\n"
+        f"{without_words}{facts.file_ratio:.1f} (file)\n"
         f"file size: {decimal(facts.file_bytes)}; the vectors as float32: "
         f"{decimal(facts.dense_bytes)}"
     )
@@ -124,18 +142,18 @@ def _print_facts(facts: "Facts") -> None:
 def append(
     file: File,
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="The new word vectors, in any format of 'compress'.")
+        str, typer.Argument(metavar="IN", help="The new vectors, in any format of 'compress'.")
     ],
     words: Words = None,
 ) -> None:
-    """Add words to the end of a file, with the codebook that it has.
+    """Add vectors to the end of a file, with the codebook that it has.
 
     Example: `yakusu vectors append glove.ykv new-words.txt`
     """
     made = yakusu.vectors.append(file, source, words=words, progress=ConsoleProgress())
     print(
-        f"{made.n_added:,} words added, {made.share_lost:.2%} of their variance lost\n"
-        f"{file}: {made.n_words:,} words, {decimal(made.file_bytes)}"
+        f"{made.n_added:,} vectors added, {made.share_lost:.2%} of their variance lost\n"
+        f"{file}: {made.n_vectors:,} vectors, {decimal(made.file_bytes)}"
     )
 
 
@@ -208,10 +226,12 @@ def _print_control(systems: "list[SystemScores]") -> None:
 @vectors.command()
 def neighbours(
     file: File,
-    word: Annotated[str, typer.Argument(help="A word in FILE.")],
+    word: Annotated[
+        str, typer.Argument(help="A word in FILE, or a row number if FILE has no words.")
+    ],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of neighbours.")] = 10,
 ) -> None:
-    """Print the words nearest to a word, by the cosine of the rebuilt vectors.
+    """Print the words or rows nearest to one of them, by the cosine of the rebuilt vectors.
 
     Example: `yakusu vectors neighbours glove.ykv king`
     """

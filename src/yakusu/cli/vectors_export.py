@@ -12,7 +12,7 @@ _NAMES = {
     "word2vec": "word2vec text",
     "word2vec-binary": "word2vec binary",
     "glove": "GloVe text",
-    "npy": "a matrix of float32 and a list of words",
+    "npy": "a matrix of float32",
     "gensim": "gensim's KeyedVectors",
 }
 
@@ -34,13 +34,14 @@ def export(
     """Write the rebuilt vectors for another library, as float32.
 
     word2vec, word2vec-binary and glove cannot represent words with spaces. npy also writes
-    OUT.words.txt, with one word per line.
+    OUT.words.txt, with one word per line. Vectors without words are exported to npy only.
 
     Example: `yakusu vectors export glove.ykv glove.bin`
     """
     made = yakusu.vectors.export(file, out, form=form, progress=ConsoleProgress())
     size = decimal(sum(path.stat().st_size for path in made.files))
+    name = _NAMES[made.form] + (" and a list of words" if len(made.files) > 1 else "")
     print(
-        f"{made.n_words:,} words x {made.width} dimensions as {_NAMES[made.form]}, {size}\n"
+        f"{made.n_vectors:,} vectors x {made.width} dimensions as {name}, {size}\n"
         f"file: {', '.join(map(str, made.files))}"
     )

@@ -1,4 +1,4 @@
-"""Word vectors compressed into one memory-mapped file; needs 'yakusu[compress]'."""
+"""Word vectors and matrices compressed into one memory-mapped file; needs 'yakusu[compress]'."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from yakusu.vectors.appending import append
     from yakusu.vectors.evaluation import evaluate
     from yakusu.vectors.exports import Exported, export
-    from yakusu.vectors.file import open_compressed, write_compressed
+    from yakusu.vectors.file import open_compressed, open_words, write_compressed
     from yakusu.vectors.formats import WordVectors, read_vectors
     from yakusu.vectors.keyed import CompressedVectors
     from yakusu.vectors.matrices import open_matrix
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("compress", "inspect", "neighbours"), "verbs"),
-    **dict.fromkeys(("open_compressed", "write_compressed"), "file"),
+    **dict.fromkeys(("open_compressed", "open_words", "write_compressed"), "file"),
     **dict.fromkeys(("WordVectors", "read_vectors"), "formats"),
     **dict.fromkeys(("Exported", "export"), "exports"),
     "open_matrix": "matrices",
@@ -38,6 +38,7 @@ __all__ = [
     "neighbours",
     "open_compressed",
     "open_matrix",
+    "open_words",
     "read_vectors",
     "write_compressed",
 ]

@@ -1,65 +1,88 @@
-"""The verb `append`: further words in a file of compressed vectors, coded with its codebook."""
+"""The verb `append`: further vectors in a compressed file, coded with its codebook."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from yakusu.compress.storage import extended
+from yakusu.compress.blocks import blocks
+from yakusu.compress.storage import CompressedMatrix, extended
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.file import open_compressed, write_compressed
-from yakusu.vectors.formats import WordVectors, given
 from yakusu.vectors.keyed import CompressedVectors
+from yakusu.vectors.sources import Given, Source, opened
 
 
 @dataclass(frozen=True)
 class Appended:
     """Result of `append`.
 
-    n_added, n_words: Number of words that were added, and of all words.
+    n_added, n_vectors: Number of vectors that were added, and of all vectors.
     share_lost: Squared error of the added vectors, divided by their squared distance from the mean
         of the codebook.
     file_bytes: Size of the file in bytes.
     """
 
     n_added: int
-    n_words: int
+    n_vectors: int
     share_lost: float
     file_bytes: int
 
 
 def append(
     path: str | Path,
-    source: str | Path | WordVectors,
+    source: Source,
     *,
     words: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Appended:
-    """Add words to the end of a file of compressed vectors, with the codebook that it has.
+    """Add vectors to the end of a compressed file, with the codebook that it has.
 
     The codebook does not change, so vectors of another kind lose more than those that it was fitted
     to. The file is replaced as a whole. Its report still describes the first compression.
 
     Args:
         path: File of compressed vectors.
-        source: New vectors: a file in any format of `read_vectors`, or the vectors.
-        words: File with one word per line, if `source` contains no words.
+        source: New vectors, as for `compress`: with words if those in the file have words.
+        words: File with one word per line, if the file `source` contains no words.
         progress: Progress reporter.
 
     Raises:
-        DataError: The new vectors cannot be read or have other dimensions, or a word is already in
-            the file.
+        DataError: The new vectors cannot be read or have other dimensions, a word is already in the
+            file, or only the file or only the new vectors have words.
         ModelError: The file is missing, in another format, truncated or corrupted.
     """
     path, old = Path(path), open_compressed(path, verified=True)
-    dense = given(source, words, progress or Silent())
-    if known := next((word for word in dense.words if word in old.words), None):
-        raise DataError(f"{path} already contains the word {known!r}: leave it out")
-    made = CompressedVectors.of([*old.words, *dense.words], extended(old, dense.vectors))
+    given = opened(source, words, progress or Silent())
+    made = _joined(path, old, given)
     write_compressed(path, made)
-    rebuilt = made.rows(np.arange(len(old), len(made)))
-    away = np.square(dense.vectors - old.book.mean).sum()
-    error = np.square(dense.vectors - rebuilt).sum(dtype=np.float64)
-    share = float(error / away) if away else 0.0
-    return Appended(len(dense.words), len(made), share, path.stat().st_size)
+    share = _share_lost(made, given, len(old))
+    return Appended(len(given.vectors), len(made), share, path.stat().st_size)
+
+
+def _joined(path: Path, old: CompressedMatrix, given: Given) -> CompressedMatrix:
+    """Return the old vectors followed by the new ones."""
+    if not isinstance(old, CompressedVectors):
+        if given.words is not None:
+            raise DataError(f"{path} has no words: add a matrix without words, such as a .npy file")
+        return extended(old, given.vectors)
+    if given.words is None:
+        raise DataError(
+            f"{path} has words, but the new vectors have none: add a file with one word per line "
+            "(--words)"
+        )
+    if known := next((word for word in given.words if word in old.words), None):
+        raise DataError(f"{path} already contains the word {known!r}: leave it out")
+    return CompressedVectors.of([*old.words, *given.words], extended(old, given.vectors))
+
+
+def _share_lost(made: CompressedMatrix, given: Given, begin: int) -> float:
+    """Measure the loss of the vectors that were added from row `begin` on."""
+    error = away = 0.0
+    for rows in blocks(len(given.vectors)):
+        part = given.vectors[rows].astype(np.float64)
+        rebuilt = made.rows(np.arange(begin + rows.start, begin + rows.stop))
+        error += float(np.square(part - rebuilt).sum())
+        away += float(np.square(part - made.book.mean).sum())
+    return error / away if away else 0.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from yakusu.compress.blocks import Matrix
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
-from yakusu.vectors.file import open_compressed
+from yakusu.vectors.file import open_words
 from yakusu.vectors.formats import WordVectors, given
 from yakusu.vectors.testsets import read_task
 from yakusu.vectors.wordtasks import (
@@ -63,10 +63,10 @@ def evaluate(
         progress: Progress reporter.
 
     Raises:
-        DataError: A test set cannot be read, or `original` lacks a word.
+        DataError: A test set cannot be read, the file has no words, or `original` lacks a word.
         ModelError: The file of compressed vectors is truncated or corrupted.
     """
-    progress, made = progress or Silent(), open_compressed(Path(path))
+    progress, made = progress or Silent(), open_words(Path(path))
     sets = [read_task(task) for task in tasks]
     index = {word: number for number, word in enumerate(made.words)}
     scored = []

@@ -3,11 +3,12 @@
     word2vec           "V H\\n", then V lines "word x1 ... xH\\n"; also fastText's .vec
     word2vec-binary    "V H\\n", then V times "word ", H float32, "\\n"
     glove              the lines of word2vec without the first
-    npy                a matrix (V, H) of float32, and the words in OUT.words.txt, one per line
+    npy                a matrix (V, H) of float32, and the words, if any, in OUT.words.txt, one per
+                       line
     gensim             KeyedVectors of gensim, which it opens with `KeyedVectors.load`
 
-Numbers in text have the nine digits that float32 needs to be read back exactly. V words, H
-dimensions.
+Vectors without words are exported to npy only. Numbers in text have the nine digits that float32
+needs to be read back exactly. V vectors, H dimensions.
 """
 
 import re
@@ -21,7 +22,7 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from yakusu.compress.blocks import Matrix, numbered
-from yakusu.compress.storage import Vectors
+from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 from yakusu.folder import write_file
 from yakusu.progress import Progress, Silent, Tracker
@@ -44,13 +45,13 @@ class Exported:
     """The files that `export` has written.
 
     form: Their format.
-    files: The file of the vectors; for npy, then that of the words.
-    n_words, width: V, H.
+    files: The file of the vectors; for npy, then that of the words, if any.
+    n_vectors, width: V, H.
     """
 
     form: Form
     files: tuple[Path, ...]
-    n_words: int
+    n_vectors: int
     width: int
 
 
@@ -70,29 +71,35 @@ def export(
         out: File to write.
         form: Format; None: word2vec for the suffixes .txt and .vec, word2vec-binary for .bin, npy
             for .npy, and gensim for .kv.
-        progress: Progress reporter, in words.
+        progress: Progress reporter, in vectors.
 
     Raises:
         ModelError: `path` is missing, in another format, truncated or corrupted.
         DataError: The format is not known, a file exists already, the format cannot represent a
-            word, or gensim is not installed.
+            word or needs words that the file lacks, or gensim is not installed.
     """
     out, progress = Path(out), progress or Silent()
-    form = _resolved(form, out)
-    words = out.with_name(f"{out.name}.words.txt")
-    files = (out, words) if form == "npy" else (out,)
+    form, vectors = _resolved(form, out), open_compressed(path)
+    words = vectors.words if isinstance(vectors, CompressedVectors) else None
+    list_of_words = out.with_name(f"{out.name}.words.txt")
+    files = (out, list_of_words) if form == "npy" and words is not None else (out,)
     _check_targets(files)
+    if words is not None:
+        _check_words(form, words)
+    elif form != "npy":
+        raise DataError(
+            f"{path} has no words, which the format {form} needs: choose the format npy "
+            "(--format npy)"
+        )
     if form == "gensim" and find_spec("gensim") is None:
         raise DataError(
             f"{out}: gensim is not installed: install it with 'pip install gensim', or choose the "
             "format word2vec-binary, which gensim opens with KeyedVectors.load_word2vec_format"
         )
-    vectors = open_compressed(path)
-    _check_words(form, vectors.words)
-    with progress.track(f"writing {out.name}", "words", len(vectors)) as tracker:
+    with progress.track(f"writing {out.name}", "vectors", len(vectors)) as tracker:
         write_file(out, partial(_WRITERS[form], vectors=vectors, tracker=tracker))
-    if form == "npy":
-        write_file(words, lambda file: file.writelines(f"{w}\n".encode() for w in vectors.words))
+    if form == "npy" and words is not None:
+        write_file(list_of_words, lambda file: file.writelines(f"{w}\n".encode() for w in words))
     return Exported(form, files, len(vectors), vectors.width)
 
 
@@ -143,11 +150,17 @@ def _check_words(form: Form, words: Iterable[str]) -> None:
             )
 
 
-def _blocks(vectors: CompressedVectors, tracker: Tracker) -> Blocks:
+def _rows(vectors: CompressedMatrix, tracker: Tracker) -> Iterator[Vectors]:
     for numbers in numbered(len(vectors)):
-        words = vectors.words[int(numbers[0]) : int(numbers[-1]) + 1]
-        yield words, vectors.rows(numbers)
-        tracker.advance(len(words))
+        yield vectors.rows(numbers)
+        tracker.advance(len(numbers))
+
+
+def _blocks(vectors: CompressedVectors, tracker: Tracker) -> Blocks:
+    begin = 0
+    for rows in _rows(vectors, tracker):
+        yield vectors.words[begin : begin + len(rows)], rows
+        begin += len(rows)
 
 
 def _write_text(
@@ -172,9 +185,8 @@ def _header(vectors: CompressedVectors) -> bytes:
     return f"{len(vectors)} {vectors.width}\n".encode()
 
 
-def _write_matrix(file: BinaryIO, *, vectors: CompressedVectors, tracker: Tracker) -> None:
-    parts = (rows for _, rows in _blocks(vectors, tracker))
-    write_npy(file, (len(vectors), vectors.width), "float32", parts)
+def _write_matrix(file: BinaryIO, *, vectors: CompressedMatrix, tracker: Tracker) -> None:
+    write_npy(file, (len(vectors), vectors.width), "float32", _rows(vectors, tracker))
 
 
 def _write_gensim(file: BinaryIO, *, vectors: CompressedVectors, tracker: Tracker) -> None:

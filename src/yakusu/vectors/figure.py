@@ -32,7 +32,7 @@ def draw_trade_off(path: Path, choices: Sequence[Choice], made: tuple[float, flo
         ylim=(0, 1),
         xlabel="ratio: bits of float32 vectors over bits of codes and codebook",
         ylabel="share of the variance lost",
-        title="Every M for each K (on a sample of the words)",
+        title="Every M for each K (on a sample of the vectors)",
     )
     axes.grid(visible=True, alpha=0.3)
     axes.legend(fontsize="small")

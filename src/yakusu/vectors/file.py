@@ -1,4 +1,4 @@
-"""The .ykv file: compressed word vectors, opened as a memory map.
+"""The .ykv file: compressed word vectors or a compressed matrix, opened as a memory map.
 
 A safetensors file (`compress/container.py`) of the arrays of a compressed matrix
 (`compress/storage.py`) and of `words`, if the vectors have words (`vectors/words.py`). Files of
@@ -7,11 +7,12 @@ version 1 can be read (`vectors/legacy.py`).
 
 import re
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
 from yakusu.compress.container import damaged, read_arrays, verify, write_arrays
-from yakusu.compress.storage import FORMAT, VERSION, restored
+from yakusu.compress.storage import FORMAT, VERSION, CompressedMatrix, restored
 from yakusu.errors import DataError, ModelError
 from yakusu.vectors import legacy
 from yakusu.vectors.keyed import CompressedVectors
@@ -23,12 +24,18 @@ _START = re.compile(
 _LONGEST = 128  # bytes that contain `_START`
 
 
-def write_compressed(path: str | Path, vectors: CompressedVectors) -> CompressedVectors:
+@overload
+def write_compressed(path: str | Path, vectors: CompressedVectors) -> CompressedVectors: ...
+@overload
+def write_compressed(path: str | Path, vectors: CompressedMatrix) -> CompressedMatrix: ...
+
+
+def write_compressed(path: str | Path, vectors: CompressedMatrix) -> CompressedMatrix:
     """Write a file atomically.
 
     Args:
         path: File to write.
-        vectors: Vectors to write.
+        vectors: Word vectors, or a matrix without words.
 
     Returns:
         The vectors as read from the file.
@@ -41,7 +48,9 @@ def write_compressed(path: str | Path, vectors: CompressedVectors) -> Compressed
         raise DataError(
             f"{path}: the codebook exceeds the range of {vectors.precision}: write it as float32"
         )
-    write_arrays(path, vectors.metadata, arrays | {"words": vectors.words.stored})
+    if isinstance(vectors, CompressedVectors):
+        arrays["words"] = vectors.words.stored
+    write_arrays(path, vectors.metadata, arrays)
     return open_compressed(path)
 
 
@@ -50,12 +59,30 @@ def is_compressed(path: Path) -> bool:
     return legacy.is_first_version(path) or _version(path) is not None
 
 
-def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedVectors:
+def open_words(path: str | Path, *, verified: bool = False) -> CompressedVectors:
+    """Open a file of compressed word vectors; see `open_compressed`.
+
+    Raises:
+        ModelError: As for `open_compressed`.
+        DataError: The file contains a plain matrix, without words.
+    """
+    made = open_compressed(path, verified=verified)
+    if not isinstance(made, CompressedVectors):
+        raise DataError(
+            f"{path} has row numbers instead of words: compress the vectors again with their words"
+        )
+    return made
+
+
+def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedMatrix:
     """Open a file as a memory map, reading its header and codebook only.
 
     Args:
         path: The file.
         verified: Read the whole file and check its SHA-256. Files of version 1 are always checked.
+
+    Returns:
+        `CompressedVectors` if the file has words; otherwise a matrix with row numbers only.
 
     Raises:
         ModelError: The file is missing, in another format, truncated, corrupted, or of another
@@ -78,7 +105,7 @@ def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedVe
         )
     metadata, arrays = read_arrays(path)
     try:
-        words = arrays.pop("words")
+        words = arrays.pop("words", None)
         matrix = restored(metadata, arrays)
     except KeyError as error:
         raise damaged(path, f"it lacks {error}") from error
@@ -86,7 +113,7 @@ def open_compressed(path: str | Path, *, verified: bool = False) -> CompressedVe
         raise damaged(path, str(error)) from error
     if verified:
         verify(path)
-    return CompressedVectors.joined(Words(words, len(matrix)), matrix)
+    return matrix if words is None else CompressedVectors.joined(Words(words, len(matrix)), matrix)
 
 
 def _version(path: Path) -> int | None:

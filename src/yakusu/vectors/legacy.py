@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.blocks import numbered
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.container import Kind, damaged
 from yakusu.compress.digits import DigitCodes
@@ -142,9 +143,13 @@ def _words(arrays: Arrays) -> Words:
 def _by_codes(arrays: Arrays, sizes: list[int]) -> CompressedMatrix:
     v, _, m, k = sizes
     book = {name: arrays[name].astype(np.float64) for name in ("mean", "basis", "weights")}
-    codes = PackedCodes(arrays["packed"], m, bits_of(k)).rows(np.arange(v))
-    if int(codes.max()) >= k:
-        raise ValueError
+    packed = PackedCodes(arrays["packed"], m, bits_of(k))
+    codes = np.empty((v, m), np.min_scalar_type(k - 1))
+    for rows in numbered(v):
+        part = packed.rows(rows)
+        if int(part.max()) >= k:
+            raise ValueError
+        codes[rows] = part
     return CompressedMatrix(Codebook(**book), DigitCodes.of(codes, k))
 
 

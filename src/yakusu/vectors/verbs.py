@@ -1,28 +1,34 @@
-"""The verbs for word vectors: `compress`, `inspect`, `neighbours`; `evaluation.py` has `evaluate`.
+"""The verbs `compress`, `inspect` and `neighbours`; `evaluation.py` has `evaluate`.
 
-V words, H dimensions, M components, K codes per component.
+V vectors, H dimensions, M components, K codes per component.
 """
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import TypeAdapter
 
-from yakusu.compress.blocks import Loss, Matrix
+from yakusu.compress.blocks import Loss, Rows, blocks
 from yakusu.compress.budget import trade_off
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
+from yakusu.compress.search import Index
+from yakusu.compress.storage import CompressedMatrix, Vectors
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.figure import draw_trade_off
 from yakusu.vectors.file import is_compressed, open_compressed, write_compressed
-from yakusu.vectors.formats import WordVectors, given
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.nearest import Band, neighbours_by_band
+from yakusu.vectors.sources import Given, Source, opened
 
-_FIGURE = 8_000  # words on which the curve of the figure is measured
+_BANDS = (1_000, 10_000, 100_000)  # last frequency rank of each band except the last
+_MEASURED = 2**26  # numbers on which loss and recall are measured
+_FIGURE = 8_000  # vectors on which the curve of the figure is measured, or fewer:
+_DRAWN = 2**22  # numbers of these vectors
 _TRANSLATORS_ONLY = ("stacks", "exact", "int8")
 
 
@@ -30,9 +36,10 @@ _TRANSLATORS_ONLY = ("stacks", "exact", "int8")
 class Facts:
     """Contents of a file of compressed vectors.
 
-    n_words, width, n_components: V, H, M.
+    n_vectors, width, n_components: V, H, M.
     n_codes: K; None for integers.
-    bits: Stored bits of codes per word.
+    has_words: Whether the vectors have words; if not, they are numbered from 0.
+    bits: Stored bits of codes per vector.
     codes_ratio: Size of the float32 vectors divided by that of codes and codebook alone: for codes,
         by the paper's formula with log2 K bits per code.
     ratio: The same, divided by the size of the file without words.
@@ -41,10 +48,11 @@ class Facts:
     dense_bytes: Size of V x H float32 values in bytes.
     """
 
-    n_words: int
+    n_vectors: int
     width: int
     n_components: int
     n_codes: int | None
+    has_words: bool
     bits: float
     codes_ratio: float
     ratio: float
@@ -59,25 +67,31 @@ class Report:
 
     facts: Contents of the file.
     settings: Settings with which the file was made.
-    loss: Eq. 2, squared error per word.
+    n_fitted: Number of vectors to which codes or integers were fitted, evenly spaced.
+    n_measured: Number of vectors on which loss and recall were measured, evenly spaced: all, or as
+        many as have 2^26 numbers. The nearest vectors are found among them.
+    loss: Eq. 2, squared error per vector.
     share_lost: Squared error divided by the variance of the vectors.
-    recall: Share of the 10 nearest words that stay, by band of word frequencies.
+    recall: Share of the 10 nearest vectors that stay, by band of word frequencies; one band for a
+        plain matrix.
     version: Version of OUT.json.
     """
 
     facts: Facts
     settings: CompressConfig
+    n_fitted: int
+    n_measured: int
     loss: float
     share_lost: float
     recall: tuple[Band, ...]
-    version: int = 2
+    version: int = 3
 
 
 _REPORT = TypeAdapter(Report)
 
 
 def compress(
-    source: str | Path | WordVectors,
+    source: Source,
     out: str | Path,
     *,
     config: CompressConfig | None = None,
@@ -85,38 +99,49 @@ def compress(
     weights: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Compress word vectors into one file; write the report to OUT.json and OUT.png.
+    """Compress vectors into one file; write the report to OUT.json and OUT.png.
+
+    A plain matrix has no words: its rows are numbered from 0. In a file, it is read a few rows at a
+    time.
 
     Args:
-        source: A file in any format of `read_vectors`, or the vectors.
+        source: Word vectors or a plain matrix (V, H), in memory or in a file: in any format of
+            `read_vectors`, or of `open_matrix` for a plain matrix.
         out: File to write; an existing file of compressed vectors is replaced.
         config: Settings; by default the paper's codes with M = H and K = 16.
-        words: File with one word per line, if `source` contains no words.
+        words: File with one word per line, if the file `source` contains no words. Without it, a
+            file in a format of `open_matrix` is a plain matrix.
         weights: File with one frequency per line, in the order of the words. The words are stored
             by descending frequency; without weights, `source` is assumed to be in this order.
         progress: Progress reporter.
 
     Raises:
-        RecipeError: A setting has no effect on word vectors.
-        DataError: The vectors cannot be read, the settings do not fit them, or `out` cannot be
-            written because its folder does not exist or it is another kind of file.
+        RecipeError: A setting has no effect on vectors.
+        DataError: The vectors cannot be read, the settings do not fit them, there are weights but
+            no words, or `out` cannot be written because its folder does not exist or it is another
+            kind of file.
     """
     out, progress, config = Path(out), progress or Silent(), config or CompressConfig()
-    config.refuse(_TRANSLATORS_ONLY, "word vectors")
+    config.refuse(_TRANSLATORS_ONLY, "vectors")
     _check_target(out)
-    dense = given(source, words, progress)
-    if (dense.vectors == dense.vectors[0]).all():
-        raise DataError(f"all {len(dense.words)} vectors are equal: there is nothing to compress")
+    given = opened(source, words, progress)
     if weights is not None:
-        dense = _sorted(dense, Path(weights))
-    matrix = compressor_of(config).fit(dense.vectors, progress=progress).compressed_
-    matrix = replace(matrix, precision="float16" if config.half else "float32")
-    made = write_compressed(out, CompressedVectors.of(dense.words, matrix))
-    report = _measured(out, made, config, dense.vectors, progress)
+        given = _sorted(given, Path(weights))
+    _check_different(given)
+    compressor = compressor_of(config).fit(given.vectors, progress=progress)
+    n_fitted = getattr(compressor, "fitted_rows_", len(given.vectors))
+    matrix = replace(compressor.compressed_, precision="float16" if config.half else "float32")
+    if given.words is not None:
+        matrix = CompressedVectors.of(given.words, matrix)
+    made = write_compressed(out, matrix)
+    loss, recall, n_measured = _measured(made, given, progress)
+    facts = _facts(out, made)
+    report = Report(facts, config, n_fitted, n_measured, loss.per_vector, loss.share, recall)
     text, picture = _companions(out)
     write_text(text, json_text(_REPORT.dump_python(report, mode="json")))
-    curve = list(trade_off(dense.vectors, most=_FIGURE, progress=progress))
-    draw_trade_off(picture, curve, (report.facts.ratio, report.share_lost))
+    most = max(2, min(_FIGURE, _DRAWN // facts.width))
+    curve = list(trade_off(given.vectors, most=most, progress=progress))
+    draw_trade_off(picture, curve, (facts.ratio, report.share_lost))
     return report
 
 
@@ -130,17 +155,50 @@ def inspect(path: str | Path) -> Facts:
     return _facts(path, open_compressed(path))
 
 
-def neighbours(path: str | Path, word: str, n: int = 10) -> list[tuple[str, float]]:
-    """Return the n words whose rebuilt vectors are nearest to that of `word`, and their cosines.
+def neighbours(path: str | Path, word: str | int, n: int = 10) -> list[tuple[str | int, float]]:
+    """Return the n vectors that are nearest to one of them after compression, and their cosines.
+
+    Args:
+        path: A file of compressed vectors.
+        word: A word or, if the file has no words, the number of a row.
+        n: Number of neighbours, at least 1.
+
+    Returns:
+        Pairs of word and cosine, or of row number and cosine; the largest cosine first.
 
     Raises:
         ModelError: The file is missing, in another format, truncated or corrupted.
-        DataError: The word has no vector.
+        DataError: There is no such word or row, or `n` is less than 1.
     """
+    path, made = Path(path), open_compressed(path)
+    if not isinstance(made, CompressedVectors):
+        return [*_nearest_rows(made, _row(path, word, len(made)), n)]
     try:
-        return open_compressed(Path(path)).most_similar(word, topn=n)
+        return [*made.most_similar(str(word), topn=n)]
     except KeyError as error:
         raise DataError(f"{path}: {error.args[0]}") from error
+
+
+def _row(path: Path, number: str | int, n_rows: int) -> int:
+    """Return the number of a row."""
+    try:
+        row = int(number)
+    except ValueError:
+        row = -1
+    if not 0 <= row < n_rows:
+        raise DataError(
+            f"{path} has row numbers instead of words: give one from 0 to {n_rows - 1}, not "
+            f"'{number}'"
+        )
+    return row
+
+
+def _nearest_rows(made: CompressedMatrix, row: int, n: int) -> list[tuple[int, float]]:
+    if n < 1:
+        raise DataError(f"n = {n} is out of range: give n >= 1")
+    rows, cosines = Index.of(made).search(made.row(row)[None], n + 1)
+    found = zip(rows[0].tolist(), cosines[0].tolist(), strict=True)
+    return [(other, cosine) for other, cosine in found if other != row][:n]
 
 
 def _check_target(out: Path) -> None:
@@ -158,13 +216,21 @@ def _companions(out: Path) -> tuple[Path, Path]:
     return out.with_name(f"{out.name}.json"), out.with_name(f"{out.name}.png")
 
 
-def _facts(path: Path, made: CompressedVectors) -> Facts:
+def _check_different(given: Given) -> None:
+    """Raise DataError, before any work, if all vectors are equal."""
+    first, n_vectors = given.vectors[:1], len(given.vectors)
+    if all((given.vectors[rows] == first).all() for rows in blocks(n_vectors)):
+        raise DataError(f"all {n_vectors} vectors are equal: there is nothing to compress")
+
+
+def _facts(path: Path, made: CompressedMatrix) -> Facts:
     file_bytes, dense_bytes = path.stat().st_size, 4 * len(made) * made.width
     return Facts(
-        n_words=len(made),
+        n_vectors=len(made),
         width=made.width,
         n_components=made.codes.n_components,
         n_codes=made.n_codes,
+        has_words=isinstance(made, CompressedVectors),
         bits=made.size.bits,
         codes_ratio=made.codes_ratio,
         ratio=made.ratio,
@@ -175,28 +241,47 @@ def _facts(path: Path, made: CompressedVectors) -> Facts:
 
 
 def _measured(
-    path: Path, made: CompressedVectors, config: CompressConfig, dense: Matrix, progress: Progress
-) -> Report:
-    loss = Loss.of(dense, lambda rows: made.rows(np.arange(rows.start, rows.stop)))
+    made: CompressedMatrix, given: Given, progress: Progress
+) -> tuple[Loss, tuple[Band, ...], int]:
+    """Measure loss and recall; the last number is that of the vectors used."""
+    stride = -(-len(made) * made.width // _MEASURED)
+    numbers = np.arange(0, len(made), stride)
+    original = given.vectors[::stride]
+
+    def rebuilt(rows: slice | npt.NDArray[np.integer]) -> Vectors:
+        return made.rows(numbers[rows])
+
+    loss = Loss.of(original, rebuilt)
     recall: tuple[Band, ...] = ()
-    if most := min(10, len(dense) - 1):
+    if most := min(10, len(numbers) - 1):
+        bands = () if given.words is None else np.searchsorted(numbers, _BANDS).tolist()
         recall = neighbours_by_band(
-            dense.__getitem__, made.rows, len(dense), n=most, progress=progress
+            original.__getitem__, rebuilt, len(numbers), bands=bands, n=most, progress=progress
         )
-    return Report(_facts(path, made), config, loss.per_vector, loss.share, recall)
+    return loss, tuple(_in_all(band, numbers) for band in recall), len(numbers)
 
 
-def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
+def _in_all(band: Band, numbers: Rows) -> Band:
+    """Translate the ranks of a band in a sample to those among all vectors."""
+    first, last = numbers[[band.first - 1, band.last - 1]].tolist()
+    return replace(band, first=first + 1, last=last + 1)
+
+
+def _sorted(given: Given, weights: Path) -> Given:
     """Sort the words by descending frequency."""
+    if given.words is None:
+        raise DataError(
+            f"{weights} sorts words by their frequency, but the vectors have no words: leave it out"
+        )
     try:
         frequency = np.array(weights.read_text(encoding="utf-8").splitlines(), dtype=np.float64)
     except OSError as error:
         raise DataError(f"{weights} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise DataError(f"{weights} does not contain one number per line: {error}") from error
-    if len(frequency) != len(dense.words):
+    if len(frequency) != len(given.words):
         raise DataError(
-            f"{weights} has {len(frequency)} numbers for {len(dense.words)} words: give one "
+            f"{weights} has {len(frequency)} numbers for {len(given.words)} words: give one "
             "number per word"
         )
     if bad := np.flatnonzero(~(frequency >= 0) | np.isinf(frequency)).tolist():
@@ -204,4 +289,4 @@ def _sorted(dense: WordVectors, weights: Path) -> WordVectors:
             f"{weights}, line {bad[0] + 1}: {frequency[bad[0]]} is not a frequency: correct it"
         )
     order = np.argsort(-frequency, kind="stable")
-    return WordVectors([dense.words[i] for i in order], dense.vectors[order])
+    return Given(given.vectors[order], [given.words[i] for i in order])

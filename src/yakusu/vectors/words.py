@@ -11,6 +11,7 @@ import numpy.typing as npt
 from yakusu.errors import DataError, ModelError
 
 _END = b"\xff"  # between words: no character of UTF-8 contains it
+_MOST = 64  # times its compressed size: maximum size of the text, so a small file stays small
 _FIX = "copy the file again, or compress the vectors again"
 
 
@@ -18,7 +19,8 @@ class Words(Sequence[str]):
     """V distinct words, decompressed when the first one is needed.
 
     Args:
-        stored: UTF-8 of the words, separated by bytes 0xFF and compressed with zlib, uint8.
+        stored: UTF-8 of the words, separated by bytes 0xFF and compressed with zlib to no less than
+            a 64th of its size, uint8.
         n_words: V.
     """
 
@@ -33,7 +35,10 @@ class Words(Sequence[str]):
             DataError: A word cannot be encoded as UTF-8.
         """
         encoded = [_encoded(word) for word in words]
-        stored = zlib.compress(_END.join(encoded), 9)
+        text = _END.join(encoded)
+        stored = zlib.compress(text, 9)
+        if len(text) > _MOST * len(stored):
+            stored = zlib.compress(text, 0)
         return cls(np.frombuffer(stored, dtype=np.uint8), len(encoded))
 
     def __len__(self) -> int:
@@ -57,17 +62,26 @@ class Words(Sequence[str]):
     @cached_property
     def _listed(self) -> list[str]:
         try:
-            text = zlib.decompress(self.stored.tobytes())
-            words = [word.decode() for word in text.split(_END)]
+            text = _decompressed(self.stored.tobytes())
+            if (n_words := text.count(_END) + 1) != self._n_words:
+                raise ModelError(f"there are {n_words} words for {self._n_words} vectors: {_FIX}")
+            return [word.decode() for word in text.split(_END)]
         except (zlib.error, UnicodeDecodeError) as error:
             raise ModelError(f"the words are damaged, {error}: {_FIX}") from error
-        if len(words) != self._n_words:
-            raise ModelError(f"there are {len(words)} words for {self._n_words} vectors: {_FIX}")
-        return words
 
     @cached_property
     def _index(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self._listed)}
+
+
+def _decompressed(stored: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(stored, _MOST * len(stored) + 1)
+    if not unpacking.eof:
+        raise ModelError(
+            f"the words are truncated, or longer than {_MOST} times their compressed size: {_FIX}"
+        )
+    return text
 
 
 def _encoded(word: str) -> bytes:

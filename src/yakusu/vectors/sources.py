@@ -1,0 +1,73 @@
+"""What the verbs compress: word vectors or a plain matrix, in memory or in a file.
+
+V rows, H dimensions.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yakusu.compress.blocks import Matrix, blocks
+from yakusu.errors import DataError
+from yakusu.progress import Progress
+from yakusu.vectors.formats import WordVectors, read_vectors
+from yakusu.vectors.matrices import first_bytes, matrix_format, open_matrix
+from yakusu.vectors.matrixfile import MatrixFile
+
+Source = str | Path | WordVectors | MatrixFile | Matrix
+_KINDS = ("float16", "float32", "float64")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Vectors with or without words.
+
+    vectors: (V, H), finite: an array, or a `MatrixFile`, of which a few rows are read at a time.
+    words: V distinct words; None for a plain matrix, whose rows are numbered from 0.
+    """
+
+    vectors: Any
+    words: list[str] | None
+
+
+def opened(source: Source, words: str | Path | None, progress: Progress) -> Given:
+    """Return vectors as they are, or open a file of them.
+
+    A file in a format of `open_matrix` without a file of words is a plain matrix and is not read
+    here; all others are read by `read_vectors`.
+
+    Raises:
+        DataError: The vectors cannot be read, or an array is not a finite matrix (V, H) of floats.
+    """
+    if isinstance(source, WordVectors):
+        return Given(source.vectors, source.words)
+    if isinstance(source, str | Path):
+        if words is None and matrix_format(first_bytes(Path(source))):
+            return Given(open_matrix(source), None)
+        dense = read_vectors(source, words=words, progress=progress)
+        return Given(dense.vectors, dense.words)
+    if words is not None:
+        raise DataError(
+            f"{words} cannot be combined with a matrix in memory: give WordVectors(words, vectors)"
+        )
+    if not isinstance(source, MatrixFile):
+        _check(source)
+    return Given(source, None)
+
+
+def _check(matrix: Matrix) -> None:
+    """Raise DataError if an array is not a finite matrix (V, H) of floats, or is empty."""
+    shape, kind = np.shape(matrix), getattr(matrix, "dtype", type(matrix).__name__)
+    if len(shape) != 2 or 0 in shape or str(kind) not in _KINDS:
+        raise DataError(
+            f"vectors have shape {shape} and type {kind}: give a matrix (V, H) of float16, "
+            "float32 or float64"
+        )
+    for rows in blocks(len(matrix)):
+        finite = np.isfinite(matrix[rows]).all(axis=1)
+        if not finite.all():
+            raise DataError(
+                f"row {rows.start + int(finite.argmin())} is not finite: correct or remove it"
+            )
