@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 import yakusu
-from yakusu.compress import compressor
-from yakusu.vectors.matrixfile import MatrixFile
 
 RunYakusu = Callable[..., Any]
 
@@ -185,18 +183,6 @@ def test_other_files_and_unknown_words_are_named(
 # ---- plain matrices ------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def fit_reads_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `fit` accept a `MatrixFile`; delete this fixture once it does so itself."""
-    vectors_of = compressor._Compressor._vectors
-
-    def read(self: object, X: object, *, fitting: bool = True) -> object:
-        whole = X[:] if isinstance(X, MatrixFile) else X
-        return vectors_of(self, whole, fitting=fitting)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(compressor._Compressor, "_vectors", read)
-
-
 @pytest.fixture
 def matrix(tmp_path: Path) -> Path:
     """1,100 vectors of 4 numbers in float16."""
@@ -246,10 +232,14 @@ def test_a_matrix_is_compressed_inspected_searched_extended_and_exported(
 def test_a_report_on_a_sample_says_so(
     run_yakusu: RunYakusu, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yakusu.vectors.verbs._MEASURED", 110 * 4)
+    monkeypatch.setattr("yakusu.compress.blocks._MOST", 110 * 4)
     said = run_yakusu("vectors", "compress", matrix, tmp_path / "v")
-    assert "\nmeasured on 110 of 1,100 vectors, evenly spaced\nloss: " in said.out
-    assert "fitted on" not in said.out
+    measured = "\nmeasured on 110 of 1,100 vectors, evenly spaced\nloss: "
+    assert measured in said.out and "fitted on 110 of 1,100 vectors" in said.out
+    said = run_yakusu(
+        *("vectors", "compress", matrix, tmp_path / "v", "--set", "compress.sample=1100")
+    )
+    assert measured in said.out and "fitted on" not in said.out
 
 
 def test_words_are_required_for_what_needs_them(

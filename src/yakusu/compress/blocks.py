@@ -49,7 +49,7 @@ def sampled(vectors: AnyMatrix, most: int | None = None) -> Matrix:
     return as_floats(vectors[evenly_spaced(len(vectors), n)])
 
 
-def sample_size(vectors: AnyMatrix, most: int | None) -> int:
+def sample_size(vectors: AnyMatrix, most: int | None = None) -> int:
     """Return how many rows of vectors (V, H) a sample has.
 
     Args:

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Matrix, sampled
+from yakusu.compress.blocks import AnyMatrix, Matrix, sampled
 from yakusu.compress.codebook import Codebook
 from yakusu.compress.codes import Coded, code
 from yakusu.compress.lattice import LARGEST, Integers, Rounding, Tier
@@ -233,7 +233,7 @@ def _finished(found: float, good: float, bad: float, within: Within) -> float:
 
 
 def trade_off(
-    vectors: Matrix,
+    vectors: AnyMatrix,
     *,
     most: int = _SAMPLE,
     n_rows: int | None = None,
@@ -254,7 +254,7 @@ def trade_off(
             tracker.advance()
 
 
-def _sample_size(vectors: Matrix, most: int) -> int:
+def _sample_size(vectors: AnyMatrix, most: int) -> int:
     return min(most, max(2, _NUMBERS // int(vectors.shape[1])))
 
 

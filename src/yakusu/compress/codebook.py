@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yakusu.compress.axes import Floats
-from yakusu.compress.blocks import Loss, Matrix, blocks
+from yakusu.compress.blocks import AnyMatrix, Loss, Matrix, blocks
 
 if TYPE_CHECKING:
     from yakusu.compress.codes import Coded
@@ -74,7 +74,7 @@ class Codebook:
         """Start of each component in `_weights`, (M,)."""
         return np.arange(0, self.weights.size, self.weights.shape[1])
 
-    def encode(self, vectors: Matrix) -> "Codes":
+    def encode(self, vectors: AnyMatrix) -> "Codes":
         """Return codes (n, M) of new vectors (n, H).
 
         The coordinates of a vector are the least-squares solution for the basis; each gets the code

@@ -69,7 +69,8 @@ def write_arrays(path: Path, metadata: Metadata, arrays: Mapping[str, Array]) ->
 
     def write(file: BinaryIO) -> None:
         digest = hashlib.sha256()
-        for part in (header, *(memoryview(little[name]).cast("B") for name in _order(little))):
+        parts: list[Any] = [little[name].reshape(-1).view(np.uint8) for name in _order(little)]
+        for part in (header, *parts):
             digest.update(part)
             file.write(part)
         file.write(digest.digest())

@@ -76,7 +76,7 @@ class Lattice:
         vectors += self.mean
         return vectors
 
-    def encode(self, vectors: Matrix, factor: int = 1) -> Integers:
+    def encode(self, vectors: AnyMatrix, factor: int = 1) -> Integers:
         """Return integers (n, M) of new vectors (n, H), multiples of a factor.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import Matrix, numbered
+from yakusu.compress.blocks import AnyMatrix, numbered
 from yakusu.compress.codebook import Codebook, codes_ratio
 from yakusu.compress.container import Kind, file_bytes
 from yakusu.compress.digits import DigitCodes, Ints, radix
@@ -195,7 +195,7 @@ def restored(metadata: dict[str, str], arrays: Arrays) -> CompressedMatrix:
     return CompressedMatrix(Lattice(**book), integers, precision=precision)
 
 
-def extended(matrix: CompressedMatrix, vectors: Matrix) -> CompressedMatrix:
+def extended(matrix: CompressedMatrix, vectors: AnyMatrix) -> CompressedMatrix:
     """Return a matrix with further vectors (n, H) at the end, coded with the same codebook.
 
     Raises:

@@ -5,11 +5,10 @@ V rows, H dimensions.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from yakusu.compress.blocks import Matrix, blocks
+from yakusu.compress.blocks import AnyMatrix, Matrix, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 from yakusu.vectors.formats import WordVectors, read_vectors
@@ -28,7 +27,7 @@ class Given:
     words: V distinct words; None for a plain matrix, whose rows are numbered from 0.
     """
 
-    vectors: Any
+    vectors: AnyMatrix
     words: list[str] | None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
 
-from yakusu.compress.blocks import Loss, Rows, blocks
+from yakusu.compress.blocks import Loss, Rows, blocks, evenly_spaced, sample_size
 from yakusu.compress.budget import trade_off
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
@@ -26,7 +26,6 @@ from yakusu.vectors.nearest import Band, neighbours_by_band
 from yakusu.vectors.sources import Given, Source, opened
 
 _BANDS = (1_000, 10_000, 100_000)  # last frequency rank of each band except the last
-_MEASURED = 2**26  # numbers on which loss and recall are measured
 _FIGURE = 8_000  # vectors on which the curve of the figure is measured, or fewer:
 _DRAWN = 2**22  # numbers of these vectors
 _TRANSLATORS_ONLY = ("stacks", "exact", "int8")
@@ -69,7 +68,7 @@ class Report:
     settings: Settings with which the file was made.
     n_fitted: Number of vectors to which codes or integers were fitted, evenly spaced.
     n_measured: Number of vectors on which loss and recall were measured, evenly spaced: all, or as
-        many as have 2^26 numbers. The nearest vectors are found among them.
+        many as have 2^27 numbers. The nearest vectors are found among them.
     loss: Eq. 2, squared error per vector.
     share_lost: Squared error divided by the variance of the vectors.
     recall: Share of the 10 nearest vectors that stay, by band of word frequencies; one band for a
@@ -128,12 +127,7 @@ def compress(
     if weights is not None:
         given = _sorted(given, Path(weights))
     _check_different(given)
-    compressor = compressor_of(config).fit(given.vectors, progress=progress)
-    n_fitted = getattr(compressor, "fitted_rows_", len(given.vectors))
-    matrix = replace(compressor.compressed_, precision="float16" if config.half else "float32")
-    if given.words is not None:
-        matrix = CompressedVectors.of(given.words, matrix)
-    made = write_compressed(out, matrix)
+    made, n_fitted = _written(out, given, config, progress)
     loss, recall, n_measured = _measured(made, given, progress)
     facts = _facts(out, made)
     report = Report(facts, config, n_fitted, n_measured, loss.per_vector, loss.share, recall)
@@ -201,6 +195,17 @@ def _nearest_rows(made: CompressedMatrix, row: int, n: int) -> list[tuple[int, f
     return [(other, cosine) for other, cosine in found if other != row][:n]
 
 
+def _written(
+    out: Path, given: Given, config: CompressConfig, progress: Progress
+) -> tuple[CompressedMatrix, int]:
+    """Compress and write vectors; return them, and the number of vectors that were fitted."""
+    compressor = compressor_of(config).fit(given.vectors, progress=progress)
+    matrix = replace(compressor.compressed_, precision="float16" if config.half else "float32")
+    if given.words is not None:
+        matrix = CompressedVectors.of(given.words, matrix)
+    return write_compressed(out, matrix), compressor.fitted_rows_
+
+
 def _check_target(out: Path) -> None:
     """Raise DataError, before any work, if the file or its report cannot be written."""
     if not out.parent.is_dir():
@@ -244,9 +249,9 @@ def _measured(
     made: CompressedMatrix, given: Given, progress: Progress
 ) -> tuple[Loss, tuple[Band, ...], int]:
     """Measure loss and recall; the last number is that of the vectors used."""
-    stride = -(-len(made) * made.width // _MEASURED)
-    numbers = np.arange(0, len(made), stride)
-    original = given.vectors[::stride]
+    n = sample_size(given.vectors)
+    numbers = evenly_spaced(len(made), n) + len(made) // n // 2  # between those that were fitted
+    original = given.vectors[numbers]
 
     def rebuilt(rows: slice | npt.NDArray[np.integer]) -> Vectors:
         return made.rows(numbers[rows])
