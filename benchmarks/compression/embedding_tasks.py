@@ -8,15 +8,17 @@ the floats. Ten neighbours kept, and kept among a hundred, are tasks of their ow
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.common import Benchmark
+from benchmarks.compression.api import variance_lost
 from benchmarks.compression.embedding_systems import (
     Compressed,
     controls,
@@ -68,7 +70,7 @@ benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(de
 benchmark.option("--note", default="", help="remark for the record")
 
 
-def measure(made: Compressed, choice: WordTasks, reserved: WordTasks) -> Point:
+def measure(made: Compressed, floats: np.ndarray, choice: WordTasks, reserved: WordTasks) -> Point:
     """Score a system at one size on both halves; codes have no origin and are centred."""
     vectors = centred(made.vectors) if made.kind == "Code" else made.vectors
     real = made.kind == "Real"
@@ -81,6 +83,7 @@ def measure(made: Compressed, choice: WordTasks, reserved: WordTasks) -> Point:
         choice=choice.results(vectors),
         reserved=reserved.results(vectors),
         moved=replace(choice, kept=None).results(centred(vectors)) if real else {},
+        share_lost=round(variance_lost(floats, vectors), 5) if real else None,
     )
     scores = shown(scores_of(point.choice))
     print(f"{point.name:21} x{point.ratio:<6.2f} {scores}   {point.size}", flush=True)
@@ -93,7 +96,9 @@ def recorded(point: Point) -> dict[str, Any]:
         **{"system": point.system, "kind": point.kind, "curve": point.curve, "size": point.size},
         **{"ratio": point.ratio, "scores": scores_of(point.choice)},
     }
-    return {**kept, "centred": scores_of(point.moved)} if point.moved else kept
+    if point.kind == "Real":
+        kept |= {"centred": scores_of(point.moved), "share_lost": point.share_lost}
+    return kept
 
 
 def draw(points: Sequence[Point], title: str, path: Path) -> None:
@@ -139,20 +144,15 @@ def _panel(panel: Any, points: Sequence[Point], task: str) -> None:
     panel.grid(visible=True, alpha=0.3)
 
 
-def lines(found: Iterable[Claim]) -> list[str]:
-    """Return each claim in one line: the ratio, and the final count."""
-    return [
-        f"{claim.system} {claim.curve}, {claim.task}, against {claim.reference}: "
-        + (
-            "; ".join(
-                f"x{claim.ratio:.1f}, {name} {formatted(name, count.difference)} "
-                f"({formatted(name, count.low)} to {formatted(name, count.high)}), {count.verdict}"
-                for name, count in claim.counts.items()
-            )
-            or "none"
-        )
-        for claim in found
-    ]
+def line(claim: Claim) -> str:
+    """Return a claim in one line: the ratio, and the final count."""
+    counts = "; ".join(
+        f"{name} {formatted(name, count.difference)} [{formatted(name, count.low)}, "
+        f"{formatted(name, count.high)}] {count.verdict}"
+        for name, count in claim.counts.items()
+    )
+    found = f"x{claim.ratio:.1f}: {counts}" if claim.ratio else "none"
+    return f"{claim.system} {claim.curve}".strip() + f", against {claim.reference}, {found}"
 
 
 def main(args: argparse.Namespace) -> None:
@@ -165,11 +165,15 @@ def main(args: argparse.Namespace) -> None:
     if args.shu:
         options = {"seed": args.seed, "device": args.device}
         systems.append(shu(vectors, args.shu_sizes, steps=args.shu, **options))
-    points = [measure(made, choice, reserved) for made in chain(*systems)]
+    points = [measure(made, vectors, choice, reserved) for made in chain(*systems)]
     found = claims(points)
     print(f"\n{args.name}: the largest ratio without loss, and the final count there")
     print(f"paper's floats, 300 dimensions: {shown(PAPER_FLOATS)}")
-    print("\n".join(lines(found)))
+    for task in TASKS:
+        print(f"{task}:")
+        for claim in found:
+            if claim.task == task:
+                print(f"  {line(claim)}")
     picture = RESULTS / f"word_tasks_{vectors.shape[1]}d.png"
     result = {
         **{"name": args.name, "note": args.note, "figure": picture.name},

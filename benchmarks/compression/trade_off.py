@@ -42,6 +42,7 @@ class Point:
 
     choice, reserved: Results on both halves, of vectors as they are, and of codes centred.
     moved: Results on the first half of rebuilt vectors, centred; empty for other kinds.
+    share_lost: Share of the variance that rebuilt vectors lose; None for other kinds.
     """
 
     system: str
@@ -52,6 +53,7 @@ class Point:
     choice: Results
     reserved: Results
     moved: Results
+    share_lost: float | None
 
     @property
     def name(self) -> str:

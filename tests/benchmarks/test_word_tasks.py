@@ -1,5 +1,6 @@
 """Word tasks: the halves of test sets, the ratio without loss, and its final count."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ trade_off: Any = pytest.importorskip(
     "benchmarks.compression.trade_off", reason="only a checkout has benchmarks"
 )
 word_tasks: Any = pytest.importorskip("benchmarks.compression.word_tasks")
+sections: Any = pytest.importorskip("benchmarks.compression.sections")
 embedding_tasks: Any = pytest.importorskip("benchmarks.compression.embedding_tasks")
 
 
@@ -120,8 +122,9 @@ def result(right: float, n: int = 1000) -> TaskResult:
 
 
 def point(system: str, kind: str, ratio: float, first: float, second: float, moved: float) -> Any:
-    results = ({"analogy": result(first)}, {"analogy": result(second)}, {"analogy": result(moved)})
-    return trade_off.Point(system, kind, "", f"size {ratio}", ratio, *results)
+    after = {"analogy": result(moved)} if kind == "Real" else {}
+    results = ({"analogy": result(first)}, {"analogy": result(second)}, after)
+    return trade_off.Point(system, kind, "", f"size {ratio}", ratio, *results, None)
 
 
 CONTROLS = [
@@ -162,7 +165,7 @@ def test_codes_are_compared_with_floats_that_are_whitened_alike() -> None:
 
 def test_curves_of_a_system_have_claims_of_their_own() -> None:
     full, half = (
-        trade_off.Point("P", "Real", curve, "", ratio, made, made, {})
+        trade_off.Point("P", "Real", curve, "", ratio, made, made, {}, None)
         for curve, ratio, made in (
             ("M = H", 16, {"analogy": result(0.65)}),
             ("M = H/2", 8, {"analogy": result(0.3)}),
@@ -176,3 +179,28 @@ def test_a_figure_has_a_panel_for_each_task(tmp_path: Path) -> None:
     real = point("Proposed", "Real", 4, 0.65, 0.66, 0.63)
     embedding_tasks.draw([*CONTROLS, real], "title", tmp_path / "f.png")
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_shows_ratios_and_verdicts_of_a_record() -> None:
+    real = [
+        point("Proposed", "Real", 4, 0.65, 0.60, 0.63),
+        point("Proposed", "Code", 4, 0.65, 0.60, 0),
+    ]
+    points = [*CONTROLS, *real]
+    record = {
+        "name": "GloVe",
+        "tasks": {"analogy": {}},
+        "points": [embedding_tasks.recorded(each) for each in points],
+        "claims": [asdict(claim) for claim in trade_off.claims(points)],
+    }
+    first, second, third = sections.word_tasks([record])
+    assert first.head == ["System", "Against", "Analogy", "Paper, similarity"]
+    count = trade_off.claims(points)[0].counts["analogy"]
+    cell = f"x4.0: -6.00 ({count.low:.2f} to {count.high:.2f}) fails"
+    assert first.rows == [
+        ["Proposed (Real)", "floats", cell, "11"],
+        ["Proposed (Code)", "whitened floats", "-", "23"],
+    ]
+    assert second.rows == [["Proposed (Real)", "x4.0"], ["Proposed (Code)", "x4.0"]]
+    assert [row for row in third.rows if row[0] == "floats"] == [["floats", "65.00"]]
+    assert len(third.rows) == 4
