@@ -90,7 +90,8 @@ class Claim:
     """The largest ratio without loss of a curve of a system on a task, and its final count.
 
     ratio, size, score: At this ratio, on the half on which it is chosen; None if no ratio passes.
-    ratio_centred: The largest ratio compared with centred floats, both centred; not counted.
+    others: The largest ratio compared with other uncompressed vectors, which is not counted: codes
+        with floats, and all systems with centred floats, both centred. On the paper's tasks only.
     counts: By set of items; empty if no ratio passes.
     """
 
@@ -101,7 +102,7 @@ class Claim:
     ratio: float | None
     size: str | None
     score: float | None
-    ratio_centred: float | None
+    others: Mapping[str, float | None]
     counts: Mapping[str, Count]
 
 
@@ -138,16 +139,19 @@ def claims(points: Sequence[Point]) -> list[Claim]:
 def claim(own: Sequence[Point], task: str, controls: Mapping[str, Point]) -> Claim:
     """Choose the ratio of one curve on one half of the items, and count on the other."""
     reference = controls[own[0].reference]
-    best = _chosen(task, [(point.ratio, point.choice) for point in own], reference.choice)
-    point = next((point for point in own if point.ratio == best), None)
-    centred = None
+    measured = [(point.ratio, point.choice) for point in own]
+    best = _chosen(task, measured, reference)
+    chosen = next((point for point in own if point.ratio == best), None)
+    others = {}
     if task in PAPER_TASKS:
         moved = [(point.ratio, point.moved or point.choice) for point in own]
-        centred = _chosen(task, moved, controls["centred floats"].choice)
+        others["centred floats"] = _chosen(task, moved, controls["centred floats"])
+        if own[0].kind == "Code":
+            others["floats"] = _chosen(task, measured, controls["floats"])
     counts = {}
-    if point:
+    if chosen:
         for name in COUNTED.get(task, (task,)):
-            before, after = reference.reserved[name], point.reserved[name]
+            before, after = reference.reserved[name], chosen.reserved[name]
             counts[name] = Count.of(task, before, after, MARGIN[task])
     return Claim(
         system=own[0].name,
@@ -155,18 +159,16 @@ def claim(own: Sequence[Point], task: str, controls: Mapping[str, Point]) -> Cla
         task=task,
         reference=reference.name,
         ratio=best,
-        size=point.size if point else None,
-        score=round(scaled(task, point.choice[task].score), 4) if point else None,
-        ratio_centred=centred,
+        size=chosen.size if chosen else None,
+        score=round(scaled(task, chosen.choice[task].score), 4) if chosen else None,
+        others=others,
         counts=counts,
     )
 
 
-def _chosen(
-    task: str, measured: Sequence[tuple[float, Results]], reference: Results
-) -> float | None:
+def _chosen(task: str, measured: Sequence[tuple[float, Results]], reference: Point) -> float | None:
     scores = [(ratio, scaled(task, results[task].score)) for ratio, results in measured]
-    return without_loss(scores, scaled(task, reference[task].score) - SLACK[task])
+    return without_loss(scores, scaled(task, reference.choice[task].score) - SLACK[task])
 
 
 def scaled(task: str, score: float) -> float:

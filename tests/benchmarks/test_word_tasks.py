@@ -145,7 +145,7 @@ def test_rebuilt_vectors_are_chosen_on_one_half_and_counted_on_the_other() -> No
     (claim,) = trade_off.claims([*CONTROLS, *real])
     assert (claim.system, claim.reference, claim.task) == ("Proposed (Real)", "floats", "analogy")
     assert (claim.ratio, claim.size, claim.score) == (8, "size 8", pytest.approx(64.7))
-    assert claim.ratio_centred == 12
+    assert claim.others == {"centred floats": 12}
     count = claim.counts["analogy"]
     assert count.difference == pytest.approx(-4) and count.verdict == "fails"
     assert count.low < -4 < count.high < 0 and count.items == 1000
@@ -201,6 +201,10 @@ def test_the_page_shows_ratios_and_verdicts_of_a_record() -> None:
         ["Proposed (Real)", "floats", cell, "11"],
         ["Proposed (Code)", "whitened floats", "-", "23"],
     ]
-    assert second.rows == [["Proposed (Real)", "x4.0"], ["Proposed (Code)", "x4.0"]]
+    assert second.rows == [
+        ["Proposed (Real)", "centred floats", "x4.0"],
+        ["Proposed (Code)", "centred floats", "x4.0"],
+        ["Proposed (Code)", "floats", "x4.0"],
+    ]
     assert [row for row in third.rows if row[0] == "floats"] == [["floats", "65.00"]]
     assert len(third.rows) == 4

@@ -74,7 +74,9 @@ def _print_scores(systems: "list[SystemScores]") -> None:
     for system in systems:
         table.add_column(_folded(system.system), justify="right", no_wrap=True)
     for results in zip(*(system.results for system in systems), strict=True):
-        scores = [f"{100 * result.score:.1f}" if result.used else "-" for result in results]
+        scores = [
+            "-" if math.isnan(result.score) else f"{100 * result.score:.1f}" for result in results
+        ]
         table.add_row(Text(results[0].name), *scores)
     Console().print(table)
 
