@@ -38,6 +38,12 @@ def test_the_nearest_words_match_a_sort_of_all_words(vectors: Floats) -> None:
     assert found.tolist() == [by_sorting(vectors, row, 4) for row in rows]
 
 
+def test_blocks_without_a_nearer_word_change_nothing() -> None:
+    near, far = np.eye(5) + 5, -np.eye(5)[np.arange(N - 5) % 5]
+    (kept,) = Neighbours.of(np.concatenate([near, far]), sample=1, n=4).found.tolist()
+    assert kept == [1, 2, 3, 4]
+
+
 def test_scaling_about_the_mean_keeps_all_neighbours(vectors: Floats) -> None:
     scaled = 3 * vectors - 2 * vectors.mean(axis=0)
     (band,) = neighbours_by_band(vectors.__getitem__, scaled.__getitem__, N)

@@ -176,8 +176,8 @@ def nearest(
         near = queries @ unit(vectors(part) - mean).astype(np.float32).T  # (R, candidates)
         near[rows[:, None] == part] = -np.inf
         at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates
-        for row in np.unique(at):
-            new = which[at == row]
+        changed, begins = np.unique(at, return_index=True)
+        for row, new in zip(changed, np.split(which, begins)[1:], strict=True):
             both = np.concatenate([cosines[row], near[row, new]])
             order = np.argsort(-both, kind="stable")[:n]
             cosines[row] = both[order]
