@@ -97,7 +97,7 @@ def _vocabulary() -> list[str]:
 
 
 def _write_word_tasks(folder: Path) -> None:
-    from benchmarks.compression.word_tasks import paper_sets
+    from benchmarks.compression.word_tasks import paper_sets, unused_sets
 
     similarity = [f"w{i}\tw{i + 1}\t{i % 7}" for i in range(30)]
     analogy = [" ".join(f"w{i + j}" for j in range(4)) for i in range(30)]
@@ -105,7 +105,7 @@ def _write_word_tasks(folder: Path) -> None:
     completion = [f"id\tquestion\t{choices}\tanswer"] + [
         f"{i}\ta man sees _____ at home .\tw1\tw2\tw3\tw4\tw{i + 5}\te" for i in range(10)
     ]
-    for path in paper_sets(folder):
+    for path in (*paper_sets(folder), *unused_sets(folder)):
         match path.name:
             case "questions-words.txt":
                 lines = [": capital-common-countries", *analogy, ": gram1-adjective", *analogy]

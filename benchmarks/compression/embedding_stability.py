@@ -2,7 +2,7 @@
 
 The method has no seed: ten runs, each in a new process, alternating between one and two threads,
 must give the same bytes. The baseline (Shu and Nakayama) depends on its seed; the spread of its
-scores is reported.
+scores is reported. Rebuilt vectors are centred.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from benchmarks.compression.trade_off import spread
 from benchmarks.compression.word_tasks import Scores, WordTasks, paper_sets, shown
 from benchmarks.workers import Worker
 from yakusu.vectors import read_vectors
+from yakusu.vectors.controls import centred
 
 PAPER_SHU = {  # at a ratio of 11, GloVe 6B of 300 dimensions
     "analogy": (63.76, 64.27, 63.95, 63.97, 64.26, 64.74, 64.91, 64.24, 64.00, 65.05),
@@ -58,7 +59,7 @@ def score_ours(vectors: Path, size: tuple[int, int], tasks: Sequence[Path]) -> S
     from benchmarks.compression.api import by_codes
 
     dense = read_vectors(vectors)
-    return WordTasks.of(dense, tasks).score(by_codes(dense.vectors, *size).rebuilt())
+    return WordTasks.of(dense, tasks).score(centred(by_codes(dense.vectors, *size).rebuilt()))
 
 
 def run_shu(
@@ -70,7 +71,8 @@ def run_shu(
     dense = read_vectors(vectors)
     n_codebooks, n_codes = size
     found = learn(dense.vectors, n_codebooks=n_codebooks, n_codes=n_codes, seed=seed, steps=steps)
-    scores = WordTasks.of(dense, tasks).score(found.rebuild(found.codes).astype("float32"))
+    rebuilt = centred(found.rebuild(found.codes).astype("float32"))
+    scores = WordTasks.of(dense, tasks).score(rebuilt)
     return scores, ratio(*dense.vectors.shape, n_codebooks, n_codes)
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.compression.api import by_codes, by_integers, half_whitened
+from benchmarks.compression.api import by_codes, by_integers
 from benchmarks.peers.gumbel import learn
 from benchmarks.peers.gumbel import ratio as gumbel_ratio
-from yakusu.vectors.wordtasks import centred, whitened
+from yakusu.vectors.controls import centred, half_whitened, whitened
 
 CODES = (2, 4, 8, 16, 32)  # K
 STEPS = tuple(float(step) for step in np.geomspace(0.1, 1.6, 13).round(3))  # of integers
@@ -41,10 +41,11 @@ class Compressed:
 
 
 def controls(vectors: np.ndarray) -> Iterator[Compressed]:
-    """Yield uncompressed vectors: floats, whitened as codes are, half-whitened as integers are."""
+    """Yield uncompressed vectors: as they are, centred, half-whitened as integers, whitened."""
     yield Compressed("floats", "", "", "", 1.0, vectors)
-    yield Compressed("whitened floats", "", "", "", 1.0, whitened(vectors))
+    yield Compressed("centred floats", "", "", "", 1.0, centred(vectors))
     yield Compressed("half-whitened floats", "", "", "", 1.0, half_whitened(vectors))
+    yield Compressed("whitened floats", "", "", "", 1.0, whitened(vectors))
 
 
 def proposed(vectors: np.ndarray) -> Iterator[Compressed]:
@@ -82,22 +83,27 @@ def shu(
 
 
 def integer_rows(vectors: np.ndarray) -> Iterator[Compressed]:
-    """Yield centred vectors whose rows are rounded to 8 and to 4 bits."""
+    """Yield vectors whose rows, less the mean, are rounded to 8 and to 4 bits."""
     from benchmarks.peers.quantisers import quantised_rows
 
+    mean = vectors.mean(axis=0)
     for n_bits in (8, 4):
         rows = quantised_rows(centred(vectors), n_bits)
         ratio = 32 * vectors.shape[1] / rows.bits
-        yield Compressed(f"int{n_bits} rows", "Real", "", "", ratio, rows.vectors)
+        yield Compressed(f"int{n_bits} rows", "Real", "", "", ratio, rows.vectors + mean)
 
 
 def product_quantisation(vectors: np.ndarray) -> Iterator[Compressed]:
-    """Yield centred vectors after faiss' product quantisation, at the sizes that suit V and H."""
+    """Yield vectors after faiss' product quantisation of them, less the mean.
+
+    The sizes are those that suit V and H.
+    """
     from benchmarks.peers.quantisers import product_quantised
 
-    width = vectors.shape[1]
+    width, mean = vectors.shape[1], vectors.mean(axis=0)
     for part, n_bits in PARTS:
         if width % part == 0 and len(vectors) >= 2**n_bits:
             made = product_quantised(centred(vectors), width // part, n_bits)
             size = f"{width // part} parts of {n_bits} bits"
-            yield Compressed("faiss PQ", "Real", "", size, 32 * width / made.bits, made.vectors)
+            rebuilt = made.vectors + mean
+            yield Compressed("faiss PQ", "Real", "", size, 32 * width / made.bits, rebuilt)

@@ -20,7 +20,6 @@ records: Any = pytest.importorskip("benchmarks.records")
 runs: Any = pytest.importorskip("benchmarks.runs")
 table1: Any = pytest.importorskip("benchmarks.paper.table1")
 table3_rows: Any = pytest.importorskip("benchmarks.paper.table3_rows")
-trade_off: Any = pytest.importorskip("benchmarks.compression.trade_off")
 workers: Any = pytest.importorskip("benchmarks.workers")
 
 ROOT = Path(common.__file__).parents[1]
@@ -88,15 +87,6 @@ def test_right_branching_trees_open_at_words_but_not_at_punctuation() -> None:
     assert parsing_f1.right_branching(tree, "VP") == (
         "(S (XX the) (VP (XX cat) (XX ,) (VP (XX sees) (XX it) (XX .))))"
     )
-
-
-def test_the_largest_ratio_without_loss_is_chosen() -> None:
-    points = [
-        {"system": "Numbers", "kind": "Real", "ratio": ratio, "scores": {"analogy": score}}
-        for ratio, score in ((4, 65.0), (8, 64.6), (16, 64.4))
-    ]
-    best = trade_off.without_loss(points, "Integers (Real)", {"analogy": 65.0})
-    assert best["analogy"]["ratio"] == 8  # it loses 0.4 points, the next one 0.6
 
 
 def test_a_speedup_compares_medians_and_rounds() -> None:

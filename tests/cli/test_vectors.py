@@ -26,7 +26,7 @@ def glove(tmp_path: Path) -> Path:
     return tmp_path / "glove.txt"
 
 
-def test_vectors_are_compressed_inspected_scored_and_searched(
+def test_vectors_are_compressed_inspected_and_searched(
     run_yakusu: RunYakusu, glove: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "glove.ykv"
@@ -49,14 +49,6 @@ def test_vectors_are_compressed_inspected_scored_and_searched(
     said = run_yakusu("vectors", "inspect", out)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith(facts)
-
-    (tmp_path / "near.tsv").write_text("king\tqueen\t3\nman\twoman\t2\nw5\tw6\t1\nw5\tnone\t1\n")
-    said = run_yakusu("vectors", "evaluate", out, tmp_path / "near.tsv", "--original", glove)
-    assert said.code == 0, said.err
-    assert re.search(
-        r"task +floats +whitened floats +Code +Real +items +left out", " ".join(said.out.split())
-    )
-    assert re.search(r"^ +near( +-?\d+\.\d){4} +3 +1 *$", said.out, re.MULTILINE)
 
     said = run_yakusu("vectors", "neighbours", out, "king", "-n", "2")
     found = yakusu.vectors.neighbours(out, "king", 2)
@@ -163,11 +155,7 @@ def test_vectors_are_exported(
 def test_other_files_and_unknown_words_are_named(
     run_yakusu: RunYakusu, glove: Path, tmp_path: Path
 ) -> None:
-    for arguments in (
-        ["inspect", glove],
-        ["neighbours", glove, "king"],
-        ["evaluate", glove, glove],
-    ):
+    for arguments in (["inspect", glove], ["neighbours", glove, "king"]):
         assert run_yakusu("vectors", *arguments).error == (
             f"{glove} is not a file of compressed vectors: "
             "create one with 'yakusu vectors compress'"

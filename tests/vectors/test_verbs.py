@@ -41,17 +41,6 @@ def dense(vectors: Floats) -> yakusu.vectors.WordVectors:
     return yakusu.vectors.WordVectors(WORDS, vectors)
 
 
-@pytest.fixture
-def tasks(tmp_path: Path, vectors: Floats) -> list[Path]:
-    """A similarity set scored with the cosines of centred vectors, and an analogy set."""
-    centred = vectors - vectors.mean(axis=0)
-    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    lines = [f"{WORDS[i]}\t{WORDS[i + 1]}\t{unit[i] @ unit[i + 1]}\n" for i in range(0, 200, 2)]
-    (tmp_path / "near.tsv").write_text("".join(lines) + "king\tno-such-word\t0.5\n")
-    (tmp_path / "pairs.txt").write_text("king man queen woman\nw10 w11 w12 w13\n")
-    return [tmp_path / "near.tsv", tmp_path / "pairs.txt"]
-
-
 INTEGERS = CompressConfig(method="integers", step=0.3)
 CONFIGS = [
     CompressConfig(m=4, k=9),

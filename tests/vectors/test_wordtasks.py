@@ -13,17 +13,9 @@ import pytest
 from yakusu.compress.codes import Matrix
 from yakusu.errors import DataError
 from yakusu.vectors import wordtasks
+from yakusu.vectors.outcomes import TaskResult, mean_of
 from yakusu.vectors.testsets import read_task
-from yakusu.vectors.wordtasks import (
-    Analogy,
-    Completion,
-    Question,
-    Similarity,
-    TaskResult,
-    centred,
-    mean_of,
-    whitened,
-)
+from yakusu.vectors.wordtasks import Analogy, Completion, Question, Similarity
 
 DATA = Path(os.environ.get("YAKUSU_DATA", "/nowhere"))
 HEADER = "id\tquestion\ta\tb\tc\td\te\tanswer\n"
@@ -195,36 +187,6 @@ def test_a_candidate_without_a_vector_is_never_chosen() -> None:
     opposite = np.array([[1.0, 0], [-1, 0]])
     question = Question(("up",), ("one", "two", "down", "three", "four"), 2)
     assert Completion("c", (question,)).score(index, opposite).score == 1
-
-
-# --- vectors ---
-
-
-def test_centred_columns_have_mean_zero_and_codes_become_floats(vectors: Matrix) -> None:
-    codes = np.random.default_rng(0).integers(0, 16, (N, 3)).astype(np.uint8)
-    moved = centred(codes)
-    assert moved.dtype == np.float32
-    np.testing.assert_allclose(moved.mean(axis=0), 0, atol=1e-6)
-    np.testing.assert_allclose(np.diff(moved, axis=0), np.diff(codes.astype(float), axis=0))
-    np.testing.assert_allclose(centred(vectors.astype(float) + 1e6).mean(axis=0), 0, atol=1e-9)
-
-
-def test_whitened_vectors_have_unit_covariance_and_mahalanobis_norms() -> None:
-    rng = np.random.default_rng(1)
-    mixed = rng.standard_normal((500, 4)) @ rng.standard_normal((4, 4)) + 3
-    white = whitened(mixed).astype(float)
-    np.testing.assert_allclose(white.T @ white / 500, np.eye(4), atol=1e-6)
-    away = mixed - mixed.mean(axis=0)
-    inverse = np.linalg.inv(away.T @ away / 500)
-    np.testing.assert_allclose(
-        np.square(white).sum(axis=1), np.einsum("vh,hk,vk->v", away, inverse, away), rtol=1e-5
-    )
-
-
-def test_whitening_keeps_components_without_spread_at_0() -> None:
-    x = np.random.default_rng(2).standard_normal((300, 2))
-    white = whitened(np.column_stack([x, x[:, 0] * 2, np.full(300, 7.0)]))
-    np.testing.assert_allclose(np.sort(white.std(axis=0)), [0, 0, 1, 1], atol=1e-6)
 
 
 # --- progress ---

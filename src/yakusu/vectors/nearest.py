@@ -1,4 +1,4 @@
-"""Recall of nearest neighbours after compression, by word frequency.
+"""Recall of nearest neighbours after compression, over all words and by word frequency.
 
 The other tasks contain only frequent words, so they do not show the loss of rare words with coarse
 codes. V words, H dimensions.
@@ -11,9 +11,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.compress.axes import Floats
 from yakusu.compress.blocks import Matrix, numbered
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent, Tracker
+from yakusu.vectors.outcomes import Shares, TaskResult, result_of
 
 Rows = npt.NDArray[np.integer]
 Lookup = Callable[[Rows], Matrix]  # indices (n,) -> vectors (n, H)
@@ -68,12 +70,85 @@ def neighbours_by_band(
     with (progress or Silent()).track("finding neighbours", "words", 2 * n_words) as tracker:
         mean = _mean(original, n_words)
         before, after = (nearest(of, mean, n_words, rows, n, tracker) for of in (original, rebuilt))
-    kept = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
-    parts = np.split(kept, np.cumsum([*map(len, samples)])[:-1])
+    parts = np.split(_kept(before, after), np.cumsum([*map(len, samples)])[:-1])
     return tuple(
         Band(begin + 1, end, len(part), float(part.mean()))
         for (begin, end), part in zip(pairwise(ends), parts, strict=True)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The task of keeping the n nearest words of some words, by cosine.
+
+    rows: Words examined, (R,), evenly spaced by frequency rank.
+    found: Their n nearest words before compression, nearest first, (R, n).
+    """
+
+    rows: Rows
+    found: Rows
+
+    @classmethod
+    def of(
+        cls, vectors: Matrix, *, sample: int = 1000, n: int = 10, progress: Progress | None = None
+    ) -> "Neighbours":
+        """Find the nearest words of at most `sample` words before compression.
+
+        Args:
+            vectors: (V, H), finite, most frequent word first; more than one.
+            sample: Maximum number of words examined.
+            n: Number of neighbours; all other words if there are fewer.
+            progress: Progress reporter.
+        """
+        rows = _evenly(0, len(vectors), sample)
+        return cls(rows, _nearest_of(vectors, rows, n, progress))
+
+    @property
+    def name(self) -> str:
+        """The name of the task, such as "10 nearest kept"."""
+        return f"{self.found.shape[1]} nearest kept"
+
+    def score(
+        self,
+        vectors: Matrix,
+        *,
+        among: Sequence[int] | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[TaskResult, ...]:
+        """Return the share of the n nearest words that are still among the nearest.
+
+        Args:
+            vectors: (V, any width), finite: other vectors of the same words.
+            among: Numbers of nearest words that count, one for each result; None: n. For more than
+                n, the share is the recall after these candidates are ranked by their vectors before
+                compression.
+            progress: Progress reporter.
+        """
+        n = self.found.shape[1]
+        among = among or (n,)
+        found = _nearest_of(vectors, self.rows, max(among), progress)
+        results = []
+        for limit in among:
+            how = (
+                f"share of the {n} words nearest to a word that stay among the {limit} nearest; "
+                "words evenly spaced by frequency rank"
+            )
+            shares = Shares(_kept(self.found, found[:, :limit]))
+            results.append(result_of(self.name, shares, 0, how))
+        return tuple(results)
+
+
+def _nearest_of(vectors: Matrix, rows: Rows, n: int, progress: Progress | None) -> Rows:
+    """Return the n words nearest to each of R rows by cosine, or all others if fewer, (R, n)."""
+    n_words, origin = len(vectors), np.zeros(vectors.shape[1], dtype=vectors.dtype)
+    with (progress or Silent()).track("finding neighbours", "words", n_words) as tracker:
+        return nearest(vectors.__getitem__, origin, n_words, rows, min(n, n_words - 1), tracker)
+
+
+def _kept(before: Rows, after: Rows) -> Floats:
+    """Return the share of the words in each row of `before` that `after` contains, (R,)."""
+    kept: Floats = (before[:, :, None] == after[:, None, :]).any(axis=2).mean(axis=1)
+    return kept
 
 
 def _mean(vectors: Lookup, n_words: int) -> Matrix:
@@ -101,8 +176,8 @@ def nearest(
         near = queries @ unit(vectors(part) - mean).astype(np.float32).T  # (R, candidates)
         near[rows[:, None] == part] = -np.inf
         at, which = np.nonzero(near > cosines[:, -1:])  # few, after the first candidates
-        for row in np.unique(at):
-            new = which[at == row]
+        changed, begins = np.unique(at, return_index=True)
+        for row, new in zip(changed, np.split(which, begins)[1:], strict=True):
             both = np.concatenate([cosines[row], near[row, new]])
             order = np.argsort(-both, kind="stable")[:n]
             cosines[row] = both[order]

@@ -5,55 +5,26 @@ Analogy      a is to b as c is to argmax_d cos(d, b - a + c), d not one of a, b,
 Completion   argmax_d cos(d, mean of the sentence's other words), d one of five candidates
 
 V words, most frequent first, H dimensions, N candidates, Q questions. Words are looked up as
-written, then in lower case. Cosines depend on the origin, so all vectors must be `centred`: the
-uncompressed ones, the codes themselves (the paper's Code), and the rebuilt vectors (its Real).
-
-Codes have about the same spread in every component, so Code compares whitened vectors; only its
-difference from `whitened` floats, the control, is an effect of compression. Google's analogies in
-percent, 30,000 candidates, GloVe 6B, M = H, K = 16:
-
-H     uncompressed   whitened   Code   Real
-100       65.2         67.8     65.7   64.2    Code beats the floats because of whitening
-50        49.2         37.9     38.8   46.8    whitening destroys analogies, for Code as well
+written, then in lower case. The vectors are the uncompressed ones, the codes themselves (the
+paper's Code) or the rebuilt ones (its Real). They are scored as they are: `controls` says how the
+origin and the spread of the components change the cosines.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import spearmanr
 
-from yakusu.compress.axes import Floats, PrincipalAxes
 from yakusu.compress.blocks import Matrix
-from yakusu.compress.digits import Codes
 from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 from yakusu.vectors.nearest import unit
+from yakusu.vectors.outcomes import Agreement, Shares, TaskResult, result_of
 
 Rows = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 _COSINES = 2**25  # held in memory at a time: 128 MiB
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """Result of a task.
-
-    name: Name of the test set, or of a part of it.
-    score: Spearman's rho, or the share of correct answers from 0 to 1; NaN if it is undefined.
-    used, left_out: Number of items scored, and of items left out because a vector is missing.
-    how: Description of the method.
-    parts: Results of the sections of analogies; Google's also have semantic and syntactic parts.
-    """
-
-    name: str
-    score: float
-    used: int
-    left_out: int
-    how: str
-    parts: tuple["TaskResult", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +42,7 @@ class Similarity:
 
         Args:
             index: Row of each word.
-            vectors: (V, H), centred, finite.
+            vectors: (V, H), finite.
             progress: Progress reporter.
         """
         with (progress or Silent()).track(self.name, "pairs", len(self.pairs)) as tracker:
@@ -79,10 +50,10 @@ class Similarity:
             known = (rows >= 0).all(axis=1)
             x, y = (unit(vectors[column].astype(np.float64)) for column in rows[known].T)
             cosines = np.einsum("qh,qh->q", x, y).round(12)  # pairs of equal words must tie
-            rho = _spearman(np.array(self.scores)[known], cosines)
+            agreement = Agreement(np.array(self.scores)[known], cosines)
             tracker.advance(len(self.pairs))
         how = "Spearman's rho of cosines; pairs with an unknown word left out"
-        return TaskResult(self.name, rho, int(known.sum()), int((~known).sum()), how)
+        return result_of(self.name, agreement, int((~known).sum()), how)
 
 
 @dataclass(frozen=True)
@@ -105,7 +76,7 @@ class Analogy:
 
         Args:
             index: Row of each word.
-            vectors: (V, H), centred, finite, most frequent word first.
+            vectors: (V, H), finite, most frequent word first.
             candidates: N, the number of most frequent words that may be answers; None for all.
             progress: Progress reporter.
 
@@ -172,7 +143,7 @@ class Completion:
 
         Args:
             index: Row of each word.
-            vectors: (V, H), centred, finite.
+            vectors: (V, H), finite.
             progress: Progress reporter.
         """
         right, known = (np.zeros(len(self.questions), dtype=bool) for _ in range(2))
@@ -196,40 +167,6 @@ class Completion:
 
 
 TestSet = Similarity | Analogy | Completion
-
-
-def mean_of(results: Sequence[TaskResult]) -> TaskResult:
-    """Average over test sets, unweighted; sets without a score are left out and named."""
-    scored = [result for result in results if not math.isnan(result.score)]
-    without = [result.name for result in results if math.isnan(result.score)]
-    return TaskResult(
-        "mean",
-        sum(result.score for result in scored) / len(scored) if scored else math.nan,
-        sum(result.used for result in results),
-        sum(result.left_out for result in results),
-        f"unweighted mean of {', '.join(result.name for result in scored) or 'nothing'}"
-        + (f"; without a score: {', '.join(without)}" if without else ""),
-    )
-
-
-def centred(vectors: Matrix | Codes) -> Matrix:
-    """Subtract the mean of each column of vectors or codes; return float32 or float64."""
-    mean = vectors.mean(axis=0, dtype=np.float64)
-    moved: Matrix = vectors - mean.astype(np.result_type(vectors, np.float32))
-    return moved
-
-
-def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
-    """Return all principal components of vectors (V, H), each with deviation 1: (V, H), centred.
-
-    The control for codes: Algorithm 1 without clustering. A component without spread is 0.
-    """
-    axes = PrincipalAxes.of(vectors, vectors.shape[1])
-    scores = axes.scores(vectors, slice(None))  # (H, V)
-    deviation = scores.std(axis=1)
-    spread = deviation > 1e-6 * deviation.max()  # the others are rounding errors
-    scores /= np.where(spread, deviation, np.inf)[:, None]
-    return np.ascontiguousarray(scores.T, dtype=np.float32)
 
 
 def _rows(index: Mapping[str, int], words: Sequence[str]) -> Rows:
@@ -256,13 +193,5 @@ def _blocks(rows: Rows, n_candidates: int) -> Iterator[Rows]:
 def _accuracy(
     name: str, right: Booleans, known: Booleans, how: str, parts: tuple[TaskResult, ...] = ()
 ) -> TaskResult:
-    used = int(known.sum())
-    score = float(right.sum() / used) if used else math.nan  # questions left out are never right
-    return TaskResult(name, score, used, len(known) - used, how, parts)
-
-
-def _spearman(x: Floats, y: Floats) -> float:
-    """Return the rank correlation; NaN if x or y has fewer than two distinct values."""
-    if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
-        return math.nan
-    return float(spearmanr(x, y).statistic)
+    outcomes = Shares(right[known].astype(np.float64))
+    return result_of(name, outcomes, int((~known).sum()), how, parts)
