@@ -19,7 +19,7 @@ from yakusu.compress.compressor import Compressor
 from yakusu.compress.entropy import EntropyCodes
 from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding
-from yakusu.compress.storage import size_of_codes
+from yakusu.compress.storage import CompressedMatrix, size_of_codes
 from yakusu.model.table import Table
 from yakusu.pipeline.tables import ratio_of, share_lost, table_of
 
@@ -62,7 +62,7 @@ class Integers:
 
     codes: (V, H).
     rebuilt: (V, H), float32.
-    ratio: Bits of the float32 vectors over those of integers and basis.
+    ratio: Bits of the float32 vectors over those of a file without words.
     """
 
     codes: np.ndarray
@@ -76,9 +76,8 @@ def by_integers(vectors: np.ndarray, steps: Sequence[float]) -> Iterator[Integer
     for step in steps:
         integers = rounding.integers(step)
         coded, lattice = EntropyCodes.of(integers, rounding.tiers), rounding.lattice(integers)
-        bits = 8 * coded.n_bytes + 32 * lattice.basis.size
         rebuilt = lattice.rebuild(integers).astype(np.float32)
-        yield Integers(integers, rebuilt, 32 * vectors.size / bits)
+        yield Integers(integers, rebuilt, CompressedMatrix(lattice, coded).ratio)
 
 
 def half_whitened(vectors: np.ndarray) -> np.ndarray:
