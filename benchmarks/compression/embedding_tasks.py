@@ -19,15 +19,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.common import Benchmark
 from benchmarks.compression.api import variance_lost
-from benchmarks.compression.embedding_systems import (
-    Compressed,
-    controls,
-    integer_rows,
-    integers,
-    product_quantisation,
-    proposed,
-    shu,
-)
+from benchmarks.compression.embedding_systems import Compressed, all_systems, shu_saved
 from benchmarks.compression.trade_off import TASKS, Claim, Point, claims, formatted
 from benchmarks.compression.word_tasks import PAPER_FLOATS, WordTasks, facts, scores_of, shown
 from benchmarks.records import RESULTS
@@ -48,25 +40,22 @@ LABELS = {
 }
 
 
-def size(text: str) -> tuple[int, int]:
-    """Parse M and K from 64x16."""
-    n_components, n_codes = map(int, text.split("x"))
-    return n_components, n_codes
-
-
 benchmark = Benchmark(
     "word_tasks",
     __doc__,
     example="python -m benchmarks.compression.embedding_tasks --vectors glove100.npz "
-    "--name 'GloVe 6B 100d' --shu 200000",
+    "--name 'GloVe 6B 100d' --shu shu.npz",
     needs=["data", "vectors"],
-    quick={"name": "generated vectors", "shu": 20, "shu_sizes": [(4, 4)]},
+    quick={"name": "generated vectors"},
 )
 benchmark.option("--name", default="", help="name of the vectors, for the record")
-benchmark.option("--shu", type=int, metavar="STEPS", help="training steps of the baseline")
-benchmark.option("--shu-sizes", type=size, nargs="+", default=[(32, 16), (64, 16)], metavar="MxK")
-benchmark.option("--device", default="cpu", help="device for the baseline (%(default)s)")
-benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")
+benchmark.option(
+    "--shu",
+    type=Path,
+    nargs="*",
+    default=[],
+    help="files that benchmarks.compression.shu_codes wrote",
+)
 benchmark.option("--note", default="", help="remark for the record")
 
 
@@ -159,13 +148,10 @@ def main(args: argparse.Namespace) -> None:
     """Measure all systems, print the claims, draw the figure."""
     dense = read_vectors(args.vectors)
     vectors, (choice, reserved) = dense.vectors, WordTasks.halves(dense, args.data)
-    systems = [controls(vectors), proposed(vectors), integers(vectors), integer_rows(vectors)]
-    if benchmark.installed({"faiss PQ": "faiss"}):
-        systems.append(product_quantisation(vectors))
-    if args.shu:
-        options = {"seed": args.seed, "device": args.device}
-        systems.append(shu(vectors, args.shu_sizes, steps=args.shu, **options))
-    points = [measure(made, vectors, choice, reserved) for made in chain(*systems)]
+    benchmark.installed({"faiss": "faiss"})
+    baseline = chain.from_iterable(shu_saved(path, vectors) for path in args.shu)
+    systems = all_systems(vectors, baseline, threads=args.threads)
+    points = [measure(made, vectors, choice, reserved) for made in systems]
     found = claims(points)
     print(f"\n{args.name}: the largest ratio without loss, and the final count there")
     print(f"paper's floats, 300 dimensions: {shown(PAPER_FLOATS)}")
@@ -181,7 +167,7 @@ def main(args: argparse.Namespace) -> None:
         "points": [recorded(point) for point in points],
         "claims": [asdict(claim) for claim in found],
     }
-    if benchmark.record(result, seed=args.seed):
+    if benchmark.record(result):
         draw(points, f"{args.name}: word tasks after compression", picture)
 
 

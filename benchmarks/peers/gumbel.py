@@ -19,10 +19,12 @@ within 0.01 of 0, which trains faster; gradients are not clipped, which made no 
 V words, H dimensions, M codebooks, K vectors in each, B words of a batch.
 """
 
+import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +36,7 @@ from yakusu.compress.axes import Floats, check_matrix
 from yakusu.compress.blocks import ROWS, Loss, Matrix
 from yakusu.compress.codes import Codes
 from yakusu.errors import DataError
+from yakusu.folder import write_file
 from yakusu.progress import Progress, Silent, Tracker
 
 _LEAST = 1e-8  # of a, so that A is never 0 / 0
@@ -109,6 +112,35 @@ def learn(
     with (progress or Silent()).track("learning codes", "steps", steps) as tracker:
         _train(network, words, tracker, steps=steps, batch=batch, learning_rate=learning_rate)
     return network.encode(words)
+
+
+def save(path: Path, learned: Gumbel, vectors: np.ndarray, *, steps: int, seed: int) -> None:
+    """Write codes and codebooks of vectors (V, H) to an .npz file, with how they were trained."""
+    kept = {
+        **{"codes": learned.codes, "codebooks": learned.codebooks, "steps": steps, "seed": seed},
+        "vectors": _digest(vectors),
+    }
+    write_file(path, lambda file: np.savez(file, **kept))
+
+
+def load(path: Path, vectors: np.ndarray) -> tuple[Gumbel, int]:
+    """Read what `save` wrote, and the number of training steps.
+
+    Raises:
+        DataError: The codes were learned from other vectors.
+    """
+    with np.load(path) as kept:
+        if str(kept["vectors"]) != _digest(vectors):
+            raise DataError(
+                f"{path} holds codes of other vectors: learn them again by "
+                "python -m benchmarks.compression.shu_codes"
+            )
+        return Gumbel(kept["codes"], kept["codebooks"]), int(kept["steps"])
+
+
+def _digest(vectors: np.ndarray) -> str:
+    """Return the SHA-256 of vectors as float32."""
+    return hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).data).hexdigest()
 
 
 class _Network:

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from benchmarks.peers.gumbel import Gumbel, learn, nearly_one, ratio
+from benchmarks.compression import embedding_systems as systems
+from benchmarks.compression import shu_codes
+from benchmarks.peers.gumbel import Gumbel, learn, load, nearly_one, ratio, save
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -101,6 +104,36 @@ def test_fewer_words_than_a_batch_form_one_batch() -> None:
     vectors.flags.writeable = False
     learned = learn(vectors, n_codebooks=1, n_codes=300, seed=0, steps=3)
     assert learned.codes.shape == (5, 1) and learned.codes.dtype == np.uint16
+
+
+def test_saved_codes_are_read_for_the_same_vectors_only(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(2).standard_normal((50, 6)).astype(np.float32)
+    learned = learn(vectors, n_codebooks=3, n_codes=4, seed=1, steps=5)
+    save(tmp_path / "shu.npz", learned, vectors, steps=5, seed=1)
+    read, steps = load(tmp_path / "shu.npz", vectors)
+    assert steps == 5
+    np.testing.assert_array_equal(read.codes, learned.codes)
+    np.testing.assert_array_equal(read.codebooks, learned.codebooks)
+    with pytest.raises(DataError, match=r"shu\.npz holds codes of other vectors: learn them again"):
+        load(tmp_path / "shu.npz", vectors + 1)
+
+
+def test_a_command_trains_what_the_comparison_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shu_codes, "_EVERY", 40)
+    vectors = np.random.default_rng(2).standard_normal((60, 6)).astype(np.float32)
+    words = np.array([f"w{row}" for row in range(60)])
+    np.savez(tmp_path / "vectors.npz", words=words, vectors=vectors)
+    paths = ["--vectors", f"{tmp_path / 'vectors.npz'}", "--out", f"{tmp_path / 'shu.npz'}"]
+    shu_codes.main([*paths, "--size", "3x4", "--steps", "40"])
+    assert re.search(r"^40 steps, .* minutes: loss", capsys.readouterr().out)
+    saved = list(systems.shu_saved(tmp_path / "shu.npz", vectors))
+    trained = list(systems.shu(vectors, [(3, 4)], steps=40, seed=1, device="cpu"))
+    assert [point.kind for point in saved] == ["Code", "Real"]
+    for one, other in zip(saved, trained, strict=True):
+        assert (one.curve, one.size, one.ratio) == (other.curve, other.size, other.ratio)
+        np.testing.assert_array_equal(one.vectors, other.vectors)
 
 
 def test_the_ratio_counts_codes_and_codebooks() -> None:

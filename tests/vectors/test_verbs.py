@@ -443,57 +443,7 @@ def test_evaluation_needs_words(vectors: Floats, tmp_path: Path, tasks: list[Pat
         yakusu.vectors.evaluate(tmp_path / "v", tasks)
 
 
-# ---- evaluate and neighbours ---------------------------------------------------------------------
-
-
-def test_four_systems_are_scored_if_the_original_is_given(
-    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
-) -> None:
-    config = CompressConfig(method="integers", step=1e-3, whitening=0)
-    yakusu.vectors.compress(dense, tmp_path / "v", config=config)
-    scored = yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
-    assert [one.system for one in scored] == ["floats", "whitened floats", "Code", "Real"]
-    floats, whitened, code, real = (one.results for one in scored)
-    assert [result.name for result in floats] == ["near", "pairs"]
-    assert (floats[0].used, floats[0].left_out) == (100, 1)
-    assert floats[0].score == pytest.approx(1, abs=1e-3)  # scored with its own cosines
-    # Integers of a fine step without whitening are the rotated vectors.
-    assert code[0].score == pytest.approx(floats[0].score, abs=1e-3)
-    assert real[0].score == pytest.approx(floats[0].score, abs=1e-3)
-    assert whitened[0].score < 0.95
-
-
-def test_without_the_original_code_and_real_have_the_same_scores(
-    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
-) -> None:
-    yakusu.vectors.compress(dense, tmp_path / "v")
-    with_it = yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
-    assert yakusu.vectors.evaluate(tmp_path / "v", tasks) == with_it[2:]
-
-
-def test_the_original_may_have_more_words_in_another_order(
-    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
-) -> None:
-    yakusu.vectors.compress(dense, tmp_path / "v")
-    other = yakusu.vectors.WordVectors(
-        ["more", *WORDS[::-1]], np.concatenate([np.ones((1, H), "f4"), dense.vectors[::-1]])
-    )
-    assert yakusu.vectors.evaluate(tmp_path / "v", tasks, original=other) == (
-        yakusu.vectors.evaluate(tmp_path / "v", tasks, original=dense)
-    )
-    fewer = yakusu.vectors.WordVectors(WORDS[1:], dense.vectors[1:])
-    with pytest.raises(DataError, match="the original has no vector for 'king': give the vectors"):
-        yakusu.vectors.evaluate(tmp_path / "v", tasks, original=fewer)
-
-
-def test_several_similarity_sets_have_a_mean(
-    dense: yakusu.vectors.WordVectors, tmp_path: Path, tasks: list[Path]
-) -> None:
-    (tmp_path / "other.tsv").write_text("king\tqueen\t1\nman\tw9\t2\nwoman\tw8\t3\n")
-    yakusu.vectors.compress(dense, tmp_path / "v")
-    for one in yakusu.vectors.evaluate(tmp_path / "v", [*tasks, tmp_path / "other.tsv"]):
-        near, _, other, mean = one.results
-        assert mean.score == pytest.approx((near.score + other.score) / 2)
+# ---- neighbours ----------------------------------------------------------------------------------
 
 
 def test_neighbours_match_the_opened_file(
