@@ -129,11 +129,12 @@ def test_a_command_trains_what_the_comparison_reads(
     shu_codes.main([*paths, "--size", "3x4", "--steps", "40"])
     assert re.search(r"^40 steps, .* minutes: loss", capsys.readouterr().out)
     saved = list(systems.shu_saved(tmp_path / "shu.npz", vectors))
-    trained = list(systems.shu(vectors, [(3, 4)], steps=40, seed=1, device="cpu"))
     assert [point.kind for point in saved] == ["Code", "Real"]
-    for one, other in zip(saved, trained, strict=True):
-        assert (one.curve, one.size, one.ratio) == (other.curve, other.size, other.ratio)
-        np.testing.assert_array_equal(one.vectors, other.vectors)
+    trained = learn(vectors, n_codebooks=3, n_codes=4, steps=40, seed=1)
+    for one, expected in zip(saved, (trained.codes, trained.rebuild(trained.codes)), strict=True):
+        assert (one.curve, one.size) == ("40 steps", "M = 3, K = 4")
+        assert one.ratio == ratio(60, 6, 3, 4)
+        np.testing.assert_array_equal(one.vectors, expected.astype(one.vectors.dtype))
 
 
 def test_the_ratio_counts_codes_and_codebooks() -> None:
