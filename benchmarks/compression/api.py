@@ -129,9 +129,3 @@ def _table(compressor: Compressor, weight: torch.Tensor, n_exact: int) -> Compre
     made = compressor.fit(weight.numpy()).compressed_
     table = table_of(weight[:n_exact], made)
     return CompressedTable(table, ratio_of(table), share_lost(weight, made, n_exact))
-
-
-def table_digest(table: Table) -> str:
-    """Return the SHA-256 of all tensors of a table."""
-    parts = (part.numpy().tobytes() for part in table.state_dict().values())
-    return hashlib.sha256(b"".join(parts)).hexdigest()
