@@ -1,10 +1,10 @@
-"""Output projection of a translator by engine and kind of table, in turns, with one thread.
+"""Output layer of a translator by engine and kind of table, in turns, with one thread.
 
-torch computes logits from a dense table, codes or integers. For each hidden state, codes take V M +
-M D multiplications and the other tables V D, all in float32: torch rebuilds the vectors of integers
-at the first call. The CPU engine expands every table when it opens a model; its time also includes
-the rounding of hidden states, the softmax and the choice of the best tokens, which torch computes
-elsewhere.
+The time is that from hidden states to the best tokens of each hypothesis with their
+log-probabilities. For each hidden state, torch takes V M + M D multiplications with codes and V D
+with the other tables, all in float32: it rebuilds the vectors of integers at the first call. The
+CPU engine expands every table when it opens a model; in int8, its time includes the rounding of
+hidden states.
 
 The engine's kernels are compiled with timers (as in `benchmarks.speed.breakdown`). They measure the
 output layer in a beam search of a model with one layer: a quarter of the rows are sentences.
@@ -38,6 +38,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable, Table
 from yakusu.model.table_plans import TableName
 from yakusu.native.library import instruction_set
+from yakusu.search.candidates import top_k
 from yakusu.search.config import SearchConfig
 from yakusu.search.decoder import Query
 from yakusu.search.tokens import TokenRules
@@ -95,12 +96,14 @@ def side(name: str, vocab_size: int, width: int) -> Callable[[int], float]:
 
 
 def in_torch(own: Table, rows: int) -> float:
-    """Return the seconds of one call of `logits`, the median of many."""
+    """Return the seconds of one step of a search, the median of many."""
     hidden, seconds = torch.randn(rows, own(torch.tensor([0])).shape[1]), []
     with torch.inference_mode():
         for _ in range(CALLS):
             start = time.perf_counter()
-            own.logits(hidden)
+            logits = own.logits(hidden)
+            values, _ = top_k(logits, 2 * BEAM)
+            values = values - logits.logsumexp(dim=-1, keepdim=True)
             seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
 

@@ -118,7 +118,7 @@ def _k(name: str) -> int:
 
 
 def output_layer(records: list[Record]) -> Iterable[Table]:
-    """Time of the output projection by engine and kind of table."""
+    """Time of the output layer by engine and kind of table."""
     head = ["Engine and table", "Milliseconds", "Speed-up over torch, dense", "Lowest", "Highest"]
     for record in records:
         gains = record["times as fast"]
