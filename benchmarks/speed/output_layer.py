@@ -81,8 +81,8 @@ def table(kind: str, vocab_size: int, width: int) -> Table:
         made.weight.data[:-1] = dense
         return made
     if kind == INTEGERS:
-        return integers_table(dense, step=0.1).table
-    return codes_table(dense, width // 4, 16).table
+        return integers_table(dense, step=0.1)
+    return codes_table(dense, width // 4, 16)
 
 
 @cache
