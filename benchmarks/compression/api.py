@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from yakusu.compress import Budget, CodebookCompressor, LatticeCompressor
+from yakusu.compress import CodebookCompressor, LatticeCompressor
 from yakusu.compress.axes import PrincipalAxes
 from yakusu.compress.blocks import Loss
 from yakusu.compress.codebook import Codebook
@@ -21,7 +21,7 @@ from yakusu.compress.fitting import fit_by_least_squares
 from yakusu.compress.lattice import Rounding
 from yakusu.compress.storage import CompressedMatrix, size_of_codes
 from yakusu.model.table import Table
-from yakusu.pipeline.tables import ratio_of, share_lost, table_of
+from yakusu.pipeline.tables import table_of
 
 
 @dataclass(frozen=True)
@@ -90,41 +90,15 @@ def variance_lost(vectors: np.ndarray, rebuilt: np.ndarray) -> float:
     return float(Loss.of(vectors, rebuilt.__getitem__).share)
 
 
-@dataclass(frozen=True)
-class CompressedTable:
-    """A compressed table of a translator, with its ratio and the share of the variance lost."""
-
-    table: Table
-    ratio: float
-    lost: float
+def codes_table(weight: torch.Tensor, n_components: int, n_codes: int) -> Table:
+    """Compress a table (V, H) to codes."""
+    return _table(CodebookCompressor(n_components, n_codes), weight)
 
 
-def codes_table(
-    weight: torch.Tensor, n_components: int, n_codes: int, n_exact: int = 0
-) -> CompressedTable:
-    """Compress a table (V, H) to codes; the first `n_exact` rows remain floats."""
-    return _table(CodebookCompressor(n_components, n_codes), weight, n_exact)
+def integers_table(weight: torch.Tensor, *, step: float) -> Table:
+    """Compress a table (V, H) to integers."""
+    return _table(LatticeCompressor(step), weight)
 
 
-def integers_table(
-    weight: torch.Tensor,
-    *,
-    step: float | None = None,
-    bits: float | None = None,
-    n_exact: int = 0,
-) -> CompressedTable:
-    """Compress a table (V, H) to integers, by a step or to a number of bits per row."""
-    budget = Budget(bits=bits) if step is None else None
-    return _table(LatticeCompressor(step, budget=budget), weight, n_exact)
-
-
-def _table(compressor: Compressor, weight: torch.Tensor, n_exact: int) -> CompressedTable:
-    made = compressor.fit(weight.numpy()).compressed_
-    table = table_of(weight[:n_exact], made)
-    return CompressedTable(table, ratio_of(table), share_lost(weight, made, n_exact))
-
-
-def table_digest(table: Table) -> str:
-    """Return the SHA-256 of all tensors of a table."""
-    parts = (part.numpy().tobytes() for part in table.state_dict().values())
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+def _table(compressor: Compressor, weight: torch.Tensor) -> Table:
+    return table_of(weight[:0], compressor.fit(weight.numpy()).compressed_)

@@ -1,211 +1,304 @@
 """Table 3 and Figure 2 of the compression paper: BLEU of a translator against the ratio.
 
-The source embedding (encoder), or the target embedding with the output projection (decoder),
-becomes codes, integers, or with --shu the baseline's codes; the rest of the translator is
-unchanged.
+The source embedding (encoder), the target embedding with the output projection (decoder), or all
+tables (both) become codes, integers, or with --shu the baseline's codes; the rest of the translator
+is unchanged. The CPU engine translates with the compressed model folders.
+
+Every size is scored on the development set. For each side and method, the largest ratio is chosen
+that loses at most --loss BLEU there, if no smaller ratio loses more. The test set is translated
+with the chosen sizes only. Speeds are compared with that of the uncompressed model in the same
+precision, in turns.
+
+The default sets are val and test2016 of Multi30k.
 """
 
 import argparse
+import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import torch
 from matplotlib.figure import Figure
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.compression.api import CompressedTable, codes_table, integers_table
-from benchmarks.peers.gumbel import learn
-from benchmarks.peers.gumbel import ratio as gumbel_ratio
+from benchmarks.compression.translators import (
+    STACKS,
+    Made,
+    ParallelLines,
+    Scorer,
+    compressed,
+    compressed_by_shu,
+    tokens_per_second,
+    translated,
+)
 from benchmarks.records import RESULTS
 from benchmarks.runs import slug
-from yakusu.data.text import read_lines
-from yakusu.metrics import Score
-from yakusu.model.base import SearchModel
-from yakusu.model.table import DenseTable, Table
-from yakusu.search.torch_decoder import TorchDecoder
+from benchmarks.speed.systems import cpu_flags
+from benchmarks.workers import in_turns, speedup
+from yakusu.compress.config import CompressConfig
+from yakusu.errors import DataError
+from yakusu.native.library import instruction_set
+from yakusu.pipeline.compress import memory_of
+from yakusu.translator.folder import ModelFolder, TranslatorConfig
 
-# M as a share of the width, and K: ratios from about 2 to 200 for 6,000 x 128.
-SIZES = (
-    (1, 1024), (1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1, 2),
-    (1 / 2, 16), (1 / 2, 4), (1 / 2, 2), (1 / 4, 4), (1 / 4, 2), (1 / 8, 2), (1 / 12, 2),
-)  # fmt: skip
-BITS = (512, 384, 320, 256, 192, 128, 64, 32)  # per row of integers
-FREQUENT = 128  # pieces
+# M as a share of the width, and K.
+SIZES = ((1, 256), (1, 64), (1, 32), (1, 16), (1, 8), (3 / 4, 8), (1, 4), (1 / 2, 4))
+BITS = (4, 3, 2.5, 2, 1.5, 1.2)  # per component of integers
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
-PAPER = {  # WMT16 en-de, Transformer: BLEU before, after, ratio
-    ("encoder", "proposed"): (27.3, 26.9, 13),
-    ("decoder", "proposed"): (27.3, 27.0, 13),
-    ("encoder", "Shu"): (27.3, 27.0, 3),
-    ("decoder", "Shu"): (27.3, 27.3, 3),
-}
-TABLES = {"encoder": ("src_table",), "decoder": ("tgt_table", "output_table")}
+FREQUENT = 128  # tokens
+METHODS = ("codes", f"codes, {FREQUENT} exact", "integers")
+BASE, BASE_INT8 = "uncompressed, float32", "uncompressed, int8"
 Point = dict[str, Any]
 
 benchmark = Benchmark(
     "embedding_translation",
     __doc__,
     example="python -m benchmarks.compression.embedding_translation --model runs/multi30k/model "
-    "--name 'Multi30k en-de, test2016' --shu 20000",
+    "--name 'Multi30k en-de' --lowercase",
     needs=["data", "model"],
-    quick={"name": "generated text", "shu": 20},
+    threads=2,
+    quick={"name": "generated text", "shu": 20, "rounds": 1, "sentences": 20, "loss": 100},
 )
-benchmark.option("--name", default="", help="name of the test set, for record and figure")
+benchmark.option("--name", default="", help="name of model and test set, for record and figure")
+for _name, _text in (("src", "test set"), ("dev-src", "development set")):
+    benchmark.option(f"--{_name}", type=Path, help=f"source sentences of the {_text}")
+for _name, _text in (("ref", "test set"), ("dev-ref", "development set")):
+    benchmark.option(f"--{_name}", type=Path, help=f"references of the {_text}")
+benchmark.option("--lowercase", action="store_true", help="ignore case in BLEU")
+benchmark.option(
+    "--precision", choices=("auto", "float32", "int8"), default="auto", help="of compressed models"
+)
+benchmark.option("--sentences", type=int, help="of each set, at most (default: all)")
+benchmark.option("--timed", type=int, default=256, help="sentences per round (%(default)s)")
+benchmark.option("--rounds", type=int, default=3, help="of the comparison of speed (%(default)s)")
 benchmark.option("--shu", type=int, metavar="STEPS", help="training steps of the baseline")
 benchmark.option("--seed", type=int, default=1, help="seed of the baseline (%(default)s)")
 benchmark.option("--loss", type=float, default=0.5, help="BLEU that counts as no loss (0.5)")
 
 
-class Test(NamedTuple):
-    """A translator and the test set that it is scored on, lower-cased."""
+def sets(args: argparse.Namespace) -> dict[str, ParallelLines]:
+    """Return the development set and the test set.
 
-    translator: yakusu.Translator
-    src: list[str]
-    ref: list[str]
-
-    @classmethod
-    def load(cls, args: argparse.Namespace) -> "Test":
-        """Load the model and Multi30k's test2016."""
-        files = [args.data / "multi30k" / f"test2016.{language}" for language in ("en", "de")]
-        src, ref = (list(read_lines(path)) for path in files)
-        engine = yakusu.EngineConfig(engine="torch")
-        return cls(yakusu.Translator.load(args.model, engine=engine), src, ref)
-
-    @property
-    def model(self) -> SearchModel:
-        """The model, whose tables are replaced."""
-        assert isinstance(self.translator.decoder, TorchDecoder)
-        return self.translator.decoder.model
-
-    def weight(self, side: str) -> torch.Tensor:
-        """Return a copy of the table of a side, without padding: (V - 1, H)."""
-        table = getattr(self.model, TABLES[side][-1])
-        return table.weight.detach()[:-1].clone()  # type: ignore[no-any-return]
-
-    def bleu(self) -> Score:
-        """Return the BLEU of the translator."""
-        made, language = self.translator.translate(self.src), self.translator.languages[1]
-        return yakusu.evaluate(made, self.ref, lowercase=True, target_language=language)[0]
-
-    def bleu_with(self, side: str, table: Table) -> Score:
-        """Return the BLEU with another table on one side."""
-        model = self.model
-        before = {name: getattr(model, name) for name in TABLES[side]}
-        for name in before:
-            setattr(model, name, table)
-        score = self.bleu()
-        for name, dense in before.items():
-            setattr(model, name, dense)
-        return score
-
-
-def proposed(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, CompressedTable]]:
-    """Yield the name and the table of each size in `SIZES` that suits the table."""
-    for share, n_codes in SIZES:
-        m = max(1, round(share * weight.shape[1]))
-        if n_codes < len(weight):
-            yield f"M = {m}, K = {n_codes}", codes_table(weight, m, n_codes, n_exact)
-
-
-def integers(weight: torch.Tensor, n_exact: int) -> Iterator[tuple[str, CompressedTable]]:
-    """Yield the name and the table of each size in `BITS`."""
-    for bits in BITS:
-        yield f"{bits} bits", integers_table(weight, bits=bits, n_exact=n_exact)
-
-
-def shu(
-    weight: torch.Tensor, steps: int, seed: int, sizes: Sequence[tuple[int, int]] = SHU
-) -> Iterator[tuple[str, CompressedTable]]:
-    """Yield the name and the table of each size of the baseline."""
-    vectors = weight.numpy()
-    for m, n_codes in sizes:
-        learnt = learn(vectors, n_codebooks=m, n_codes=n_codes, seed=seed, steps=steps)
-        table = DenseTable(len(vectors) + 1, vectors.shape[1])
-        with torch.no_grad():
-            table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
-        lost = learnt.loss(vectors, learnt.codes).share
-        ratio = gumbel_ratio(*vectors.shape, m, n_codes)
-        yield f"M = {m}, K = {n_codes}", CompressedTable(table, ratio, lost)
-
-
-def measure(test: Test, args: argparse.Namespace) -> Iterator[Point]:
-    """Yield the BLEU of each side, method and size; with --quick of the first size only."""
-    for side in TABLES:
-        weight = test.weight(side)
-        methods = {"proposed": proposed(weight, 0), "integers": integers(weight, 0)}
-        if side == "decoder" and len(weight) > 2 * FREQUENT:
-            methods["proposed, 128 exact"] = proposed(weight, FREQUENT)
-            methods["integers, 128 exact"] = integers(weight, FREQUENT)
-        if args.shu:
-            methods["Shu"] = shu(weight, args.shu, args.seed)
-        for method, tables in methods.items():
-            for size, made in tables:
-                yield {
-                    **{"side": side, "method": method, "size": size},
-                    "ratio": round(made.ratio, 2),
-                    "lost": round(made.lost, 4),
-                    "shrunk": [round(share, 3) for share in shrinkage(weight, made.table)],
-                    "bleu": round(test.bleu_with(side, made.table).value, 2),
-                }
-                if args.quick:
-                    break
-
-
-def shrinkage(weight: torch.Tensor, table: Table) -> tuple[float, float]:
-    """Return by what share the vectors of frequent and of other tokens became shorter.
-
-    If the logits of some tokens shrink and those of others do not, their ranking changes.
+    Raises:
+        DataError: Some of the four files are given, but not all of them.
     """
-    with torch.no_grad():
-        rebuilt = table(torch.arange(len(weight)))
-    own = weight - weight.mean(dim=0)
-    shares = ((weight - rebuilt) * own).sum(dim=1) / own.square().sum(dim=1)
-    return float(shares[:FREQUENT].mean()), float(shares[FREQUENT:].mean())
+    given = [args.dev_src, args.dev_ref, args.src, args.ref]
+    if not any(given):
+        corpus = args.data / "multi30k"
+        names = ("val.en", "val.de", "test2016.en", "test2016.de")
+        given = [corpus / name for name in names]
+    if not all(given):
+        raise DataError("give all of --dev-src, --dev-ref, --src and --ref, or none of them")
+    read = partial(ParallelLines.read, most=args.sentences)
+    return {"dev": read(*given[:2]), "test": read(*given[2:])}
 
 
-def table_3(points: Sequence[Point], base: float, most: float) -> dict[str, Any]:
-    """Print and return the largest ratio that loses at most `most` BLEU, next to the paper's."""
-    rows = {}
-    for side, method in dict.fromkeys((p["side"], p["method"]) for p in points):
-        own = [p for p in points if (p["side"], p["method"]) == (side, method)]
-        good = [point for point in own if point["bleu"] >= base - most]
-        best = max(good, key=lambda point: float(point["ratio"]), default=None)
-        paper = PAPER.get((side, method))
-        rows[f"{side}, {method}"] = {"ours": best, "paper": paper}
-        ours = f"{best['bleu']} at x{best['ratio']} ({best['size']})" if best else "none"
-        print(f"{side}, {method}: {base:.2f} -> {ours}; paper: {paper or 'not given'}")
-    return rows
+# ---- sizes --------------------------------------------------------------------------------------
+
+
+def settings(method: str, side: str, width: int) -> Iterator[tuple[str, CompressConfig]]:
+    """Yield the name and the settings of each size of a method."""
+    stacks = STACKS[side]
+    if method == "integers":
+        for bits in BITS:
+            config = CompressConfig(method="integers", bits=bits * width, stacks=stacks)
+            yield f"{bits * width:g} bits", config
+        return
+    for share, k in SIZES:
+        m, exact = max(1, round(share * width)), 0 if method == "codes" else FREQUENT
+        config = CompressConfig(method="codes", m=m, k=k, exact=exact, stacks=stacks)
+        yield f"M = {m}, K = {k}", config
+
+
+def folders(
+    args: argparse.Namespace, side: str, method: str, scratch: Path
+) -> Iterator[tuple[str, Made]]:
+    """Compress the tables of a side to each size; with --quick to the first one only."""
+    width = _config(args.model).model.d_model
+    if method == "Shu":
+        for m, k in SHU[: 1 if args.quick else None]:
+            sizes = {"size": (m, k), "steps": args.shu, "seed": args.seed}
+            out = scratch / slug(f"{side} {method} {m} {k}")
+            yield f"M = {m}, K = {k}", compressed_by_shu(args.model, out, side, **sizes)
+        return
+    for size, config in settings(method, side, width):
+        try:
+            made = compressed(args.model, scratch / slug(f"{side} {method} {size}"), config)
+        except DataError as error:
+            print(f"{side}, {method}, {size} is left out: {error}", flush=True)
+            continue
+        yield size, made
+        if args.quick:
+            break
+
+
+def _config(model: Path) -> TranslatorConfig:
+    return ModelFolder.open(model).config
+
+
+# ---- measurements -------------------------------------------------------------------------------
+
+
+class Measurement:
+    """All measurements of one translator."""
+
+    def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
+        self.args, self.scratch, self.sets = args, scratch, sets(args)
+        language = _config(args.model).target_language or None
+        self.scorers = {
+            name: Scorer(lines.ref, args.lowercase, language) for name, lines in self.sets.items()
+        }
+        self.same = BASE if args.precision == "float32" else BASE_INT8
+        self.folders: dict[tuple[str, str, str], Path] = {}
+
+    def texts(self, of: str, folder: Path, precision: str) -> list[str]:
+        """Return the translations of the development set or of the test set."""
+        return translated(folder, self.sets[of].src, precision=precision, threads=self.args.threads)
+
+    def point(self, folder: Path, precision: str) -> Point:
+        """Return what is measured of each model, except its speed."""
+        engine = yakusu.EngineConfig(precision=precision, threads=self.args.threads)
+        return {
+            "model_bytes": (folder / "model.safetensors").stat().st_size,
+            "memory": memory_of(folder, engine=engine),
+            "dev": str(self.scorers["dev"].score(self.texts("dev", folder, precision))),
+        }
+
+    def references(self) -> dict[str, Point]:
+        """Measure the uncompressed model in both precisions."""
+        model = self.args.model
+        found = {name: self.point(model, name.split(", ")[1]) for name in (BASE, BASE_INT8)}
+        return self._with_speeds({name: (model, name.split(", ")[1]) for name in found}, found)
+
+    def method(self, side: str, method: str) -> list[Point]:
+        """Measure all sizes of a method."""
+        precision = "float32" if method == "Shu" else self.args.precision
+        same = BASE if method == "Shu" else self.same
+        found, run = {}, {same: (self.args.model, same.split(", ")[1])}
+        for size, made in folders(self.args, side, method, self.scratch):
+            self.folders[side, method, size] = made.folder
+            run[size] = (made.folder, precision)
+            found[size] = {
+                **{"side": side, "method": method, "size": size, "ratio": round(made.ratio, 2)},
+                **{"table_bytes": made.table_bytes, "lost": round(made.lost, 4)},
+                **self.point(made.folder, precision),
+            }
+        return list(self._with_speeds(run, found).values())
+
+    def _with_speeds(
+        self, run: dict[str, tuple[Path, str]], found: dict[str, Point]
+    ) -> dict[str, Point]:
+        """Add tokens per second, and the ratio to the first model of `run`."""
+        sides = {
+            name: partial(
+                tokens_per_second,
+                folder=folder,
+                precision=precision,
+                threads=self.args.threads,
+            )
+            for name, (folder, precision) in run.items()
+        }
+        timed = (self.sets["dev"].src[: self.args.timed],)
+        speeds = in_turns(sides, self.args.rounds, lambda _: timed, threads=1)
+        base = next(iter(speeds.values()))
+        return {
+            name: point
+            | {
+                "tokens_per_second": round(statistics.median(speeds[name]), 1),
+                "times as fast": asdict(speedup(speeds[name], base)),
+            }
+            for name, point in found.items()
+        }
+
+    def choice(self, point: Point, before: Sequence[str]) -> dict[str, Any]:
+        """Translate the test set with a chosen size."""
+        key = (point["side"], point["method"], point["size"])
+        precision = "float32" if point["method"] == "Shu" else self.args.precision
+        after = self.texts("test", self.folders[key], precision)
+        value, low, high = self.scorers["test"].difference(list(before), after)
+        return {
+            **{name: point[name] for name in ("side", "method", "size", "ratio", "dev")},
+            "test": str(self.scorers["test"].score(after)),
+            "difference": {"value": round(value, 2), "low": round(low, 2), "high": round(high, 2)},
+        }
+
+
+def bleu(text: str) -> float:
+    """Return the value of "BLEU = 34.52 (nrefs:1|...)"."""
+    return float(text.split()[2])
+
+
+def largest(points: Sequence[Point], base: float, most: float) -> Point | None:
+    """Return the largest ratio that loses at most `most` BLEU, if no smaller one loses more."""
+    best = None
+    for point in sorted(points, key=lambda point: float(point["ratio"])):
+        if bleu(point["dev"]) < base - most:
+            break
+        best = point
+    return best
+
+
+# ---- results ------------------------------------------------------------------------------------
 
 
 def draw(path: Path, points: Sequence[Point], base: float) -> None:
-    """Draw Figure 2."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for axes, side in zip(figure.subplots(1, 2, sharey=True), TABLES, strict=True):
+    """Draw Figure 2, on the development set."""
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    for axes, side in zip(figure.subplots(1, 3, sharey=True), STACKS, strict=True):
         for method in dict.fromkeys(point["method"] for point in points if point["side"] == side):
             own = [p for p in points if (p["side"], p["method"]) == (side, method)]
             own.sort(key=lambda point: float(point["ratio"]))
-            axes.plot([p["ratio"] for p in own], [p["bleu"] for p in own], "o-", label=method)
-        axes.axhline(base, color="grey", linestyle=":", label="uncompressed")
+            scores = [bleu(point["dev"]) for point in own]
+            axes.plot([point["ratio"] for point in own], scores, "o-", label=method)
+        axes.axhline(base, color="grey", linestyle=":", label=BASE)
         axes.set(xscale="log", title=side, xlabel="ratio of the table(s)", ylabel="BLEU")
         axes.legend(fontsize="small")
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
+def show(point: Point) -> None:
+    """Print a point."""
+    named = " ".join(str(point[name]) for name in ("side", "method", "size") if name in point)
+    ratio = f", table x{point['ratio']}" if "ratio" in point else ""
+    print(
+        f"{named}{ratio}: dev BLEU {bleu(point['dev']):.2f}, {point['model_bytes']:,} bytes, "
+        f"{point['memory'] / 2**20:.0f} MiB, {point['tokens_per_second']:,.0f} tokens/s",
+        flush=True,
+    )
+
+
 def main(args: argparse.Namespace) -> None:
-    """Measure all points, print the table, draw the figure."""
-    test = Test.load(args)
-    base = test.bleu()
-    print(f"uncompressed: {base}")
-    points = []
-    for point in measure(test, args):
-        points.append(point)
-        print("  ".join(f"{key} {value}" for key, value in point.items()), flush=True)
-    rows = table_3(points, base.value, args.loss)
+    """Measure all points, choose sizes on the development set, and translate the test set."""
+    with TemporaryDirectory() as folder:
+        measurement = Measurement(args, Path(folder))
+        references = measurement.references()
+        for name, point in references.items():
+            show({"side": name, **point})
+        base, points, choices = bleu(references[BASE]["dev"]), [], []
+        before = measurement.texts("test", args.model, "float32")
+        for side in STACKS:
+            for method in (*METHODS, *(["Shu"] if args.shu else [])):
+                found = measurement.method(side, method)
+                points += found
+                for point in found:
+                    show(point)
+                if best := largest(found, base, args.loss):
+                    choices.append(measurement.choice(best, before))
+                    print("test:", choices[-1], flush=True)
+        test = str(measurement.scorers["test"].score(before))
     picture = RESULTS / f"embedding_translation-{slug(args.name)}.png"
-    result = {"name": args.name, "score": str(base), "points": points, "table 3": rows}
+    result = {
+        **{"name": args.name, "references": references, "points": points, "choices": choices},
+        **{"test": test, "loss": args.loss, "precision": args.precision},
+        "sentences": {name: len(lines.src) for name, lines in measurement.sets.items()},
+        **{"instruction set": instruction_set(), "cpu flags": cpu_flags()},
+    }
     if benchmark.record(result | {"figure": picture.name}, seed=args.seed):
-        draw(picture, points, base.value)
+        draw(picture, points, base)
 
 
 if __name__ == "__main__":

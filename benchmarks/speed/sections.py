@@ -13,6 +13,7 @@ idle machine. A speed-up is the ratio of the median speeds over all rounds; the 
 highest speed-up of a single round follow. Install the peers with
 `pip install -r benchmarks/peers/requirements.txt`, then
 `pip install --no-deps joeynmt==2.3.0`."""
+INTEGER_FLAGS = ("avx2", "avx512f", "avx_vnni", "avx512_vnni")
 _STARTUP_GOALS = {  # seconds
     "yakusu --help": 0.3,
     "yakusu translate --help": 0.3,
@@ -117,8 +118,8 @@ def _k(name: str) -> int:
 
 
 def output_layer(records: list[Record]) -> Iterable[Table]:
-    """Time of the output projection by kind of table."""
-    head = ["Kind", "Milliseconds", "Speed-up over dense", "Lowest", "Highest"]
+    """Time of the output layer by engine and kind of table."""
+    head = ["Engine and table", "Milliseconds", "Speed-up over torch, dense", "Lowest", "Highest"]
     for record in records:
         gains = record["times as fast"]
         rows = [
@@ -126,7 +127,13 @@ def output_layer(records: list[Record]) -> Iterable[Table]:
             + [fixed(gains.get(kind, {}).get(key)) for key in ("value", "low", "high")]
             for kind, seconds in record["seconds"].items()
         ]
-        yield Table(head, rows, [record], record["name"])
+        yield Table(head, rows, [record], _with_instructions(record))
+
+
+def _with_instructions(record: Record) -> str:
+    """The name of a record, and the instructions of its processor that multiply integers."""
+    flags = [flag for flag in record.get("cpu flags", ()) if flag in INTEGER_FLAGS]
+    return "; ".join([record["name"], *([f"processor with {', '.join(flags)}"] if flags else [])])
 
 
 def startup(records: list[Record]) -> Iterable[Table]:

@@ -39,7 +39,10 @@ NAMES = (
     *(OURS, f"{OURS}, margin 2", f"{OURS}, margin 1", "native float32", "torch float32"),
     *(PEER, "CTranslate2 float32", "Marian float32", "generate float32", "generate int8"),
 )
-_LIMITS = (INSTRUCTION_SET, "CT2_FORCE_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
+_LIMITS = (
+    *(INSTRUCTION_SET, "ATEN_CPU_CAPABILITY", "CT2_FORCE_CPU_ISA"),
+    *("MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"),
+)
 _FLAGS = ("avx", "amx", "fma", "f16c", "sse4", "asimd", "sve", "i8mm", "bf16")
 
 
@@ -279,18 +282,18 @@ def compared(speeds: Mapping[str, Mapping[str, Any]], peer: str = PEER) -> dict[
 
 
 def conditions(services: Mapping[System, Service]) -> dict[str, Any]:
-    """What a record states besides the machine: versions, commands and instruction sets.
-
-    The environment variables of _LIMITS let the systems run as on processors with fewer
-    instructions, for comparison.
-    """
+    """What a record states besides the machine: versions, commands and instruction sets."""
     groups = {system.group: service for system, service in services.items()}
     own = {group: service("versions") for group, service in groups.items()}
     commands = {group: ["python", *service.command[1:]] for group, service in groups.items()}
     loads = {str(system): system.load for system in services}
-    limits = {name: os.environ[name] for name in _LIMITS if name in os.environ}
     stated = {"versions": own, "commands": commands, "settings": loads, "cpu flags": cpu_flags()}
-    return stated | ({"environment": limits} if limits else {})
+    return stated | ({"environment": limits()} if limits() else {})
+
+
+def limits() -> dict[str, str]:
+    """The environment variables that limit the systems to fewer instruction sets."""
+    return {name: os.environ[name] for name in _LIMITS if name in os.environ}
 
 
 def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> list[str]:

@@ -9,11 +9,11 @@ import torch
 import torch._dynamo
 from torch import Tensor
 
-from yakusu.compress.compressor import CodebookCompressor
+from yakusu.compress.compressor import CodebookCompressor, Compressor, LatticeCompressor
 from yakusu.data.vocabulary import EOS
 from yakusu.model.base import DecoderState, SearchModel, Seq2Seq, models, shift_right
 from yakusu.model.ensemble import Ensemble
-from yakusu.model.table_plans import CodedTablePlan, TableName
+from yakusu.model.table_plans import TableName
 from yakusu.pipeline.tables import table_of
 
 V, B, S = 12, 5, 9
@@ -52,12 +52,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 CASES = [(name, variant) for name in models for variant in VARIANTS.get(name, [{}])]
 
 
-def coded(model: Seq2Seq) -> Seq2Seq:
-    """Replace every table of a model by a coded table."""
+COMPRESSORS = {"codes": CodebookCompressor(9, 5), "integers": LatticeCompressor(0.3)}
+
+
+def compressed(model: Seq2Seq, compressor: Compressor) -> Seq2Seq:
+    """Compress every table of a model; two vectors stay exact."""
     for name in typing.get_args(TableName):
         vectors = getattr(model, name).weight.detach()[:-1]
-        table = table_of(vectors[:2], CodebookCompressor(9, 5).fit(vectors.numpy()).compressed_)
-        CodedTablePlan(tables=(name,), n_components=9, n_codes=5, n_exact=2).put(model, table)
+        table = table_of(vectors[:2], compressor.fit(vectors.numpy()).compressed_)
+        table.plan((name,)).put(model, table)
     return model
 
 
@@ -68,12 +71,15 @@ def learning(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Se
     return tiny(name, vocab_size=V, **variant)
 
 
-@pytest.fixture(params=[*CASES, *((name, "coded") for name in models)], ids=str)
+COMPRESSED = [(name, kind) for name in models for kind in COMPRESSORS]
+
+
+@pytest.fixture(params=[*CASES, *COMPRESSED], ids=str)
 def model(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
-    """A model that can translate: every variant, also one per architecture with coded tables."""
+    """A model that can translate: every variant, and each architecture with compressed tables."""
     name, variant = request.param
-    if variant == "coded":
-        return coded(tiny(name, vocab_size=V))
+    if variant in COMPRESSORS:
+        return compressed(tiny(name, vocab_size=V), COMPRESSORS[variant])
     return tiny(name, vocab_size=V, **variant)
 
 

@@ -12,7 +12,8 @@ from yakusu.compress.lattice import Integers, Lattice, entropy
 from yakusu.compress.packed import PackedCodes
 from yakusu.errors import DataError, ModelError
 from yakusu.model.base import Seq2Seq
-from yakusu.model.coded_tables import CodedTable, IntegerTable, _product, empty_table
+from yakusu.model.coded_tables import CodedTable, IntegerTable, empty_table
+from yakusu.model.table import DenseTable
 from yakusu.model.table_plans import CodedTablePlan
 from yakusu.weights import from_streams, to_streams
 
@@ -100,8 +101,9 @@ def test_the_coefficients_of_an_id_do_not_depend_on_the_others() -> None:
     assert torch.equal(torch.cat(alone), together)
 
 
-def test_more_ids_than_one_block_have_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    table, expected = made(16, 0)
+@pytest.mark.parametrize("kind", ["codes", "integers"])
+def test_more_ids_than_one_block_have_logits(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, expected = made(16, 0) if kind == "codes" else integers_made(0)
     monkeypatch.setattr("yakusu.model.coded_tables._ROWS", 7)
     hidden = torch.eye(D)
     torch.testing.assert_close(table.logits(hidden), expected[:-1].T, rtol=1e-4, atol=1e-5)
@@ -172,22 +174,29 @@ def test_vectors_match_the_lattice(n_exact: int) -> None:
 
 
 @pytest.mark.parametrize("n_exact", [0, N])
-def test_logits_are_products_up_to_8_bit_rounding(n_exact: int) -> None:
+@pytest.mark.parametrize("inference", [False, True])
+def test_logits_of_integers_are_those_of_the_rebuilt_matrix(n_exact: int, inference: bool) -> None:
     table, expected = integers_made(n_exact)
+    dense = DenseTable(V, D)
+    dense.load_state_dict({"weight": expected})
     hidden = torch.randn(2, 13, D, generator=torch.Generator().manual_seed(0))
-    logits, exact = table.logits(hidden), hidden @ expected[:-1].T
-    assert logits.shape == (2, 13, V - 1)
-    error = (logits - exact).square().mean() / exact.square().mean()
-    assert error < 2e-4
-    torch.testing.assert_close(logits[..., :n_exact], exact[..., :n_exact])
+    with torch.inference_mode(inference):
+        logits = table.logits(hidden)
+        assert logits.shape == (2, 13, V - 1)
+        torch.testing.assert_close(logits, dense.logits(hidden), rtol=1e-5, atol=1e-5)
 
 
-def test_products_of_integers_are_exact() -> None:
-    generator = torch.Generator().manual_seed(0)
-    numbers = torch.randint(-127, 128, (300, 256), generator=generator).to(torch.int8)
-    x = torch.randint(-127, 128, (40, 256), generator=generator).float()
-    x[:, 0] = 127  # the scale is 1
-    assert torch.equal(_product(x, numbers), (x.double() @ numbers.double().T).float())
+@pytest.mark.parametrize("name", ["numbers", "mean", "basis", "exact"])
+def test_logits_of_integers_follow_changed_weights(name: str) -> None:
+    table, _ = integers_made()
+    hidden = torch.randn(3, D, generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode():
+        before = table.logits(hidden)
+    getattr(table, name).mul_(-1)
+    with torch.inference_mode():
+        after, vectors = table.logits(hidden), table(torch.arange(V - 1))
+    assert not torch.equal(after, before)
+    torch.testing.assert_close(after, hidden @ vectors.T, rtol=1e-5, atol=1e-5)
 
 
 def test_a_hidden_state_of_zero_has_logits_of_zero() -> None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 import yakusu
 from tests.translators import ENGINES, Engine, network_of, same_translations, save, small_tokenizer
 from yakusu.compress.config import CompressConfig, Stack
+from yakusu.compress.lattice import ONE_TIER
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RecipeError, RunError
@@ -27,11 +28,12 @@ from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.card import documents
 from yakusu.pipeline.receipt import read_receipt
-from yakusu.pipeline.tables import _compressed
+from yakusu.pipeline.tables import _compressed, _storage
 from yakusu.progress import Silent
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator
+from yakusu.weights import stored_bits
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
@@ -156,6 +158,17 @@ def test_a_generous_budget_uses_integers_of_at_most_8_bits(
     assert made.tables[0].loss < 1e-3
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3, 7])
+def test_a_sample_of_integers_leaves_out_the_exact_vectors_and_no_others(stride: int) -> None:
+    n_exact, integers = 10, np.zeros((200, 4), np.int16)
+    integers[:n_exact] = np.random.default_rng(1).integers(-99, 100, (n_exact, 4))
+    integers[n_exact:100] = 1
+    rows = np.arange(0, 200, stride)
+    others = torch.from_numpy(integers[rows[rows >= n_exact]].astype(np.int8))
+    size = _storage(n_exact).of_integers((200, 4), integers[::stride], ONE_TIER)
+    assert size.bits == stored_bits(others)
+
+
 @pytest.mark.parametrize("n_codes", [2, 4])
 def test_exact_vectors_do_not_change_the_codebook_of_the_others(saved: Path, n_codes: int) -> None:
     ids = torch.arange(20, 47)
@@ -174,7 +187,7 @@ def test_integers_translate_like_the_vectors_that_they_represent(saved: Path) ->
     assert isinstance(table, IntegerTable) and table.numbers.dtype == torch.int8
     hidden = torch.randn(6, 16, generator=torch.Generator().manual_seed(1))
     expected = hidden @ table(torch.arange(47)).T
-    assert (table.logits(hidden) - expected).abs().max() < 0.02 * expected.abs().max()
+    torch.testing.assert_close(table.logits(hidden), expected, rtol=1e-5, atol=1e-5)
     again = load(saved.parent / "small")
     assert torch.equal(network_of(again).output_table.logits(hidden), table.logits(hidden))
     assert list(translator.stream(SENTENCES, batch=1)) == list(translator.stream(SENTENCES))

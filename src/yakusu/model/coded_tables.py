@@ -5,6 +5,7 @@ plain tensors and unpack their own bits. The first N ids (the most frequent ones
 vectors instead of codes. The last id is padding; its vector is zero. Nothing here is trained.
 """
 
+from collections.abc import Callable
 from math import ceil
 
 import torch
@@ -22,7 +23,7 @@ from yakusu.model.table_plans import (
 )
 
 LARGEST = 127  # largest magnitude of a symmetric 8-bit integer
-_ROWS = 512  # ids whose coefficients are computed at a time
+_ROWS = 512  # ids whose rows are computed at a time
 
 
 def empty_table(plan: AnyTablePlan, model: Seq2Seq) -> "CodedTable | IntegerTable":
@@ -34,6 +35,34 @@ def empty_table(plan: AnyTablePlan, model: Seq2Seq) -> "CodedTable | IntegerTabl
     if isinstance(plan, IntegerTablePlan):
         return IntegerTable(vocab_size, width, **sizes)
     return CodedTable(vocab_size, width, n_codes=plan.n_codes, **sizes)
+
+
+class _AllRows:
+    """One row of floats for each id, computed at the first call and again after a change."""
+
+    def __init__(self) -> None:
+        self._rows: Tensor | None = None
+        self._made_of: tuple[object, ...] = ()
+
+    @torch.inference_mode(False)
+    @torch.no_grad()
+    def __call__(
+        self, made_of: tuple[Tensor, ...], n_ids: int, rows_of: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Return the rows (V, C) of all ids.
+
+        Args:
+            made_of: The weights of which they are made.
+            n_ids: V.
+            rows_of: Returns the rows (n, C) of ids (n,).
+        """
+        device, dtype = made_of[-1].device, made_of[-1].dtype
+        made = (*map(version_of, made_of), device, dtype)
+        if self._rows is None or made != self._made_of:
+            ids = torch.arange(n_ids, device=device)
+            self._rows = torch.cat([rows_of(some) for some in ids.split(_ROWS)])
+            self._made_of = made
+        return self._rows
 
 
 # ---- codes --------------------------------------------------------------------------------------
@@ -67,9 +96,7 @@ class CodedTable(Table):
         self.exact = _fixed(torch.zeros(shapes["exact"]))
         self._to_vector, self._to_coefficient = PackedLinear(), PackedLinear()
         self._to_logit, self._to_exact = PackedLinear(), PackedLinear()
-        self._all: Tensor | None = None  # (V, C)
-        # Versions of the codes and weights from which `_all` was computed.
-        self._all_of: tuple[object, ...] = ()
+        self._all = _AllRows()
 
     @classmethod
     def of(
@@ -118,11 +145,10 @@ class CodedTable(Table):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
-        version = (*map(version_of, (self.packed, self.weights)), hidden.device, self.weights.dtype)
-        if self._all is None or version != self._all_of:
-            self._all, self._all_of = self._all_coefficients(), version
+        n_ids = len(self.exact) + len(self.packed) + 1
+        every = self._all((self.packed, self.weights), n_ids, self.coefficients)  # (V, C)
         inner = self._to_coefficient(hidden, self.basis.T)  # (..., C)
-        logits: Tensor = self._to_logit(inner, self._all)
+        logits: Tensor = self._to_logit(inner, every)
         logits[..., : len(self.exact)] = self._to_exact(hidden, self.exact)
         return logits[..., :-1]
 
@@ -148,21 +174,16 @@ class CodedTable(Table):
         codes: Tensor = (three >> (bit % 8)) & (2**n_bits - 1)
         return codes  # (..., M)
 
-    @torch.inference_mode(False)
-    @torch.no_grad()
-    def _all_coefficients(self) -> Tensor:
-        n_ids, device = len(self.exact) + len(self.packed) + 1, self.packed.device
-        every = torch.empty(n_ids, self.basis.shape[1], device=device, dtype=self.weights.dtype)
-        for ids in torch.arange(n_ids, device=device).split(_ROWS):
-            every[ids] = self.coefficients(ids)
-        return every  # (V, C)
-
 
 # ---- integers -----------------------------------------------------------------------------------
 
 
 class IntegerTable(Table):
-    """Embedding table whose vectors are rebuilt from integers q and a basis B: mean + q B."""
+    """Embedding table whose vectors are rebuilt from integers q and a basis B: mean + q B.
+
+    `logits` rebuilds all vectors at its first call and keeps them until a weight changes. The
+    product is then that of a dense table, with the same cost and memory on every processor.
+    """
 
     def __init__(self, vocab_size: int, width: int, *, n_components: int, n_exact: int = 0) -> None:
         super().__init__()
@@ -172,7 +193,8 @@ class IntegerTable(Table):
         self.mean = _fixed(torch.zeros(shapes["mean"]))
         self.basis = _fixed(torch.zeros(shapes["basis"]))  # B
         self.exact = _fixed(torch.zeros(shapes["exact"]))
-        self._to_vector, self._to_inner, self._to_exact = (PackedLinear() for _ in range(3))
+        self._to_vector, self._to_logit = PackedLinear(), PackedLinear()
+        self._all = _AllRows()
 
     @classmethod
     def of(cls, exact: Tensor, *, integers: Tensor, mean: Tensor, basis: Tensor) -> "IntegerTable":
@@ -220,22 +242,9 @@ class IntegerTable(Table):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return products (..., V - 1) of hidden states (..., D) and all vectors except padding."""
-        inner = self._to_inner(hidden, self.basis).flatten(0, -2)  # (n, M)
-        logits = _product(inner, self.numbers).unflatten(0, hidden.shape[:-1])
-        logits += (hidden * self.mean).sum(dim=-1, keepdim=True)
-        if not len(self.exact):
-            return logits  # type: ignore[no-any-return]  # (..., V - 1)
-        return torch.cat([self._to_exact(hidden, self.exact), logits], dim=-1)  # (..., V - 1)
-
-
-def _product(x: Tensor, integers: Tensor) -> Tensor:
-    """Multiply x (n, M) by integers (W, M): (n, W). A CPU rounds each row of x to 255 levels."""
-    if x.device.type != "cpu":
-        return x @ integers.to(x.dtype).T
-    scale = x.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / LARGEST
-    product = torch._int_mm((x / scale).round().to(torch.int8), integers.T)
-    scaled: Tensor = product.float().mul_(scale)
-    return scaled
+        made_of = (self.numbers, self.exact, self.mean, self.basis)
+        n_ids = len(self.exact) + len(self.numbers) + 1
+        return self._to_logit(hidden, self._all(made_of, n_ids, self))[..., :-1]
 
 
 def _fixed(tensor: Tensor) -> nn.Parameter:

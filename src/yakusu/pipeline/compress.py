@@ -9,6 +9,7 @@ from typing import Any
 from yakusu.compress.config import CompressConfig
 from yakusu.data.text import Text, language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, ModelError, RunError, unequal
 from yakusu.folder import sha256
 from yakusu.metrics import Score, score
@@ -185,15 +186,20 @@ class _Test:
         return score(lines, self.references, **options)[0]
 
 
-def memory_of(model: str | Path) -> int:
-    """Return how many bytes of memory a new process needs to load a translator and translate."""
+def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> int:
+    """Return how many bytes of memory a new process needs to load a translator and translate.
+
+    Args:
+        model: A model folder.
+        engine: What runs the model; None: the default.
+    """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_grown, (model,))
+        return pool.apply(_grown, (model, engine))
 
 
-def _grown(folder: str | Path) -> int:
+def _grown(folder: str | Path, engine: EngineConfig | None) -> int:
     before = _resident()
-    Translator.load(folder).translate(["a"])
+    Translator.load(folder, engine=engine).translate(["a"])
     return _resident() - before
 
 
