@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
+from benchmarks.compression import large_sections, translation_sections
 from benchmarks.compression.trade_off import PAPER, PAPER_TASKS, TASKS, formatted, spread
-from benchmarks.pages import NONE, Section, Table, fixed, scores
+from benchmarks.pages import NONE, Section, Table, fixed
 from benchmarks.records import Record
 
 TITLE = "Compression of embeddings"
 INTRODUCTION = """\
 The tables of the paper on deterministic compression, with its baseline (Shu and Nakayama 2018),
-with integers, which go beyond the paper, and with product quantisation. A ratio is the size of the
+with integers, which go beyond the paper, and with other quantisers. A ratio is the size of the
 float32 vectors divided by the size of codes and codebook. The word vectors are GloVe 6B; the
 translators are trained with the recipes in [recipes](../recipes)."""
 
@@ -89,26 +90,6 @@ def _ratio(value: float | None) -> str:
     return NONE if value is None else f"x{value:.1f}"
 
 
-def translation(records: list[Record]) -> Iterable[Table]:
-    """Table 3: the largest ratio within 0.5 BLEU, a table for each translator."""
-    head = ["Table", "Method", "Ratio", "Size", "BLEU before", "BLEU after"]
-    head += ["Paper: ratio", "BLEU before", "BLEU after"]
-    for record in records:
-        before = fixed(scores(record["score"])["BLEU"])
-        rows = []
-        for key, found in record["table 3"].items():
-            side, method = key.split(", ", 1)
-            ours, paper = found["ours"], found["paper"]
-            own = [NONE, NONE, before, NONE]
-            if ours:
-                own = [fixed(ours["ratio"], 1), ours["size"], before, fixed(ours["bleu"])]
-            published = [NONE] * 3
-            if paper:
-                published = [str(paper[2]), *(fixed(bleu, 1) for bleu in paper[:2])]
-            rows.append([side, method.replace("whole numbers", "integers"), *own, *published])
-        yield Table(head, rows, [record], record["name"])
-
-
 def stability(records: list[Record]) -> Iterable[Table]:
     """Table 4: the spread of scores when the same vectors are compressed again."""
     head = ["System", "Ratio", "Runs", "Different results"]
@@ -170,7 +151,7 @@ SECTIONS = (
         "A ratio is without loss only if it and every smaller one lose at most 0.5 points or 0.005 "
         "rho on one half of the items; the other half gives the verdict.",
         "python -m benchmarks.compression.embedding_tasks --vectors glove100.npz --name 'GloVe 6B "
-        "100d' --shu 200000",
+        "100d' --shu shu.npz",
         word_tasks,
         "Half of the items of each test set choose a ratio: the largest measured one such that it "
         "and every smaller ratio of the curve lose at most 0.5 points (analogy, completion) or "
@@ -187,30 +168,7 @@ SECTIONS = (
         "whitening, so its reference is whitened alike. The other tables and the figures show the "
         "half that chooses.",
     ),
-    Section(
-        "embedding_translation",
-        "Table 3 and Figure 2: translation against the ratio",
-        "With a loss of at most 0.5 BLEU, integers make the Transformer's source embedding 13.7 "
-        "times and its output projection 8.7 times smaller, the paper's codes 8.6 and 4.6 times; "
-        "the baseline loses more at every size.",
-        "python -m benchmarks.compression.embedding_translation --model runs/multi30k/model --name "
-        "'Multi30k en-de, test2016' --shu 20000",
-        translation,
-        "The largest measured ratio that loses at most 0.5 BLEU on test2016, lower-cased. "
-        '"128 exact" keeps the vectors of the 128 most frequent tokens as floats. The '
-        "paper's translator is trained on WMT16 en-de and has embeddings four times as wide. The "
-        'figures call integers "whole numbers".',
-        (
-            (
-                "embedding_translation-multi30k-en-de-test2016.png",
-                "BLEU against the ratio, Transformer",
-            ),
-            (
-                "embedding_translation-multi30k-en-de-lstm-test2016.png",
-                "BLEU against the ratio, LSTM",
-            ),
-        ),
-    ),
+    *translation_sections.SECTIONS,
     Section(
         "embedding_stability",
         "Table 4: repeated compression of word vectors",
@@ -232,4 +190,5 @@ SECTIONS = (
         "The source embedding is compressed; test2016, lower-cased. The baseline was trained for "
         "20,000 steps. The paper's translator is trained on WMT16 en-de.",
     ),
+    large_sections.LARGE_MATRIX,
 )
