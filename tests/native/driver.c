@@ -48,8 +48,8 @@ static void dot(const Scans *scans, int n, int n_rows) {
 
 /* Decode any words; with `broken`, the tables are not valid either. */
 static void decode(int n_words, int broken) {
-    enum { ROWS = 9, COMPONENTS = 3, SYMBOLS = 5, BITS = 10, SHIFT = 6, COARSE = 1 << (BITS - SHIFT) };
-    static const uint16_t ends[SYMBOLS + 1] = {0, 1, 300, 301, 1000, 1 << BITS};
+    enum { ROWS = 9, BLOCKS = 5, COMPONENTS = 3, SYMBOLS = 5, BITS = 10, SHIFT = 6, COARSE = 1 << (BITS - SHIFT) };
+    static const uint16_t sums[SYMBOLS + 1] = {0, 1, 300, 301, 1000, 1 << BITS};
     uint16_t *stream = bytes((size_t)n_words * 2), *cumulative = bytes(COMPONENTS * (SYMBOLS + 1) * 2);
     uint16_t *coarse = bytes(COMPONENTS * COARSE * 2);
     int32_t *starts = bytes((COMPONENTS + 1) * 4);
@@ -58,9 +58,14 @@ static void decode(int n_words, int broken) {
     for (int m = 0; m <= COMPONENTS; m++) starts[m] = m * (SYMBOLS + 1);
     for (int i = 0; i < COMPONENTS * COARSE; i++) coarse[i] = broken ? coarse[i] % (SYMBOLS + 1) : 0;
     for (int i = 0; i < COMPONENTS * (SYMBOLS + 1); i++)
-        cumulative[i] = broken ? cumulative[i] % (1 << BITS) : ends[i % (SYMBOLS + 1)];
-    int done = yk_rans_decode(stream, n_words, ROWS, COMPONENTS, BITS, cumulative, starts, coarse, SHIFT, values,
-                              (int)number(), out);
+        cumulative[i] = broken ? cumulative[i] % (1 << BITS) : sums[i % (SYMBOLS + 1)];
+    int64_t begins[BLOCKS], ends[BLOCKS]; /* of any words, and not in order */
+    for (int i = 0; i < BLOCKS; i++) {
+        int64_t a = number() % (uint32_t)(n_words + 1), b = number() % (uint32_t)(n_words + 1);
+        begins[i] = a < b ? a : b, ends[i] = a < b ? b : a;
+    }
+    int done = yk_rans_decode(stream, begins, ends, ROWS, ROWS / BLOCKS + 1, COMPONENTS, BITS, cumulative, starts,
+                              coarse, SHIFT, values, out);
     printf("status %d\n", done), print("decode", out, ROWS * COMPONENTS * 2);
     free(stream), free(cumulative), free(coarse), free(starts), free(values), free(out);
 }

@@ -18,8 +18,8 @@ FUNCTIONS = Functions(
         "yk_dot8": (None, c_void_p, *_SCORES),
         "yk_dot16": (None, c_void_p, *_SCORES),
         "yk_rans_decode": (
-            *(c_int, c_void_p, c_int64, c_int, c_int, c_int),
-            *(c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_int, c_void_p),
+            *(c_int, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_int, c_int),
+            *(c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p),
         ),
     },
 )
@@ -146,13 +146,19 @@ class Coder:
             x = (x // (high - low) << BITS) + x % (high - low) + low
         return np.array([*words, x & 0xFFFF, x >> 16][::-1], np.uint16)
 
-    def decoded(self, words: Any, n_rows: int, factor: int = 1) -> Any:
-        """The integers (rows, M) of words, or None if they are refused."""
+    def decoded(self, words: Any, n_rows: int) -> Any:
+        """The integers (rows, M) of the words of one block, or None if they are refused."""
+        return self.decoded_blocks([words], n_rows, max(n_rows, 1))
+
+    def decoded_blocks(self, blocks: Sequence[Any], n_rows: int, block_rows: int) -> Any:
+        """The integers (rows, M) of all blocks, or None if they are refused."""
+        words, ends = np.concatenate(blocks), np.cumsum([*map(len, blocks)])
+        begins = ends - [*map(len, blocks)]
         out = np.zeros((n_rows, len(self.starts) - 1), np.int16)
         tables = (each.ctypes.data for each in (self.cumulative, self.starts, self.coarse))
         done = FUNCTIONS.library().yk_rans_decode(
-            *(words.ctypes.data, len(words), *out.shape, BITS, *tables),
-            *(SHIFT, self.values.ctypes.data, factor, out.ctypes.data),
+            *(words.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_rows, block_rows),
+            *(out.shape[1], BITS, *tables, SHIFT, self.values.ctypes.data, out.ctypes.data),
         )
         assert done in (0, -1)
         return None if done else out
@@ -172,12 +178,26 @@ def symbols(n_rows: int) -> Any:
     return np.stack([numbers.integers(0, n, n_rows) for n in (16, 6, 1)], axis=1)
 
 
-@pytest.mark.parametrize("n_rows", [0, 1, 2, 1000])
+@pytest.mark.parametrize("n_rows", [1, 2, 1000])
 def test_decoded_integers_are_those_that_were_encoded(n_rows: int) -> None:
     given = symbols(n_rows)
-    decoded = coder().decoded(coder().encoded(given), n_rows, factor=3)
-    expected = np.stack([given[:, 0] - 8, np.take(SKEWED, given[:, 1]), given[:, 2] + 300], axis=1)
-    assert (decoded == (expected * 3).astype(np.int16)).all()
+    assert (coder().decoded(coder().encoded(given), n_rows) == integers(given)).all()
+
+
+def integers(given: Any) -> Any:
+    """The integers of symbols."""
+    return np.stack([given[:, 0] - 8, np.take(SKEWED, given[:, 1]), given[:, 2] + 300], axis=1)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 4, 5, 16, 19, 20, 31])
+def test_blocks_are_decoded_one_after_the_other(n_rows: int) -> None:
+    given = symbols(n_rows)
+    blocks = [coder().encoded(given[begin : begin + 4]) for begin in range(0, n_rows, 4)]
+    blocks.append(coder().encoded(symbols(2)))  # is not read
+    assert (coder().decoded_blocks(blocks, n_rows, 4) == integers(given)).all()
+    for damaged in range(-(-n_rows // 4)):
+        other = [*blocks[:damaged], blocks[damaged][:-1], *blocks[damaged + 1 :]]
+        assert coder().decoded_blocks(other, n_rows, 4) is None
 
 
 def test_a_stream_that_does_not_end_where_its_rows_end_is_refused() -> None:

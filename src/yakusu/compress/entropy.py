@@ -180,35 +180,28 @@ class EntropyCodes:
         return (blocks[begin : begin + at_once] for begin in range(0, len(blocks), at_once))
 
     def _decoded(self, segment: int, blocks: Ints) -> Integers:
-        """Return the integers of blocks (L,) of a segment, 16 rows for each but the last one.
+        """Return the integers of blocks (L,), ascending, of a segment: 16 rows for each.
+
+        The last block of a segment may have fewer.
 
         Raises:
             ModelError: The stream is damaged.
         """
-        if kernels.are_available():
-            return np.concatenate([self._block(segment, block) for block in blocks.tolist()])
-        places = np.array([self._place(segment, block) for block in blocks.tolist()])
-        begins, ends, n_rows = places.T
-        integers = decode(self.stream, begins, ends, n_rows, self.frequencies[segment])
-        return integers * np.int16(self.segments[segment].factor)
+        first, last = self._begins[segment : segment + 2]
+        n_rows = min(len(blocks) * BLOCK, last - first - int(blocks[-1] + 1 - len(blocks)) * BLOCK)
+        at = self._first_blocks[segment] + blocks
+        begins, ends = self._offsets[at], self._offsets[at + 1]
+        decoded = kernels.decode if kernels.are_available() else decode
+        integers = decoded(self.stream, begins, ends, n_rows, self.frequencies[segment])
+        if (factor := self.segments[segment].factor) > 1:
+            integers *= np.int16(factor)
+        return integers
 
     def _block(self, segment: int, block: int) -> Integers:
         """Return the integers of one block of a segment."""
-        if not kernels.are_available():
-            return self._decoded(segment, np.array([block]))
-        begin, end, n_rows = self._place(segment, block)
-        integers = kernels.decode_block(self.stream[begin:end], n_rows, self.frequencies[segment])
-        if (factor := self.segments[segment].factor) > 1:
-            integers *= np.int16(factor)
+        integers = self._decoded(segment, np.array([block]))
         integers.flags.writeable = False  # rows are views of cached blocks
         return integers
-
-    def _place(self, segment: int, block: int) -> tuple[int, int, int]:
-        """Return start and end of a block in the stream, and its number of rows."""
-        first, last = self._begins[segment : segment + 2]
-        at = self._first_blocks[segment] + block
-        n_rows = min(last - first - block * BLOCK, BLOCK)
-        return int(self._offsets[at]), int(self._offsets[at + 1]), n_rows
 
     @cached_property
     def _cached(self) -> Any:

@@ -4,12 +4,12 @@ V rows, M components, L blocks of rows.
 """
 
 from ctypes import c_char_p, c_int, c_int64, c_void_p
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.rans import BITS, COARSE, DAMAGED, Frequencies
+from yakusu.compress.rans import BITS, BLOCK, COARSE, DAMAGED, Frequencies
 from yakusu.errors import ModelError
 from yakusu.native.library import Functions, instruction_set
 
@@ -22,7 +22,7 @@ _FUNCTIONS = Functions(
         "yk_scan4": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
-        "yk_rans_decode": (c_int, _P, _N, c_int, c_int, c_int, *[_P] * 3, c_int, _P, c_int, _P),
+        "yk_rans_decode": (c_int, *[_P] * 3, _N, c_int, c_int, c_int, *[_P] * 3, c_int, _P, _P),
     },
 )
 ROWS = 32  # per block of `scan4`
@@ -62,27 +62,24 @@ def dot(
     return sums
 
 
-def decode_block(
-    stream: npt.NDArray[np.uint16], n_rows: int, frequencies: Frequencies
+def decode(
+    stream: npt.NDArray[np.uint16],
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    n_rows: int,
+    frequencies: Frequencies,
 ) -> npt.NDArray[np.int16]:
-    """Return the integers (n_rows, M) of a block, as `rans.decode`."""
+    """Return the integers (n_rows, M) of L blocks, as `rans.decode`."""
     integers = np.empty((n_rows, frequencies.n_components), dtype=np.int16)
-    cumulative, starts, coarse, values = _addresses(frequencies)
+    cumulative, starts, coarse, values = frequencies.addresses
     failed = _FUNCTIONS.library().yk_rans_decode(
-        *(stream.ctypes.data, len(stream), n_rows, frequencies.n_components, BITS),
-        *(cumulative, starts, coarse, COARSE, values, 1, integers.ctypes.data),
+        *(stream.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_rows, BLOCK),
+        *(frequencies.n_components, BITS, cumulative, starts, coarse, COARSE, values),
+        integers.ctypes.data,
     )
     if failed:
         raise ModelError(DAMAGED)
     return integers
-
-
-@lru_cache(64)
-def _addresses(frequencies: Frequencies) -> tuple[int, int, int, int]:
-    """Return the addresses of the tables, which the cache keeps alive."""
-    tables = frequencies.cumulative, frequencies.starts, frequencies.coarse, frequencies.values
-    cumulative, starts, coarse, values = (table.ctypes.data for table in tables)
-    return cumulative, starts, coarse, values
 
 
 @cache

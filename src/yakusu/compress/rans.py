@@ -13,9 +13,10 @@ V rows, M components, L blocks that are coded side by side.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +90,16 @@ class Frequencies:
         return np.stack(first).astype(np.uint16) - np.uint16(1)
 
     @cached_property
+    def addresses(self) -> tuple[int, int, int, int]:
+        """Addresses of `cumulative`, `starts`, `coarse` and `values` in memory."""
+        tables = self.cumulative, self.starts, self.coarse, self.values
+        cumulative, starts, coarse, values = (table.ctypes.data for table in tables)
+        return cumulative, starts, coarse, values
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without caches
+
+    @cached_property
     def tables(self) -> list[tuple[npt.NDArray[np.int16], npt.NDArray[np.int64]]]:
         """Distinct integers and cumulative frequencies of each component."""
         starts, cumulative = self.starts.tolist(), self.cumulative.astype(np.int64)
@@ -147,14 +158,14 @@ def _encode(integers: Ints, frequencies: Frequencies) -> Iterator[Words]:
 
 
 def decode(
-    stream: Words, begins: Ints, ends: Ints, n_rows: Ints, frequencies: Frequencies
+    stream: Words, begins: Ints, ends: Ints, n_rows: int, frequencies: Frequencies
 ) -> Integers:
-    """Return the integers (V, M) of L blocks, one block after the other.
+    """Return the integers (n_rows, M) of L blocks, one block after the other.
 
     Args:
         stream: Streams of the blocks and of others.
         begins, ends: Start and end of each block in the stream, (L,).
-        n_rows: Number of rows of each block, (L,), from 1 to 16.
+        n_rows: Number of rows of all blocks; each but the last one has 16.
         frequencies: Frequencies with which the blocks were coded.
 
     Raises:
@@ -162,8 +173,9 @@ def decode(
     """
     integers = np.empty((len(begins), BLOCK, frequencies.n_components), dtype=np.int16)
     states, at = _begun(stream, begins, ends)
-    for row in range(int(n_rows.max())):
-        of = np.flatnonzero(n_rows > row)
+    n_last = n_rows - BLOCK * (len(begins) - 1)
+    for row in range(min(n_rows, BLOCK)):
+        of = np.arange(len(begins) - (row >= n_last))
         for m, (values, cumulative) in enumerate(frequencies.tables):
             slots = (states[of] & np.uint64(TOTAL - 1)).astype(np.int64)
             symbols = np.searchsorted(cumulative, slots, side="right") - 1
@@ -178,7 +190,7 @@ def decode(
             integers[of, row, m] = values[symbols]
     if (states != _LOWEST).any() or (at != ends).any():
         raise ModelError(DAMAGED)
-    return integers[np.arange(BLOCK) < n_rows[:, None]]
+    return integers.reshape(-1, frequencies.n_components)[:n_rows]
 
 
 def _begun(stream: Words, begins: Ints, ends: Ints) -> tuple[States, npt.NDArray[np.int64]]:

@@ -29,27 +29,68 @@ static inline int find(const uint16_t *cumulative, int n, uint32_t slot, int sym
     return symbol;
 }
 
-API int yk_rans_decode(const uint16_t *stream, int64_t n_words, int n_rows, int n_components, int scale_bits,
-                       const uint16_t *cumulative, const int32_t *starts, const uint16_t *coarse,
-                       int coarse_shift, const int16_t *values, int factor, int16_t *out) {
-    if (n_words < 2) return -1;
-    const uint16_t *next = stream + 2, *end = stream + n_words;
-    const uint32_t mask = (1u << scale_bits) - 1;
-    const int coarse_bits = scale_bits - coarse_shift;
-    uint32_t x = (uint32_t)stream[0] << 16 | stream[1];
+typedef struct {
+    int n_components, scale_bits, coarse_shift;
+    const uint16_t *cumulative, *coarse;
+    const int32_t *starts;
+    const int16_t *values;
+} Tables;
+
+typedef struct {
+    const uint16_t *next, *end;
+    uint32_t x;
+} Block;
+
+/* Decode an integer of component m; returns 0, or -1. */
+static inline int step(Block *block, int m, const Tables *t, int16_t *out) {
+    const uint16_t *own = t->cumulative + t->starts[m];
+    uint32_t x = block->x, slot = x & ((1u << t->scale_bits) - 1);
+    int first = t->coarse[((size_t)m << (t->scale_bits - t->coarse_shift)) + (slot >> t->coarse_shift)];
+    int s = find(own, t->starts[m + 1] - t->starts[m] - 1, slot, first);
+    if (s < 0) return -1;
+    x = (uint32_t)(own[s + 1] - own[s]) * (x >> t->scale_bits) + slot - own[s];
+    if (x < 1u << 16) {
+        if (block->next == block->end) return -1;
+        x = x << 16 | *block->next++;
+    }
+    block->x = x;
+    *out = t->values[t->starts[m] - m + s];
+    return 0;
+}
+
+/* Decode `lanes` blocks of `size` integers side by side, whose steps do not wait for each other. */
+static inline int decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int lanes, int n_rows,
+                         const Tables *t, int16_t *out) {
+    Block blocks[4];
+    size_t size = (size_t)n_rows * t->n_components;
+    for (int i = 0; i < lanes; i++) {
+        if (ends[i] - begins[i] < 2) return -1;
+        const uint16_t *start = stream + begins[i];
+        blocks[i] = (Block){start + 2, stream + ends[i], (uint32_t)start[0] << 16 | start[1]};
+    }
     for (int row = 0; row < n_rows; row++)
-        for (int m = 0; m < n_components; m++) {
-            const uint16_t *own = cumulative + starts[m];
-            uint32_t slot = x & mask;
-            int first = coarse[((size_t)m << coarse_bits) + (slot >> coarse_shift)];
-            int s = find(own, starts[m + 1] - starts[m] - 1, slot, first);
-            if (s < 0) return -1;
-            x = (uint32_t)(own[s + 1] - own[s]) * (x >> scale_bits) + slot - own[s];
-            if (x < 1u << 16) {
-                if (next == end) return -1;
-                x = x << 16 | *next++;
-            }
-            *out++ = (int16_t)((uint32_t)values[starts[m] - m + s] * (uint32_t)factor);
-        }
-    return x == 1u << 16 && next == end ? 0 : -1;
+        for (int m = 0; m < t->n_components; m++, out++)
+            for (int i = 0; i < lanes; i++)
+                if (step(blocks + i, m, t, out + i * size)) return -1;
+    for (int i = 0; i < lanes; i++)
+        if (blocks[i].x != 1u << 16 || blocks[i].next != blocks[i].end) return -1;
+    return 0;
+}
+
+API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int64_t n_rows,
+                       int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
+                       const int32_t *starts, const uint16_t *coarse, int coarse_shift, const int16_t *values,
+                       int16_t *out) {
+    const Tables tables = {n_components, scale_bits, coarse_shift, cumulative, coarse, starts, values};
+    int64_t n_left = n_rows;
+    for (; n_left >= 4 * block_rows; n_left -= 4 * block_rows, begins += 4, ends += 4) {
+        if (decode(stream, begins, ends, 4, block_rows, &tables, out)) return -1;
+        out += (size_t)4 * block_rows * n_components;
+    }
+    for (; n_left > 0; n_left -= block_rows, begins++, ends++) {
+        int own = n_left < block_rows ? (int)n_left : block_rows;
+        if (decode(stream, begins, ends, 1, own, &tables, out)) return -1;
+        out += (size_t)own * n_components;
+    }
+    return 0;
 }

@@ -32,9 +32,11 @@ API void yk_dot8(const Scans *scans, const int8_t *integers, int64_t n_rows, int
 API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, int n_components,
                   const int16_t *weights, int64_t *out);
 
-/* Decode integers that are entropy-coded with rANS, row by row and component by component.
-   stream: (n_words); the first two words are the high and the low half of the first state. Any words are
-     valid input.
+/* Decode blocks of integers that are entropy-coded with rANS, row by row and component by component.
+   stream: the words of all blocks; the first two words of a block are the high and the low half of its first
+     state. Any words are valid input.
+   n_rows: rows of all blocks; each but the last has `block_rows`, the last one may have fewer.
+   begins, ends: the place of each block in `stream`.
    scale_bits: 1 to 15; the counts of a component add up to 2^scale_bits.
    cumulative: the cumulative counts of all components, one after another; each begins with 0 and ends with
      2^scale_bits.
@@ -42,14 +44,14 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
      starts[m + 1] - starts[m] - 1 symbols.
    coarse: (n_components, 2^(scale_bits - coarse_shift)), the first symbol that can contain a slot with these
      upper bits.
-   values: the integers of the symbols of all components, one after another; multiplied by `factor`, modulo
-     2^16.
+   values: the integers of the symbols of all components, one after another.
    out: (n_rows, n_components).
-   Returns 0; or -1 if the stream does not end where the rows end, or if `coarse` and `cumulative` lead to no
-   symbol of the component; `out` is then incomplete or wrong. The arrays must have these sizes; their values are not trusted, except
-   `starts`. */
-API int yk_rans_decode(const uint16_t *stream, int64_t n_words, int n_rows, int n_components, int scale_bits,
-                       const uint16_t *cumulative, const int32_t *starts, const uint16_t *coarse,
-                       int coarse_shift, const int16_t *values, int factor, int16_t *out);
+   Returns 0; or -1 if a block does not end where its rows end, or if `coarse` and `cumulative` lead to no symbol
+   of the component; `out` is then incomplete or wrong. The arrays must have these sizes; their values are not
+   trusted, except `begins`, `ends` and `starts`. */
+API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int64_t n_rows,
+                       int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
+                       const int32_t *starts, const uint16_t *coarse, int coarse_shift, const int16_t *values,
+                       int16_t *out);
 
 #endif
