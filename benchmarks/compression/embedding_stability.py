@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Benchmark
-from benchmarks.compression.embedding_tasks import size
+from benchmarks.compression.embedding_systems import size
 from benchmarks.compression.trade_off import spread
 from benchmarks.compression.word_tasks import Scores, WordTasks, paper_sets, shown
 from benchmarks.workers import Worker

@@ -57,6 +57,12 @@ class Compressed:
     vectors: np.ndarray
 
 
+def size(text: str) -> tuple[int, int]:
+    """Parse M and K from 64x16."""
+    n_components, n_codes = map(int, text.split("x"))
+    return n_components, n_codes
+
+
 def controls(vectors: np.ndarray) -> Iterator[Compressed]:
     """Yield uncompressed vectors: as they are, centred, half-whitened as integers, whitened."""
     yield Compressed("floats", "", "", "", 1.0, vectors)

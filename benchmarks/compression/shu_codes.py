@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.common import INPUTS
+from benchmarks.compression.embedding_systems import size
 from benchmarks.peers.gumbel import learn, save
 from yakusu.errors import YakusuError
 from yakusu.progress import Silent, Tracker
@@ -41,12 +42,6 @@ class _Lines:
         if before // _EVERY < self._done // _EVERY:
             minutes = (time.monotonic() - self._start) / 60
             print(f"{self._done:,} {self._unit}, {minutes:.1f} minutes: {note}", flush=True)
-
-
-def size(text: str) -> tuple[int, int]:
-    """Parse M and K from 64x16."""
-    n_components, n_codes = map(int, text.split("x"))
-    return n_components, n_codes
 
 
 def parsed(words: list[str] | None) -> argparse.Namespace:

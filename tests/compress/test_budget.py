@@ -140,15 +140,15 @@ def test_a_step_uses_nearly_all_of_the_budget_on_all_vectors(
     vectors: Floats, monkeypatch: pytest.MonkeyPatch, sample: int, tiers: tuple[Tier, ...]
 ) -> None:
     monkeypatch.setattr(budget_module, "_SAMPLE", sample)
-    near = 0.9 if sample > 2000 else 0.75
+    near, rounding = 0.9 if sample > 2000 else 0.75, Rounding(vectors, n_components=4, tiers=tiers)
     for bits in (8, 20):
-        found = made(vectors, choose_step(vectors, Budget(bits=bits), tiers=tiers), tiers)
+        found = made(vectors, choose_step(rounding, Budget(bits=bits)), tiers)
         assert near * bits < found.bits <= bits
     for times in (5, 12):
-        found = made(vectors, choose_step(vectors, Budget(ratio=times), tiers=tiers), tiers)
+        found = made(vectors, choose_step(rounding, Budget(ratio=times)), tiers)
         assert times <= found.ratio < times / 0.75  # the header is a third of the smallest file
     for loss in (0.2, 0.003):
-        found = made(vectors, choose_step(vectors, Budget(max_loss=loss), tiers=tiers), tiers)
+        found = made(vectors, choose_step(rounding, Budget(max_loss=loss)), tiers)
         assert near * loss < found.loss <= loss * (1 + 1e-9)
 
 
@@ -161,14 +161,17 @@ def test_an_outlier_outside_the_sample_costs_no_bits(
     odd = vectors.copy()
     odd[3] *= np.sqrt(np.square(vectors).sum() / np.square(vectors[3]).sum())
     assert np.square(odd[3]).sum() > 0.4 * np.square(odd - odd.mean(axis=0)).sum()
-    found = made(odd, choose_step(odd, Budget(max_loss=share)))
+    found = made(odd, choose_step(Rounding(odd, n_components=4), Budget(max_loss=share)))
     assert 0.97 * share < found.loss <= share
 
 
 def test_choices_are_deterministic(vectors: Floats) -> None:
+    rounding, other = (
+        Rounding(each, n_components=4) for each in (vectors, np.asfortranarray(vectors))
+    )
     for limit in (Budget(bits=12), Budget(ratio=9), Budget(max_loss=0.02)):
         assert choose_codes(vectors, limit) == choose_codes(vectors.copy(), limit)
-        assert choose_step(vectors, limit) == choose_step(np.asfortranarray(vectors), limit)
+        assert choose_step(rounding, limit) == choose_step(other, limit)
 
 
 # ---- errors --------------------------------------------------------------------------------------
@@ -209,7 +212,8 @@ def test_a_budget_no_choice_meets_is_rejected_with_the_closest_one(
 def test_a_budget_no_step_meets_is_rejected_with_the_closest_one(
     vectors: Floats, limit: Budget, said: str
 ) -> None:
-    choose_step(vectors, refused(limit, said, lambda: choose_step(vectors, limit)))
+    rounding = Rounding(vectors, n_components=4)
+    choose_step(rounding, refused(limit, said, lambda: choose_step(rounding, limit)))
 
 
 @pytest.mark.parametrize(

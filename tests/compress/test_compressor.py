@@ -148,7 +148,8 @@ def test_integers_match_rounding(few: Floats) -> None:
 )
 def test_a_budget_chooses_the_sizes(few: Floats, budget: Budget) -> None:
     choice = choose_codes(few, budget)
-    step = choose_step(few, budget, whitening=0.3, tiers=tiers_from((50,)))
+    rounding = Rounding(few, n_components=5, whitening=0.3, tiers=tiers_from((50,)))
+    step = choose_step(rounding, budget)
     for one, other in (
         (
             CodebookCompressor(budget=budget),
@@ -166,7 +167,7 @@ def test_a_budget_chooses_the_sizes(few: Floats, budget: Budget) -> None:
 
 def test_without_step_or_budget_5_percent_of_the_variance_is_lost(few: Floats) -> None:
     made = LatticeCompressor().fit(few)
-    assert made.step_ == choose_step(few, Budget(max_loss=0.05))
+    assert made.step_ == choose_step(Rounding(few, n_components=5), Budget(max_loss=0.05))
 
 
 @pytest.mark.parametrize(

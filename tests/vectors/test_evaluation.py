@@ -140,3 +140,9 @@ def test_several_similarity_sets_have_a_mean(
     for one in yakusu.vectors.evaluate(tmp_path / "v", [*tasks, tmp_path / "other.tsv"]):
         near, _, other, mean = one.results
         assert mean.score == pytest.approx((near.score + other.score) / 2)
+
+
+def test_evaluation_needs_words(vectors: Floats, tmp_path: Path, tasks: list[Path]) -> None:
+    yakusu.vectors.compress(vectors, tmp_path / "v")
+    with pytest.raises(DataError, match="v has row numbers instead of words: compress the vectors"):
+        yakusu.vectors.evaluate(tmp_path / "v", tasks)

@@ -437,12 +437,6 @@ def test_a_number_may_be_a_word(vectors: Floats, tmp_path: Path) -> None:
     assert yakusu.vectors.neighbours(tmp_path / "v", 1984, 3) == expected
 
 
-def test_evaluation_needs_words(vectors: Floats, tmp_path: Path, tasks: list[Path]) -> None:
-    yakusu.vectors.compress(vectors, tmp_path / "v")
-    with pytest.raises(DataError, match="v has row numbers instead of words: compress the vectors"):
-        yakusu.vectors.evaluate(tmp_path / "v", tasks)
-
-
 # ---- neighbours ----------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ def best_basis(vectors: Matrix, mean: Floats, coefficients: Coefficients) -> Flo
 
 def solved(normal: Floats, target: Floats) -> Floats:
     """Solve normal equations, (M, H); a tiny ridge selects a short solution of singular ones."""
-    ridge = 1e-10 * np.trace(normal) / len(normal)
+    ridge = 1e-12 * np.trace(normal) / len(normal)
     normal.flat[:: len(normal) + 1] += max(ridge, np.finfo(np.float64).tiny)
     solution: Floats = np.linalg.solve(normal, target).astype(np.float64, copy=False)
     return solution
