@@ -61,8 +61,8 @@ SECTIONS = (
     Section(
         "embedding_lookup",
         "Lookup of compressed word vectors",
-        "Not recorded yet: the goals are 10 µs for a random word of codes and 30 µs for one of "
-        "integers, and 20 million numbers per second in batches.",
+        "A random word takes 5.8 µs from codes and 23.1 µs from integers; batches of random rows "
+        "yield 104.9 and 17.2 million numbers per second, the latter below the goal of 20.",
         "python -m benchmarks.speed.embedding_lookup --vectors glove100.npz",
         lookup,
         "Medians of rounds. A batch has 10,000 rows. Random words are drawn from all words, "
@@ -73,8 +73,9 @@ SECTIONS = (
     Section(
         "embedding_search",
         "Search of compressed word vectors",
-        "Not recorded yet: the goal is to find the ten nearest of 400,000 vectors at least as fast "
-        "as dense search does, one query at a time.",
+        "One query takes 1.76 ms on codes with K = 16 and 3.47 ms on integers, 5.29 ms on dense "
+        "floats; in batches of 100, codes are 2.97 times as fast as dense floats with 1 thread and "
+        "2.15 times with 2 threads.",
         "python -m benchmarks.speed.embedding_search --vectors glove100.npz",
         search,
         "Medians of rounds, with 400,000 vectors. Memory is that of the index; dense search keeps "
