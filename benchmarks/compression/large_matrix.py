@@ -2,7 +2,7 @@
 
 The command `yakusu vectors compress` runs in a process of its own, whose peak of resident memory
 counts everything: interpreter, libraries and the pages of files that it maps. The codebook is
-learnt from a sample of the rows. What that costs is measured on the first rows of the same matrix:
+learned from a sample of the rows. What that costs is measured on the first rows of the same matrix:
 the share of the variance that is lost on all of these rows, for samples of several sizes.
 `benchmarks.compression.spectrum` writes the matrix.
 """

@@ -153,10 +153,11 @@ SECTIONS = (
         "python -m benchmarks.compression.embedding_tasks --vectors glove100.npz --name 'GloVe 6B "
         "100d' --shu shu.npz",
         word_tasks,
-        "Half of the items of each test set choose a ratio: the largest measured one such that it "
-        "and every smaller ratio of the curve lose at most 0.5 points (analogy, completion) or "
-        "0.005 (similarity), and keep 90% of the 10 nearest neighbours, or 99% among the 100 "
-        "nearest (candidates). - if the smallest ratio already loses more. After the colon: the "
+        "A ratio is chosen on half of the items of each test set: the largest measured one such "
+        "that it and every smaller ratio of the curve score at most 0.5 points (analogy, "
+        "completion), 0.005 (similarity), 10 points (10 nearest neighbours kept) or 1 point (kept "
+        'among the 100 nearest, candidates) less than the reference. "-": the smallest ratio '
+        "already loses more. After the colon: the "
         "difference from the same reference on the other half, at this ratio only, with its 95% "
         "interval (paired bootstrap, 1,000 resamples, each set on its own). A claim holds if the "
         "lower end is at least -1 point, -0.01 (similarity), -12 points (neighbours) or -2 points "
@@ -165,8 +166,8 @@ SECTIONS = (
         'the paper: SimVerb-3500, YP-130 and Verb-143. "Real" is the rebuilt vectors and "floats" '
         'the vectors before compression, both as they are; "Code" is the codes as vectors, '
         "centred. Codes are whitened by nature: what Code gains over the floats comes from "
-        "whitening, so its reference is whitened alike. The other tables and the figures show the "
-        "half that chooses.",
+        "whitening, so its reference is whitened in the same way. The other tables and the figures "
+        "show the half on which ratios are chosen.",
     ),
     *translation_sections.SECTIONS,
     Section(

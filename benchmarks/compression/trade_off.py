@@ -5,12 +5,12 @@ ratio of the same curve lose at most `SLACK`. A maximum over all ratios would ch
 ratio may pass by chance where a smaller one fails. The other half is then scored once, at that
 ratio, and the difference is judged by its 95% interval (paired bootstrap):
 
-holds      its lower end is above -MARGIN: a larger loss is excluded
+holds      its lower end is at least -MARGIN: a larger loss is excluded
 fails      otherwise, if its upper end is below 0 or the difference itself is below -MARGIN
 undecided  otherwise
 
 Rebuilt vectors (Real) are compared with plain floats, both as they are. Codes (Code) are whitened
-vectors, so they are compared with floats that are whitened alike.
+vectors, so they are compared with floats that are whitened in the same way.
 """
 
 import math

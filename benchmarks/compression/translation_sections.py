@@ -40,7 +40,7 @@ def _choices(record: Record) -> Table:
 def _sizes(record: Record) -> Table:
     head = ["Tables", "Method", "Size", "Table ratio", "Model, MB", "Memory, MiB"]
     same = _SAME[record["precision"]]
-    head += ["Tokens per second", f"Ratio to uncompressed, {same}", "Dev BLEU"]
+    head += ["Tokens per second", f"Speed-up over uncompressed, {same}", "Dev BLEU"]
     references = [
         [NONE, name, NONE, NONE, *_costs(point)] for name, point in record["references"].items()
     ]

@@ -1,4 +1,4 @@
-"""Compressed translators: how they are made, what they translate, and how sure a difference is.
+"""Compressed translators: how they are made, what they translate, and the interval of a difference.
 
 V tokens, D width, M components, K codes.
 """
@@ -72,7 +72,7 @@ def compressed(model: Path, out: Path, config: CompressConfig) -> Made:
 def compressed_by_shu(
     model: Path, out: Path, side: str, *, size: tuple[int, int], steps: int, seed: int
 ) -> Made:
-    """Replace a table by the vectors that the baseline's M codes to the base K rebuild.
+    """Replace a table with the vectors that the baseline rebuilds from M codes of K values each.
 
     The folder stores these vectors; the bytes are those of the codes.
 
@@ -88,10 +88,10 @@ def compressed_by_shu(
         )
     dense = getattr(network, _TABLES[side][0])
     vectors = dense.weight.detach()[:-1].numpy()
-    learnt = learn(vectors, n_codebooks=size[0], n_codes=size[1], seed=seed, steps=steps)
+    learned = learn(vectors, n_codebooks=size[0], n_codes=size[1], seed=seed, steps=steps)
     table = DenseTable(*dense.weight.shape)
     with torch.no_grad():
-        table.weight[:-1] = torch.from_numpy(learnt.rebuild(learnt.codes))
+        table.weight[:-1] = torch.from_numpy(learned.rebuild(learned.codes))
     for name in _TABLES[side]:
         setattr(network, name, table)
     tied = config.model.tied if side == "both" else "decoder"
@@ -102,7 +102,7 @@ def compressed_by_shu(
     return Made(
         out,
         (vectors.nbytes, round(vectors.nbytes / ratio)),
-        learnt.loss(vectors, learnt.codes).share,
+        learned.loss(vectors, learned.codes).share,
     )
 
 

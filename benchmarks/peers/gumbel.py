@@ -132,7 +132,7 @@ def load(path: Path, vectors: np.ndarray) -> tuple[Gumbel, int]:
     with np.load(path) as kept:
         if str(kept["vectors"]) != _digest(vectors):
             raise DataError(
-                f"{path} holds codes of other vectors: learn them again by "
+                f"{path} holds codes of other vectors: learn them again with "
                 "python -m benchmarks.compression.shu_codes"
             )
         return Gumbel(kept["codes"], kept["codebooks"]), int(kept["steps"])

@@ -5,8 +5,8 @@ estimates of the codes. The 32 H bits of the mean are the caller's. Codes are co
 padding to whole bytes, and rotations as matrices.
 
 The rotation of signs, RaBitQ and TurboQuant is random but fixed. faiss trains k-means on at most
-256 vectors per centroid, which it chooses with fixed seeds; OPQ's rotation is trained on 32,768 of
-the vectors that faiss' default of 65,536 would take. Everything else sees all vectors.
+256 vectors per centroid, which it chooses with fixed seeds; OPQ's rotation is trained on 32,768
+vectors, half of faiss' default of 65,536. Everything else sees all vectors.
 
 V words, H dimensions.
 """

@@ -70,9 +70,9 @@ def test_scores_and_differences_stand_side_by_side(
     assert f"Real Real, centred Code task - floats - centred - {control} " in heads
     interval = r" +[+-]\d+\.\d \[[+-]\d+\.\d, [+-]\d+\.\d\]"
     assert re.search(rf"^ +near({interval}){{3}} *$", differences, re.MULTILINE)
-    for line in (scores + differences.partition("A gain of Code")[0]).splitlines():
+    for line in (scores + differences.partition("If the ")[0]).splitlines():
         assert len(line) <= 80 and "…" not in line
-    sentence = f"A gain of Code over the floats that the {control} floats have too comes from whi"
+    sentence = f"If the {control} floats gain over the floats as much as Code does, whitening is"
     assert sentence in said.out
     assert "whitening alone loses" in said.out
     assert "\nnear: 3 items, 1 left out; Spearman's rho of cosines" in said.out

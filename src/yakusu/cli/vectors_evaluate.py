@@ -117,8 +117,8 @@ def _print_control(systems: "list[SystemScores]") -> None:
     results = {system.system: system.results for system in systems}
     control = systems[-1].reference
     print(
-        f"A gain of Code over the floats that the {control} have too comes from whitening, not "
-        f"from compression:\ncompare Code with the {control}, and Real with the floats."
+        f"If the {control} gain over the floats as much as Code does, whitening is the cause, not "
+        f"compression:\ncompare Code with the {control}, and Real with the floats."
     )
     for before, after in zip(results["centred floats"], results[str(control)], strict=True):
         if after.score < before.score - _HARM:

@@ -40,7 +40,7 @@ AnyMatrix = Matrix | StoredMatrix
 
 
 def sampled(vectors: AnyMatrix, most: int | None = None) -> Matrix:
-    """Return a sample of evenly spaced rows, or all rows if there are no more; see `sample_size`.
+    """Return a sample of evenly spaced rows, or the whole matrix if it is small; see `sample_size`.
 
     The rows (n, H) are in memory, those of a sample in float32 or float64.
     """

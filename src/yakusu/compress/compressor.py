@@ -1,9 +1,9 @@
 """Estimators for compression, one per method, with scikit-learn's interface.
 
 `fit` learns a codebook and compresses the matrix, `transform` returns codes, and
-`inverse_transform` returns the vectors rebuilt from codes. The codebook of a large matrix is learnt
-from a sample of evenly spaced rows; the matrix itself is then read once, in blocks, and may be a
-file (`StoredMatrix`).
+`inverse_transform` returns the vectors rebuilt from codes. The codebook of a large matrix is
+learned from a sample of evenly spaced rows; the matrix itself is then read once, in blocks, and may
+be a file (`StoredMatrix`).
 
 V vectors, H dimensions, M components, K codes per component.
 """
@@ -111,8 +111,8 @@ class CodebookCompressor(_Compressor):
         mean: "stored", or "folded" into the weights (the paper's form, without a mean).
         budget: Limit on size or loss that chooses M and K.
         storage: How the codes will be stored, for the budget; None: in a file of their own.
-        sample: Maximum number of vectors from which the codebook is learnt, evenly spaced; None: as
-            many as have 2^27 numbers.
+        sample: Maximum number of vectors from which the codebook is learned, evenly spaced; None:
+            as many as have 2^27 numbers.
         rounds: Maximum number of rounds of least squares.
         n_jobs: Number of threads; it affects only the last digits of the result of "adam".
 
@@ -120,7 +120,7 @@ class CodebookCompressor(_Compressor):
         compressed_: All vectors, compressed.
         codebook_: Mean, basis and weights.
         coded_: Result of Algorithm 1 for the fitted vectors.
-        fitted_rows_: Number of vectors from which the codebook was learnt.
+        fitted_rows_: Number of vectors from which the codebook was learned.
         loss_: Eq. 2 of the fitted vectors.
         ratio_: Size of the vectors in float32 divided by that of the file without words.
     """
@@ -242,14 +242,14 @@ class LatticeCompressor(_Compressor):
         budget: Limit on size or loss that chooses the step. With neither a step nor a budget, at
             most 5% of the variance is lost.
         storage: How the integers will be stored, for the budget; None: in a file of their own.
-        sample: Maximum number of vectors from which axes and basis are learnt, evenly spaced; None:
-            as many as have 2^27 numbers.
+        sample: Maximum number of vectors from which axes and basis are learned, evenly spaced;
+            None: as many as have 2^27 numbers.
 
     Attributes:
         compressed_: All vectors, compressed.
         lattice_: Mean and basis.
         step_: The step.
-        fitted_rows_: Number of vectors from which axes and basis were learnt.
+        fitted_rows_: Number of vectors from which axes and basis were learned.
         loss_: Eq. 2 of the fitted vectors.
         ratio_: Size of the vectors in float32 divided by that of the file without words.
     """

@@ -5,9 +5,9 @@ sum over a table of M x K products, computed once per query:
 
     q . e_w = q . mean + sum_m P[m, c_m(w)],   P[m, k] = alpha[m, k] (A_m . q)
 
-P is rounded to 16 bits. For K above 16, whose tables are looked up more slowly than numbers are
-multiplied, the weights of each component are rounded to integers from -127 to 127 instead, once for
-all queries, and the sum is a product of integers, as it is for a `Lattice`:
+P is rounded to 16 bits. If K is above 16, products of integers are faster than the table, so the
+weights of each component are rounded to integers from -127 to 127 instead, once for all queries,
+and the sum is a product of integers, as it is for a `Lattice`:
 
     q . e_w = q . mean + sum_m q_m(w) (B_m . q)
 

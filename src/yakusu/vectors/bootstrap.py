@@ -31,7 +31,7 @@ def paired_difference(
 ) -> Interval:
     """Return the score of `after` minus that of `before`, with its 95% interval.
 
-    The interval is that of the 2.5th and the 97.5th percentile. If the results are means over
+    The interval is from the 2.5th to the 97.5th percentile. If the results are means over
     several test sets, each set is resampled on its own. Resamples in which a score is undefined,
     such as a correlation of equal values, are left out.
 

@@ -1,9 +1,10 @@
-"""Vectors without compression to compare compressed ones with: centred and whitened.
+"""Uncompressed vectors to compare with compressed ones: centred, half-whitened and whitened.
 
-Cosines depend on the origin, and on the spread of each component. Codes have about the same spread
-in every component, and integers the square root of it, so what Code gains over the floats comes
-from whitening: its controls are the floats after the same whitening. Accuracy on Google's analogies
-in percent, all vectors centred, 30,000 candidates, GloVe 6B, M = H, K = 16:
+Cosines depend on the origin, and on the spread of each component. In codes, all components have
+about the same spread; in integers, about the square root of their spread in the floats. What Code
+gains over the floats therefore comes from whitening: its controls are the floats after the same
+whitening. Accuracy on Google's analogies in percent, all vectors centred, 30,000 candidates, GloVe
+6B, M = H, K = 16:
 
 H     floats   whitened   Code   Real
 100     65.2       67.8   65.7   64.2    Code beats the floats because of whitening
@@ -29,7 +30,7 @@ def centred(vectors: Matrix | Codes) -> Matrix:
 
 
 def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
-    """Return all principal components of vectors (V, H), each with deviation 1: (V, H), centred.
+    """Return the principal components (V, H) of vectors (V, H), each with standard deviation 1.
 
     The control for codes: Algorithm 1 without clustering. A component without spread is 0.
     """
@@ -42,7 +43,7 @@ def whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
 
 
 def half_whitened(vectors: Matrix) -> npt.NDArray[np.float32]:
-    """Return all principal components, each divided by the root of its deviation: (V, H), centred.
+    """Return the principal components (V, H), each divided by the root of its standard deviation.
 
     The control for integers: what `Rounding` rounds by default.
     """

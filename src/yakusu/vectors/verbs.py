@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
 
-from yakusu.compress.blocks import Loss, Rows, blocks, evenly_spaced, sample_size
+from yakusu.compress.blocks import Loss, Rows, blocks, sample_size
 from yakusu.compress.budget import trade_off
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
@@ -100,8 +100,8 @@ def compress(
 ) -> Report:
     """Compress vectors into one file; write the report to OUT.json and OUT.png.
 
-    A plain matrix has no words: its rows are numbered from 0. In a file, it is read a few rows at a
-    time.
+    A plain matrix has no words: its rows are numbered from 0. A large one in a file is read in blocks
+    of rows.
 
     Args:
         source: Word vectors or a plain matrix (V, H), in memory or in a file: in any format of
@@ -250,7 +250,7 @@ def _measured(
 ) -> tuple[Loss, tuple[Band, ...], int]:
     """Measure loss and recall; the last number is that of the vectors used."""
     n = sample_size(given.vectors)
-    numbers = evenly_spaced(len(made), n) + len(made) // n // 2  # between those that were fitted
+    numbers = (2 * np.arange(n) + 1) * len(made) // (2 * n)  # between those that were fitted
     original = given.vectors[numbers]
 
     def rebuilt(rows: slice | npt.NDArray[np.integer]) -> Vectors:
