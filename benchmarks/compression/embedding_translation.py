@@ -46,8 +46,8 @@ from yakusu.pipeline.compress import memory_of
 from yakusu.translator.folder import ModelFolder, TranslatorConfig
 
 # M as a share of the width, and K.
-SIZES = ((1, 256), (1, 64), (1, 16), (1, 8), (1, 4), (1 / 2, 4))
-BITS = (4, 3, 2.5, 2, 1.5)  # per component of integers
+SIZES = ((1, 64), (1, 16), (1, 8), (1, 4))
+BITS = (4, 3, 2, 1.5)  # per component of integers
 SHU = ((32, 16), (16, 16), (8, 16))  # M, K
 FREQUENT = 128  # tokens
 METHODS = ("codes", f"codes, {FREQUENT} exact", "integers")
