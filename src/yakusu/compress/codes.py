@@ -18,7 +18,7 @@ from yakusu.errors import DataError
 from yakusu.progress import Progress, Silent
 
 MOST_CODES = 2**16  # K
-_COLUMNS, _SCORES = 10, 2**23  # components, or scores, that are in memory at a time
+_COLUMNS, _SCORES = 10, 2**22  # components, or scores, that are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
