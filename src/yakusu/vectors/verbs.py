@@ -100,8 +100,8 @@ def compress(
 ) -> Report:
     """Compress vectors into one file; write the report to OUT.json and OUT.png.
 
-    A plain matrix has no words: its rows are numbered from 0. A large one in a file is read in blocks
-    of rows.
+    A plain matrix has no words: its rows are numbered from 0. A large one in a file is read in
+    blocks of rows.
 
     Args:
         source: Word vectors or a plain matrix (V, H), in memory or in a file: in any format of
