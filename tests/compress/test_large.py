@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from yakusu.compress import budget
 from yakusu.compress.blocks import ROWS, Matrix, Rows, StoredMatrix, evenly_spaced, sampled
 from yakusu.compress.budget import Budget
 from yakusu.compress.codebook import Codebook
@@ -96,6 +97,26 @@ def test_a_budget_of_a_sampled_matrix_counts_all_rows(vectors: Floats) -> None:
     for method in (CodebookCompressor, LatticeCompressor):
         made = method(budget=Budget(ratio=6), sample=4000).fit(vectors)
         assert 6 <= made.ratio_ < 8
+
+
+def test_a_limit_on_the_loss_is_checked_on_all_fitted_vectors(
+    vectors: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only 1 row in 10, all equal to one of two vectors, chooses the size first."""
+    monkeypatch.setattr(budget, "_NUMBERS", 8 * 200)
+    rows = vectors[:2000].copy()
+    rows[::10] = rows[0]
+    rows[::20] = rows[1]
+    made = CodebookCompressor(budget=Budget(max_loss=0.05)).fit(rows)
+    error = np.square(made.compressed_.dense() - rows).sum()
+    assert error <= 0.05 * np.square(rows - rows.mean(axis=0)).sum()
+
+
+@pytest.mark.parametrize("sample", [1, 0, -3])
+def test_a_sample_of_fewer_than_two_vectors_is_rejected(vectors: Floats, sample: int) -> None:
+    for compressor in compressors(sample=sample):
+        with pytest.raises(DataError, match=f"sample = {sample} is too small: choose 2 or more"):
+            compressor.fit(vectors)
 
 
 def test_tiers_of_a_sampled_matrix_begin_at_their_ranks(vectors: Floats) -> None:

@@ -450,6 +450,14 @@ def test_neighbours_match_the_opened_file(
         yakusu.vectors.neighbours(tmp_path / "v", "King")
 
 
+def test_compressed_vectors_are_not_compressed_again(
+    dense: yakusu.vectors.WordVectors, tmp_path: Path
+) -> None:
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    with pytest.raises(DataError, match="v is already compressed: give the original vectors"):
+        yakusu.vectors.compress(tmp_path / "v", tmp_path / "w")
+
+
 def test_every_verb_rejects_other_files(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("king 1 2\n" * 50)
     for verb in (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yakusu.compress.blocks import Matrix, blocks
+from yakusu.compress.blocks import Matrix, as_floats, blocks
 from yakusu.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +38,8 @@ class PrincipalAxes:
             DataError: The variance of a column is too small for a float.
         """
         mean, covariance = moments(vectors)
-        extent = np.ptp(vectors, axis=0)  # 0 if constant, unlike the variance
+        least, most = (as_floats(end(axis=0)) for end in (vectors.min, vectors.max))
+        extent = most - least  # 0 if constant, unlike the variance
         if (narrow := (extent > 0) & (extent < _NARROWEST)).any():
             column = int(narrow.argmax())
             raise DataError(

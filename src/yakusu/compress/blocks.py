@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from yakusu.errors import DataError
+
 ROWS = 8192  # per block
 _MOST = 2**27  # numbers in a sample
 Matrix = npt.NDArray[np.floating]
@@ -55,7 +57,12 @@ def sample_size(vectors: AnyMatrix, most: int | None = None) -> int:
     Args:
         vectors: (V, H).
         most: Maximum number of rows; None: as many as have 2^27 numbers.
+
+    Raises:
+        DataError: `most` is less than 2.
     """
+    if most is not None and most < 2:
+        raise DataError(f"sample = {most} is too small: choose 2 or more vectors")
     return min(len(vectors), max(2, _MOST // int(vectors.shape[1])) if most is None else most)
 
 

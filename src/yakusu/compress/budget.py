@@ -1,7 +1,8 @@
 """Choice of M and K for codes, or of the step for integers, within a given size or loss.
 
-Every choice is measured, first on an evenly spaced sample of the vectors and finally on all of
-them; nothing is random. "Loss" here is the share of the variance lost: squared error over variance.
+Every choice is measured, first on an evenly spaced sample of the vectors and finally on all of them
+or, for a large matrix, on all from which the codebook is learned; nothing is random. "Loss" here is
+the share of the variance lost: squared error over variance.
 """
 
 import math
@@ -272,7 +273,7 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
 
 
 def _on_all_vectors(choice: Choice, vectors: Matrix) -> Choice:
-    if len(vectors) <= _SAMPLE:
+    if len(vectors) <= _sample_size(vectors, _SAMPLE):
         return choice
     coded = code(vectors, n_components=choice.n_components, n_codes=choice.n_codes)
     return replace(choice, loss=Codebook.closed(coded).loss(vectors, coded.codes).share)

@@ -162,7 +162,8 @@ class CodebookCompressor(_Compressor):
 
         Raises:
             DataError: M, K, `solver` or `mean` is invalid, or no M and K meet the budget.
-            ValueError: The vectors are not a finite matrix of two or more rows.
+            ValueError: The vectors are not a finite matrix of two or more rows; a DataError if they
+                are in a file or in half precision.
         """
         vectors = self._vectors(X)
         fitted = sampled(vectors, self.sample)
@@ -284,7 +285,8 @@ class LatticeCompressor(_Compressor):
 
         Raises:
             DataError: M, p, a rank or the step is out of range, or no step meets the budget.
-            ValueError: The vectors are not a finite matrix of two or more rows.
+            ValueError: The vectors are not a finite matrix of two or more rows; a DataError if they
+                are in a file or in half precision.
         """
         vectors, tiers = self._vectors(X), tiers_from(self.ranks)
         check_tiers(tiers, len(vectors))

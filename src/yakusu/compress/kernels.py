@@ -71,7 +71,7 @@ def decode(
 ) -> npt.NDArray[np.int16]:
     """Return the integers (n_rows, M) of L blocks, as `rans.decode`."""
     integers = np.empty((n_rows, frequencies.n_components), dtype=np.int16)
-    cumulative, starts, coarse, values = frequencies.addresses
+    (cumulative, starts, coarse, values), _ = frequencies.addresses
     failed = _FUNCTIONS.library().yk_rans_decode(
         *(stream.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_rows, BLOCK),
         *(frequencies.n_components, BITS, cumulative, starts, coarse, COARSE, values),

@@ -188,7 +188,8 @@ def rounded(scores: Floats, step: float, factor: int = 1) -> Integers:
     nearest = factor * np.rint(scores / (step * factor))
     if np.abs(nearest).max() > LARGEST:
         raise DataError(
-            f"step = {step:.3g} yields integers of more than 16 bits: choose a larger step"
+            f"step = {step:.3g} yields integers of more than 16 bits: choose a larger step, or a "
+            "larger sample if a budget chooses it"
         )
     integers: Integers = nearest.astype(np.int16)
     return integers

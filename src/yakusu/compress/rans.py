@@ -90,11 +90,10 @@ class Frequencies:
         return np.stack(first).astype(np.uint16) - np.uint16(1)
 
     @cached_property
-    def addresses(self) -> tuple[int, int, int, int]:
-        """Addresses of `cumulative`, `starts`, `coarse` and `values` in memory."""
+    def addresses(self) -> tuple[list[int], tuple[npt.NDArray[Any], ...]]:
+        """Addresses of `cumulative`, `starts`, `coarse` and `values`, and these arrays."""
         tables = self.cumulative, self.starts, self.coarse, self.values
-        cumulative, starts, coarse, values = (table.ctypes.data for table in tables)
-        return cumulative, starts, coarse, values
+        return [table.ctypes.data for table in tables], tables
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # without caches

@@ -148,7 +148,7 @@ class Index:
             reciprocals = np.divide(1, lengths, out=np.zeros(len(rows)), where=lengths > 0)
         length = np.linalg.norm(query)
         cosines: Floats = products * reciprocals / (length if length > 0 else 1)
-        return cosines
+        return cosines.clip(-1, 1)  # lengths are rounded to float32
 
 
 def _scaled(queries: Floats) -> Floats:

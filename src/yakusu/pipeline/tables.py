@@ -142,8 +142,7 @@ def _storage(n_exact: int) -> Storage:
 
     def of_integers(shape: Shape, integers: Integers, tiers: Sequence[Tier]) -> Size:
         plan = IntegerTablePlan(tables=(), n_components=integers.shape[1], n_exact=n_exact)
-        stride = -(-shape[0] // len(integers))  # above 1 for an evenly spaced sample of the rows
-        n_sampled = -(-n_exact // stride)  # of the exact vectors
+        n_sampled = -(-n_exact * len(integers) // shape[0])  # of the exact vectors
         left = torch.from_numpy(integers[n_sampled:].astype(np.int8))
         return _size(plan, shape, stored_bits(left))
 

@@ -43,6 +43,8 @@ def paired_difference(
     Raises:
         DataError: The results have different items.
     """
+    if before.how != after.how:  # means over different sets: one system has no score on a set
+        return Interval(math.nan, math.nan, math.nan)
     sizes, others = ([len(each) for each in result.outcomes] for result in (before, after))
     if sizes != others:
         raise DataError(

@@ -11,6 +11,7 @@ import numpy as np
 from yakusu.compress.blocks import AnyMatrix, Matrix, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress
+from yakusu.vectors.file import is_compressed
 from yakusu.vectors.formats import WordVectors, read_vectors
 from yakusu.vectors.matrices import first_bytes, matrix_format, open_matrix
 from yakusu.vectors.matrixfile import MatrixFile
@@ -43,6 +44,8 @@ def opened(source: Source, words: str | Path | None, progress: Progress) -> Give
     if isinstance(source, WordVectors):
         return Given(source.vectors, source.words)
     if isinstance(source, str | Path):
+        if Path(source).is_file() and is_compressed(Path(source)):
+            raise DataError(f"{source} is already compressed: give the original vectors")
         if words is None and matrix_format(first_bytes(Path(source))):
             return Given(open_matrix(source), None)
         dense = read_vectors(source, words=words, progress=progress)
