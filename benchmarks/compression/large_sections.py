@@ -45,7 +45,9 @@ def tables(records: list[Record]) -> Iterable[Table]:
 LARGE_MATRIX = Section(
     "large_matrix",
     "A large matrix",
-    "CONCLUSION",
+    "Codes take 160 seconds and 3.51 GiB of memory, integers 336 seconds and 2.09 GiB. If they are "
+    "learned from half of the rows instead of all, codes lose 1.83% more of the variance and "
+    "integers 1.45% more.",
     "python -m benchmarks.compression.large_matrix --matrix big.npy",
     tables,
     "`python -m benchmarks.compression.spectrum big.npy` writes the matrix. Seconds and peak "
