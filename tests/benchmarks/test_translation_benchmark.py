@@ -49,10 +49,10 @@ def test_an_interval_contains_the_difference_of_both_scores() -> None:
 
 def test_the_sizes_of_a_method_are_settings_of_compress() -> None:
     [(name, first), *others] = measured.settings("codes, 128 exact", "both", 128)
-    assert name == "M = 128, K = 256" and len(others) == len(measured.SIZES) - 1
-    assert first == CompressConfig(m=128, k=256, exact=128)
+    assert name == "M = 128, K = 64" and len(others) == len(measured.SIZES) - 1
+    assert first == CompressConfig(m=128, k=64, exact=128)
     name, config = list(measured.settings("integers", "decoder", 128))[2]
-    assert name == "320 bits" and config.bits == 320 and config.stacks == ("decoder",)
+    assert name == "256 bits" and config.bits == 256 and config.stacks == ("decoder",)
 
 
 def test_the_bytes_of_a_table_are_those_of_its_ratio(tmp_path: Path) -> None:

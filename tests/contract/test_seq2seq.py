@@ -78,7 +78,7 @@ COMPRESSED = [(name, kind) for name in models for kind in COMPRESSORS]
 def model(request: pytest.FixtureRequest, tiny: Callable[..., Seq2Seq]) -> Seq2Seq:
     """A model that can translate: every variant, and each architecture with compressed tables."""
     name, variant = request.param
-    if variant in COMPRESSORS:
+    if isinstance(variant, str):
         return compressed(tiny(name, vocab_size=V), COMPRESSORS[variant])
     return tiny(name, vocab_size=V, **variant)
 
