@@ -263,7 +263,7 @@ def losses_by_components(vectors: Matrix, coded: Coded) -> Floats:
     """Return the loss of the closed form with the first 1, 2, ..., M components, (M,)."""
     book = Codebook.closed(coded)
     centred = vectors - book.mean
-    chosen = book.weights[np.arange(coded.codes.shape[1]), coded.codes]  # (V, M)
+    chosen = book.chosen(coded.codes)  # (V, M)
     covered = np.cumsum(np.einsum("mh,mh->m", chosen.T @ centred, book.basis))
     products = (chosen.T @ chosen) * (book.basis @ book.basis.T)
     rebuilt = products.cumsum(axis=0).cumsum(axis=1).diagonal()

@@ -177,7 +177,7 @@ def _numbers(matrix: CompressedMatrix, rows: Rows) -> npt.NDArray[np.floating | 
     """Return the factors of the basis in the vectors of rows (n,): weights or integers, (n, M)."""
     codes = matrix.codes.rows(rows)
     if isinstance(matrix.book, Codebook):
-        return matrix.book.weights[np.arange(codes.shape[1]), codes]
+        return matrix.book.chosen(codes)
     return codes
 
 

@@ -162,7 +162,7 @@ def neighbours(path: str | Path, word: str | int, n: int = 10) -> list[tuple[str
 
     Raises:
         ModelError: The file is missing, in another format, truncated or corrupted.
-        DataError: There is no such word or row, or `n` is less than 1.
+        DataError: The word or row does not exist, or `n` is less than 1.
     """
     path, made = Path(path), open_compressed(path)
     if not isinstance(made, CompressedVectors):
