@@ -58,6 +58,23 @@ def test_rows_are_read_in_any_order_with_repeats() -> None:
     assert codes.rows(wanted[:0]).shape == (0, 2)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("at_once", [1, 100, 10**6])
+def test_random_rows_of_several_segments_are_restored(
+    compiled: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entropy_module, "_SEGMENT", 100)
+    monkeypatch.setattr(entropy_module, "_AT_ONCE", at_once)
+    if not compiled:
+        monkeypatch.setattr(kernels, "are_available", lambda: False)
+    integers = random_integers(530, 3, 9)
+    codes = EntropyCodes.of(integers, ONE_TIER)
+    numbers = np.random.default_rng(1)
+    for n in (1, 2, 3, 20, 200, 2000):
+        wanted = numbers.integers(0, 530, n)
+        assert (codes.rows(wanted) == integers[wanted]).all()
+
+
 def test_a_row_is_read_alone_and_its_block_is_decoded_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

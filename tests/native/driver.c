@@ -64,7 +64,9 @@ static void decode(int n_words, int broken) {
         int64_t a = number() % (uint32_t)(n_words + 1), b = number() % (uint32_t)(n_words + 1);
         begins[i] = a < b ? a : b, ends[i] = a < b ? b : a;
     }
-    int done = yk_rans_decode(stream, begins, ends, ROWS, ROWS / BLOCKS + 1, COMPONENTS, BITS, cumulative, starts,
+    int32_t wanted[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) wanted[i] = (int32_t)(number() % 5) - 1;
+    int done = yk_rans_decode(stream, begins, ends, wanted, ROWS, ROWS / BLOCKS + 1, COMPONENTS, BITS, cumulative, starts,
                               coarse, SHIFT, values, out);
     printf("status %d\n", done), print("decode", out, ROWS * COMPONENTS * 2);
     free(stream), free(cumulative), free(coarse), free(starts), free(values), free(out);

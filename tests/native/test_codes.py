@@ -18,7 +18,7 @@ FUNCTIONS = Functions(
         "yk_dot8": (None, c_void_p, *_SCORES),
         "yk_dot16": (None, c_void_p, *_SCORES),
         "yk_rans_decode": (
-            *(c_int, c_void_p, c_void_p, c_void_p, c_int64, c_int, c_int, c_int),
+            *(c_int, *[c_void_p] * 4, c_int64, c_int, c_int, c_int),
             *(c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p),
         ),
     },
@@ -150,15 +150,18 @@ class Coder:
         """The integers (rows, M) of the words of one block, or None if they are refused."""
         return self.decoded_blocks([words], n_rows, max(n_rows, 1))
 
-    def decoded_blocks(self, blocks: Sequence[Any], n_rows: int, block_rows: int) -> Any:
+    def decoded_blocks(
+        self, blocks: Sequence[Any], n_rows: int, block_rows: int, wanted: Sequence[int] = ()
+    ) -> Any:
         """The integers (rows, M) of all blocks, or None if they are refused."""
+        n_wanted = np.array(wanted or [block_rows] * len(blocks), np.int32)
         words, ends = np.concatenate(blocks), np.cumsum([*map(len, blocks)])
         begins = ends - [*map(len, blocks)]
         out = np.zeros((n_rows, len(self.starts) - 1), np.int16)
         tables = (each.ctypes.data for each in (self.cumulative, self.starts, self.coarse))
         done = FUNCTIONS.library().yk_rans_decode(
-            *(words.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_rows, block_rows),
-            *(out.shape[1], BITS, *tables, SHIFT, self.values.ctypes.data, out.ctypes.data),
+            *(words.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_wanted.ctypes.data),
+            *(n_rows, block_rows, out.shape[1], BITS, *tables, SHIFT, self.values.ctypes.data, out.ctypes.data),
         )
         assert done in (0, -1)
         return None if done else out
@@ -221,3 +224,19 @@ def test_tables_that_lead_to_no_symbol_are_refused() -> None:
         damaged = coder()
         getattr(damaged, name)[:] = value
         assert damaged.decoded(words, 10) is None
+
+
+def test_only_the_wanted_rows_of_a_block_are_decoded() -> None:
+    given = symbols(22)
+    blocks = [coder().encoded(given[begin : begin + 4]) for begin in range(0, 22, 4)]
+    decoded = coder().decoded_blocks(blocks, 22, 4, wanted := [1, 2, 2, 2, 2, 4])
+    is_wanted = np.arange(22) % 4 < np.repeat(wanted, 4)[:22]
+    assert (decoded[is_wanted] == integers(given)[is_wanted]).all()
+    assert (decoded[~is_wanted] == 0).all()  # as before the call
+
+
+def test_the_end_of_a_block_is_checked_if_all_its_rows_are_wanted() -> None:
+    words = coder().encoded(symbols(4))
+    longer = np.append(words, words[-1:])
+    assert coder().decoded_blocks([longer], 4, 4, [3]) is not None
+    assert coder().decoded_blocks([longer], 4, 4, [4]) is None

@@ -5,7 +5,7 @@ without the others. V rows, M components, S segments, L blocks.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -168,21 +168,45 @@ class EntropyCodes:
         for segment in np.unique(segment_of):
             places = np.flatnonzero(segment_of == segment)
             block_of, row_of = np.divmod(rows[places] - self._begins[segment], BLOCK)
-            for wanted in self._parts(np.unique(block_of)):
-                of = np.flatnonzero((block_of >= wanted[0]) & (block_of <= wanted[-1]))
-                decoded = self._decoded(segment, wanted)
-                at = np.searchsorted(wanted, block_of[of]) * BLOCK + row_of[of]
-                integers[places[of]] = decoded[at]
+            blocks, wanted, rank_of = self._by_depth(block_of, row_of)
+            at_once = max(1, _AT_ONCE // (BLOCK * self.n_components))
+            for begin in range(0, len(blocks), at_once):
+                part = slice(begin, begin + at_once)
+                of = np.flatnonzero((rank_of >= part.start) & (rank_of < part.stop))
+                decoded = self._decoded(segment, blocks[part], wanted[part])
+                integers[places[of]] = decoded[(rank_of[of] - begin) * BLOCK + row_of[of]]
         return integers
 
-    def _parts(self, blocks: Ints) -> Iterator[Ints]:
-        at_once = max(1, _AT_ONCE // (BLOCK * self.n_components))
-        return (blocks[begin : begin + at_once] for begin in range(0, len(blocks), at_once))
+    @staticmethod
+    def _by_depth(
+        block_of: Ints, row_of: Ints
+    ) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the blocks of rows, how many of their first rows are needed, and each row's block.
 
-    def _decoded(self, segment: int, blocks: Ints) -> Integers:
-        """Return the integers of blocks (L,), ascending, of a segment: 16 rows for each.
+        Args:
+            block_of: Block of each row, (n,).
+            row_of: Place of each row in its block, (n,).
 
-        The last block of a segment may have fewer.
+        Returns:
+            The distinct blocks (L,) in the order in which they are decoded, by the number of rows;
+            the numbers of rows (L,); and the index in both of the block of each row, (n,).
+        """
+        blocks, number_of = np.unique(block_of, return_inverse=True)
+        wanted = np.zeros(len(blocks), dtype=np.int32)
+        np.maximum.at(wanted, number_of, row_of.astype(np.int32) + 1)
+        wanted[-1] = BLOCK  # stays the last one, because it may be shorter
+        order = np.argsort(wanted, kind="stable")
+        return blocks[order], wanted[order], np.argsort(order)[number_of]
+
+    def _decoded(self, segment: int, blocks: Ints, wanted: npt.NDArray[np.int32]) -> Integers:
+        """Return the integers of blocks (L,) of a segment: 16 rows for each.
+
+        The last block of a segment may have fewer, and must be the last one of these.
+
+        Args:
+            segment: Number of the segment.
+            blocks: Numbers of the blocks in the segment.
+            wanted: Number of rows that are decoded of each block; the others are not defined.
 
         Raises:
             ModelError: The stream is damaged.
@@ -192,14 +216,14 @@ class EntropyCodes:
         at = self._first_blocks[segment] + blocks
         begins, ends = self._offsets[at], self._offsets[at + 1]
         decoded = kernels.decode if kernels.are_available() else decode
-        integers = decoded(self.stream, begins, ends, n_rows, self.frequencies[segment])
+        integers = decoded(self.stream, begins, ends, wanted, n_rows, self.frequencies[segment])
         if (factor := self.segments[segment].factor) > 1:
             integers *= np.int16(factor)
         return integers
 
     def _block(self, segment: int, block: int) -> Integers:
         """Return the integers of one block of a segment."""
-        integers = self._decoded(segment, np.array([block]))
+        integers = self._decoded(segment, np.array([block]), np.array([BLOCK], dtype=np.int32))
         integers.flags.writeable = False  # rows are views of cached blocks
         return integers
 

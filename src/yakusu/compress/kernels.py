@@ -22,7 +22,7 @@ _FUNCTIONS = Functions(
         "yk_scan4": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot8": (None, _P, _P, _N, c_int, _P, _P),
         "yk_dot16": (None, _P, _P, _N, c_int, _P, _P),
-        "yk_rans_decode": (c_int, *[_P] * 3, _N, c_int, c_int, c_int, *[_P] * 3, c_int, _P, _P),
+        "yk_rans_decode": (c_int, *[_P] * 4, _N, *[c_int] * 3, *[_P] * 3, c_int, _P, _P),
     },
 )
 ROWS = 32  # per block of `scan4`
@@ -66,6 +66,7 @@ def decode(
     stream: npt.NDArray[np.uint16],
     begins: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
+    wanted: npt.NDArray[np.int32],
     n_rows: int,
     frequencies: Frequencies,
 ) -> npt.NDArray[np.int16]:
@@ -73,7 +74,8 @@ def decode(
     integers = np.empty((n_rows, frequencies.n_components), dtype=np.int16)
     (cumulative, starts, coarse, values), _ = frequencies.addresses
     failed = _FUNCTIONS.library().yk_rans_decode(
-        *(stream.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_rows, BLOCK),
+        *(array.ctypes.data for array in (stream, begins, ends, wanted)),
+        *(n_rows, BLOCK),
         *(frequencies.n_components, BITS, cumulative, starts, coarse, COARSE, values),
         integers.ctypes.data,
     )

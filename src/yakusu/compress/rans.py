@@ -157,24 +157,27 @@ def _encode(integers: Ints, frequencies: Frequencies) -> Iterator[Words]:
 
 
 def decode(
-    stream: Words, begins: Ints, ends: Ints, n_rows: int, frequencies: Frequencies
+    stream: Words, begins: Ints, ends: Ints, wanted: Ints, n_rows: int, frequencies: Frequencies
 ) -> Integers:
     """Return the integers (n_rows, M) of L blocks, one block after the other.
 
     Args:
         stream: Streams of the blocks and of others.
         begins, ends: Start and end of each block in the stream, (L,).
+        wanted: Number of rows to decode of each block, (L,): the others are not defined.
         n_rows: Number of rows of all blocks; each but the last one has 16.
         frequencies: Frequencies with which the blocks were coded.
 
     Raises:
-        ModelError: A stream does not contain the integers of its rows.
+        ModelError: A stream does not contain the integers of its rows. The end of a stream is
+            checked if all of its rows are wanted.
     """
     integers = np.empty((len(begins), BLOCK, frequencies.n_components), dtype=np.int16)
     states, at = _begun(stream, begins, ends)
-    n_last = n_rows - BLOCK * (len(begins) - 1)
-    for row in range(min(n_rows, BLOCK)):
-        of = np.arange(len(begins) - (row >= n_last))
+    sizes = np.minimum(BLOCK, n_rows - BLOCK * np.arange(len(begins)))
+    n_decoded = np.minimum(wanted, sizes)
+    for row in range(n_decoded.max()):
+        of = np.flatnonzero(n_decoded > row)
         for m, (values, cumulative) in enumerate(frequencies.tables):
             slots = (states[of] & np.uint64(TOTAL - 1)).astype(np.int64)
             symbols = np.searchsorted(cumulative, slots, side="right") - 1
@@ -187,7 +190,7 @@ def decode(
             states[empty] = (states[empty] << np.uint64(16)) | stream[at[empty]]
             at[empty] += 1
             integers[of, row, m] = values[symbols]
-    if (states != _LOWEST).any() or (at != ends).any():
+    if ((n_decoded == sizes) & ((states != _LOWEST) | (at != ends))).any():
         raise ModelError(DAMAGED)
     return integers.reshape(-1, frequencies.n_components)[:n_rows]
 

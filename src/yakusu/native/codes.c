@@ -58,9 +58,10 @@ static inline int step(Block *block, int m, const Tables *t, int16_t *out) {
     return 0;
 }
 
-/* Decode `lanes` blocks of `size` integers side by side, whose steps do not wait for each other. */
+/* Decode the first `wanted` of `n_rows` rows of `lanes` blocks side by side, whose steps do not wait for each
+   other. */
 static inline int decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int lanes, int n_rows,
-                         const Tables *t, int16_t *out) {
+                         int wanted, const Tables *t, int16_t *out) {
     Block blocks[4];
     size_t size = (size_t)n_rows * t->n_components;
     for (int i = 0; i < lanes; i++) {
@@ -68,29 +69,32 @@ static inline int decode(const uint16_t *stream, const int64_t *begins, const in
         const uint16_t *start = stream + begins[i];
         blocks[i] = (Block){start + 2, stream + ends[i], (uint32_t)start[0] << 16 | start[1]};
     }
-    for (int row = 0; row < n_rows; row++)
+    for (int row = 0; row < wanted; row++)
         for (int m = 0; m < t->n_components; m++, out++)
             for (int i = 0; i < lanes; i++)
                 if (step(blocks + i, m, t, out + i * size)) return -1;
-    for (int i = 0; i < lanes; i++)
+    for (int i = 0; i < lanes && wanted == n_rows; i++)
         if (blocks[i].x != 1u << 16 || blocks[i].next != blocks[i].end) return -1;
     return 0;
 }
 
-API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int64_t n_rows,
-                       int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
+static inline int are_equal(const int32_t *numbers) {
+    return numbers[0] == numbers[1] && numbers[0] == numbers[2] && numbers[0] == numbers[3];
+}
+
+API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, const int32_t *wanted,
+                       int64_t n_rows, int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
                        const int32_t *starts, const uint16_t *coarse, int coarse_shift, const int16_t *values,
                        int16_t *out) {
     const Tables tables = {n_components, scale_bits, coarse_shift, cumulative, coarse, starts, values};
-    int64_t n_left = n_rows;
-    for (; n_left >= 4 * block_rows; n_left -= 4 * block_rows, begins += 4, ends += 4) {
-        if (decode(stream, begins, ends, 4, block_rows, &tables, out)) return -1;
-        out += (size_t)4 * block_rows * n_components;
-    }
-    for (; n_left > 0; n_left -= block_rows, begins++, ends++) {
-        int own = n_left < block_rows ? (int)n_left : block_rows;
-        if (decode(stream, begins, ends, 1, own, &tables, out)) return -1;
-        out += (size_t)own * n_components;
+    for (int64_t n_left = n_rows; n_left > 0;) {
+        int lanes = n_left >= 4 * block_rows && are_equal(wanted) ? 4 : 1;
+        int own = n_left < block_rows ? (int)n_left : block_rows, first = *wanted < own ? *wanted : own;
+        if (lanes == 4 ? decode(stream, begins, ends, 4, own, first, &tables, out)
+                       : decode(stream, begins, ends, 1, own, first, &tables, out))
+            return -1;
+        out += (size_t)lanes * own * n_components;
+        n_left -= lanes * own, begins += lanes, ends += lanes, wanted += lanes;
     }
     return 0;
 }

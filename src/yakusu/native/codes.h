@@ -37,6 +37,8 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
      state. Any words are valid input.
    n_rows: rows of all blocks; each but the last has `block_rows`, the last one may have fewer.
    begins, ends: the place of each block in `stream`.
+   wanted: number of rows to decode of each block, the first ones; larger numbers mean all of its rows. Runs of equal
+     numbers are the fastest.
    scale_bits: 1 to 15; the counts of a component add up to 2^scale_bits.
    cumulative: the cumulative counts of all components, one after another; each begins with 0 and ends with
      2^scale_bits.
@@ -45,12 +47,12 @@ API void yk_dot16(const Scans *scans, const int16_t *integers, int64_t n_rows, i
    coarse: (n_components, 2^(scale_bits - coarse_shift)), the first symbol that can contain a slot with these
      upper bits.
    values: the integers of the symbols of all components, one after another.
-   out: (n_rows, n_components).
-   Returns 0; or -1 if a block does not end where its rows end, or if `coarse` and `cumulative` lead to no symbol
+   out: (n_rows, n_components); rows that are not wanted are left as they are.
+   Returns 0; or -1 if a block of which all rows are wanted does not end where its rows end, or if `coarse` and `cumulative` lead to no symbol
    of the component; `out` is then incomplete or wrong. The arrays must have these sizes; their values are not
    trusted, except `begins`, `ends` and `starts`. */
-API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, int64_t n_rows,
-                       int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
+API int yk_rans_decode(const uint16_t *stream, const int64_t *begins, const int64_t *ends, const int32_t *wanted,
+                       int64_t n_rows, int block_rows, int n_components, int scale_bits, const uint16_t *cumulative,
                        const int32_t *starts, const uint16_t *coarse, int coarse_shift, const int16_t *values,
                        int16_t *out);
 
