@@ -61,8 +61,8 @@ SECTIONS = (
     Section(
         "embedding_lookup",
         "Lookup of compressed word vectors",
-        "A random word takes 5.8 µs from codes and 23.1 µs from integers; batches of random rows "
-        "yield 104.9 and 17.2 million numbers per second, the latter below the goal of 20.",
+        "A random word takes 5.9 µs from codes and 24.2 µs from integers; batches of random rows "
+        "yield 95.7 and 27.9 million numbers per second.",
         "python -m benchmarks.speed.embedding_lookup --vectors glove100.npz",
         lookup,
         "Medians of rounds. A batch has 10,000 rows. Random words are drawn from all words, "

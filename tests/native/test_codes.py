@@ -161,7 +161,8 @@ class Coder:
         tables = (each.ctypes.data for each in (self.cumulative, self.starts, self.coarse))
         done = FUNCTIONS.library().yk_rans_decode(
             *(words.ctypes.data, begins.ctypes.data, ends.ctypes.data, n_wanted.ctypes.data),
-            *(n_rows, block_rows, out.shape[1], BITS, *tables, SHIFT, self.values.ctypes.data, out.ctypes.data),
+            *(n_rows, block_rows, out.shape[1], BITS, *tables, SHIFT),
+            *(self.values.ctypes.data, out.ctypes.data),
         )
         assert done in (0, -1)
         return None if done else out
