@@ -158,7 +158,36 @@ def glossary(records: list[Record]) -> Iterable[Table]:
     yield Table([*head, "BLEU without", "BLEU with"], rows, records)
 
 
+def digits(records: list[Record]) -> Iterable[Table]:
+    """Share of sentences with the right digits, by settings, target language and seed."""
+    if not records:
+        return
+    rows = [
+        [
+            ", ".join(f"`{change}`" for change in record["changes"]) or NONE,
+            record["target"],
+            str(record["demo_seed"]),
+            f"{record['same_numbers']:.1%}",
+            fixed(record["bleu"]),
+            fixed(record["training_seconds"] / 60, 1),
+        ]
+        for record in records
+    ]
+    head = ["Settings", "Target", "Seed", "Sentences with all digits right", "BLEU", "Minutes"]
+    yield Table(head, rows, records)
+
+
 SECTIONS = (
+    Section(
+        "digits",
+        "Digits in the demo's translations",
+        "",
+        "python -m benchmarks.reliability.digits --runs runs/digits",
+        digits,
+        "Each of the 200 test sentences whose value is a number, date, time, price or measure has "
+        "one that occurs in no training sentence. A sentence counts if its translation has the "
+        "digits of the reference, in the same order.",
+    ),
     Section(
         "kills",
         "Runs that are killed and resumed",

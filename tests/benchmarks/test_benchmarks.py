@@ -118,7 +118,7 @@ def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
 
 
 def test_all_scripts_are_found() -> None:
-    assert len(SCRIPTS) == 43
+    assert len(SCRIPTS) == 44
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

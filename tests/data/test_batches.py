@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from yakusu.data.batches import (
     Batch,
+    BatchConfig,
     Indices,
     collate,
     cut_by_length,
@@ -149,6 +150,24 @@ def test_all_steps_are_close_to_their_budget() -> None:
     ]
     assert np.mean(tokens) == pytest.approx(25_000, rel=0.05)
     assert min(tokens) > 20_000 and max(tokens) < 30_000
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "device", "size"),
+    [
+        (25_000, 0, "cuda", 6250),
+        (25_000, 0, "cpu", 4096),
+        (2000, 0, "cpu", 500),
+        (3, 0, "cpu", 1),
+        (2000, 1500, "cuda", 1500),
+        (2000, 2048, "cpu", 2000),
+    ],
+)
+def test_a_batch_is_a_quarter_of_a_step_by_default(
+    step: int, given: int, device: str, size: int
+) -> None:
+    config = BatchConfig(step_tokens=step, batch_tokens=given)
+    assert config.batch_tokens_on(device) == size
 
 
 def test_a_corpus_smaller_than_a_step_is_one_step() -> None:

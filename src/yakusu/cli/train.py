@@ -105,19 +105,21 @@ def demo(
         str, typer.Option(help="Target language: ja, de, fr or ko; the source is English.")
     ] = "ja",
     folder: Annotated[str, typer.Option(help="Parent folder of the run folder.")] = "runs",
+    seed: Annotated[int, typer.Option(help="Seed of the training.")] = 1,
 ) -> None:
     """Train a small translator on a generated phrasebook and translate unseen sentences.
 
     Example: `yakusu demo --target de`
     """
-    made = yakusu.demo(target, folder=folder, progress=ConsoleProgress())
+    made = yakusu.demo(target, folder=folder, seed=seed, progress=ConsoleProgress())
     for source, translation, reference in made.samples:
         print(f"source:      {source}\ntranslation: {translation}\nreference:   {reference}\n")
     good = [source for source, translation, truth in made.samples if translation == truth]
     example = min(good or [made.samples[0][0]], key=len)
     print(
-        f"{made.bleu} on {made.n_test} unseen sentences; trained in {made.seconds / 60:.1f} "
-        f"minutes\n"
+        f"{made.bleu} on {made.n_test} unseen sentences\n"
+        f"{made.same_numbers:.1%} of them have all digits right; trained in "
+        f"{made.seconds / 60:.1f} minutes\n"
         f"model: {made.model}\n"
         f"next: echo {shlex.quote(example)} | {command()} translate {made.model}\n"
         f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"

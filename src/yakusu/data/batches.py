@@ -5,7 +5,8 @@
     a step:  the batches of one update of the weights, about `step_tokens` tokens on each side
 
 The pairs of an epoch are shuffled, sorted by length and cut into batches, which are then shuffled.
-The order is a pure function of (seed, epoch).
+A step of several batches contains sentences of several lengths (docs/decisions/0047). The order is
+a pure function of (seed, epoch).
 
 B batch, S source, T target.
 """
@@ -36,12 +37,12 @@ class BatchConfig(Config):
     """Sizes in tokens of the longer side; the size of a batch includes its padding."""
 
     step_tokens: int = Field(25_000, ge=1)
-    batch_tokens: int = Field(0, ge=0)  # 0: half a step; on a CPU at most 4,096, to fit its caches
+    batch_tokens: int = Field(0, ge=0)  # 0: a quarter of a step; on a CPU at most 4,096, its caches
 
     def batch_tokens_on(self, device: str) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda")."""
-        half = max(1, self.step_tokens // 2)
-        default = min(half, 4096) if device == "cpu" else half
+        quarter = max(1, self.step_tokens // 4)
+        default = min(quarter, 4096) if device == "cpu" else quarter
         return min(self.batch_tokens or default, self.step_tokens)
 
 

@@ -1,6 +1,8 @@
 """The demo: a translator trained in minutes on a generated phrasebook."""
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,7 @@ class Demo:
         model: Model folder.
         samples: Source, translation and reference of some test sentences.
         bleu: BLEU on all test sentences.
+        same_numbers: Share of the test sentences whose translation has the reference's digits.
         n_test: Number of test sentences.
         seconds: Training time.
     """
@@ -29,18 +32,26 @@ class Demo:
     model: Path
     samples: list[tuple[str, str, str]]
     bleu: Score
+    same_numbers: float
     n_test: int
     seconds: float
 
 
 def demo(
-    target: str = "ja", *, folder: str | Path = "runs", progress: Progress | None = None
+    target: str = "ja",
+    *,
+    folder: str | Path = "runs",
+    seed: int = 1,
+    changes: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Demo:
     """Generate a phrasebook, train a translator on it and translate its test sentences.
 
     Args:
         target: Target language: "ja", "de", "fr" or "ko"; the source language is English.
         folder: Parent folder of the run folder demo-en-TARGET.
+        seed: Seed of the training; the phrasebook is always the same.
+        changes: Keys of the recipe to override, such as "training.max_steps=500".
         progress: Progress reporter.
 
     Raises:
@@ -62,7 +73,7 @@ def demo(
     progress.say(f"wrote a phrasebook of {len(book.train):,} sentence pairs to {text}")
     recipe = load_recipe(
         "demo",
-        [f"data.target_language={json.dumps(target)}"],
+        [f"data.target_language={json.dumps(target)}", f"seed={seed}", *changes],
         run=folder / f"demo-en-{target}",
         src=files["train.en"],
         tgt=files[f"train.{target}"],
@@ -74,4 +85,12 @@ def demo(
     translations = Translator.load(trained.model).translate(sources)
     bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
     samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
-    return Demo(trained.model, samples, bleu, len(sources), trained.seconds)
+    same = same_numbers(translations, references)
+    return Demo(trained.model, samples, bleu, same, len(sources), trained.seconds)
+
+
+def same_numbers(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Return the share of translations with the same digits as the reference, in the same order."""
+    pairs = zip(translations, references, strict=True)
+    same = [re.findall(r"\d+", one) == re.findall(r"\d+", other) for one, other in pairs]
+    return sum(same) / len(same)
