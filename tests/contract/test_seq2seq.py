@@ -52,6 +52,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"attention": "additive", "tied": "decoder"},
         {"attention": "none", "tied": "none"},
         {"n_layers": 4, "residual": True},
+        {"n_layers": 4, "residual": True, "decoder": "gnmt", "attention": "additive"},
     ],
 }
 CASES = [(name, variant) for name in models for variant in VARIANTS.get(name, [{}])]

@@ -133,6 +133,16 @@ class RecurrentConfig(ModelConfig):
     n_layers: int = Field(2, ge=1)  # per stack
     attention: Literal["dot", "general", "additive", "none"] = "general"  # score, Eq. 8
     residual: bool = False  # residual connections from the third layer on (GNMT, arXiv:1609.08144)
+    decoder: Literal["luong", "gnmt"] = "luong"  # what attends and what reads the context: gnmt.py
+
+    @model_validator(mode="after")
+    def _gnmt_attends(self) -> "RecurrentConfig":
+        if self.decoder == "gnmt" and self.attention == "none":
+            raise ValueError(
+                "model.decoder = 'gnmt' needs attention, but model.attention = 'none': set "
+                "model.attention = 'additive'"
+            )
+        return self
 
 
 class ConvolutionalConfig(ModelConfig):
