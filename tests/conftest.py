@@ -31,6 +31,7 @@ MakeTrainer = Callable[..., Trainer]
 
 # Small sizes for every registered model; a new architecture adds its own.
 TINY: dict[str, dict[str, Any]] = {
+    "bytenet": {"n_layers": 2, "d_model": 16},
     "convolutional": {"n_layers": 2, "d_model": 16, "d_conv": 24, "max_positions": 64},
     "transformer": {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2},
     "recurrent": {"n_layers": 2, "d_model": 16},

@@ -48,7 +48,10 @@ def defaults() -> set[tuple[str, str]]:
 
 
 # Defaults that differ between architectures; their line describes them in words.
-OTHERWISE = [("name", "recurrent"), ("name", "convolutional"), ("dropout", 0.3)]
+OTHERWISE = [
+    *(("name", each) for each in ("bytenet", "convolutional", "recurrent")),
+    ("dropout", 0.3),
+]
 
 
 def test_the_documentation_lists_exactly_the_keys_with_their_defaults() -> None:
@@ -231,7 +234,8 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_closest_key(tmp_path: P
         (
             "[search]\nqqqqqqqqqqqqqqqqqqqqqq = 4\n",
             "line 2: unknown key 'search.qqqqqqqqqqqqqqqqqqqqqq': choose from search.alpha, "
-            "search.beam, search.exclude, search.include, search.margin, search.max_extra, "
+            "search.beam, search.coverage, search.exclude, search.include, search.margin, "
+            "search.max_extra, "
             "search.max_length, search.max_repeats, search.n_best, search.no_repeat_ngram, "
             "search.sampling",
         ),

@@ -2,23 +2,31 @@
 
 The budget is in counted FLOPs, which are the same on any machine, however busy. A system trains
 until it has spent them; its warm-up is the same share of its steps as in its recipe, and its peak
-rate the recipe's. The other cost is the paper's: time x sustained rate of this machine, which also
-counts time spent waiting.
+rate the recipe's. Every step consists of four or more batches. The other cost is the paper's: time
+x sustained rate of this machine, which also counts time spent waiting.
 """
 
 import argparse
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 import yakusu
 from benchmarks import runs
 from benchmarks.common import Benchmark
+from benchmarks.paper.table2_rows import (
+    MIN_BATCHES,
+    NOT_REPRODUCED,
+    SYSTEMS,
+    System,
+    batch_tokens,
+    newest,
+)
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import RECIPES, prepare, slug
@@ -34,43 +42,6 @@ from yakusu.recipe import Recipe
 MIN_STEPS = 8
 
 
-@dataclass(frozen=True)
-class System:
-    """A system of the table.
-
-    recipe: File in recipes/.
-    changes: Settings, key=value.
-    seeds: More than one: an ensemble.
-    paper: Result of its kind in the paper, WMT 2014 en-de.
-    """
-
-    recipe: str
-    changes: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = (1,)
-    paper: str = "-"
-
-
-SYSTEMS = {
-    "Transformer": System("multi30k.toml", paper="27.3, 3.3e18 FLOPs (base)"),
-    "LSTM with attention": System("multi30k-lstm.toml", paper="24.6, 2.3e19 FLOPs (GNMT + RL)"),
-    "LSTM with a fixed vector": System("multi30k-lstm-no-attention.toml"),
-    "convolutional": System("multi30k-conv.toml", paper="25.16, 9.6e18 FLOPs (ConvS2S)"),
-    "convolutional, dilated": System(
-        "multi30k-conv.toml", ("model.dilations=[1, 2, 4, 8, 16]",), paper="23.75 (ByteNet)"
-    ),
-    "Transformer with experts": System(
-        "multi30k.toml", ("model.n_experts=4",), paper="26.03, 2.0e19 FLOPs (MoE)"
-    ),
-    "two Transformers": System(
-        "multi30k.toml", seeds=(1, 2), paper="26.36, 7.7e19 FLOPs (ConvS2S ensemble)"
-    ),
-    "LSTM, 8 layers, residual": System(
-        "multi30k-lstm.toml",
-        ("model.n_layers=8", "model.residual=true", "model.d_model=104"),
-        paper="24.6, 2.3e19 FLOPs (GNMT + RL)",
-    ),
-}
-
 benchmark = Benchmark(
     "table2",
     __doc__,
@@ -79,7 +50,7 @@ benchmark = Benchmark(
     quick={
         "flops": 8e9,
         "step_tokens": 60,
-        "systems": ["Transformer", "LSTM with attention", "convolutional"],
+        "systems": ["Transformer", "ByteNet", "GNMT (without RL)", "ConvS2S"],
         "set": QUICK,
     },
 )
@@ -95,8 +66,10 @@ benchmark.option("--set", nargs="+", default=[], help="further recipe settings, 
 
 
 def recipe_of(system: System, args: argparse.Namespace) -> Recipe:
-    """Return the recipe of a system, before the budget."""
-    changes = (f"batches.step_tokens={args.step_tokens}", *system.changes, *args.set)
+    """Return the recipe of a system, before the budget; its steps have four or more batches."""
+    batches = {"step_tokens": args.step_tokens, "batch_tokens": args.step_tokens // MIN_BATCHES}
+    sizes = [f"batches.{key}={value}" for key, value in batches.items()]
+    changes = (*sizes, *system.changes, *args.set)
     return yakusu.load_recipe(RECIPES / system.recipe, changes)
 
 
@@ -178,22 +151,28 @@ def result_of(
 def show(results: Mapping[str, dict[str, Any]]) -> None:
     """Print our rows and the paper's."""
     print(
-        f"\n{'Multi30k en-de, test2016':28}{'BLEU':>6}{'counted':>10}{'formula':>10}"
+        f"\n{'Multi30k en-de, test2016':38}{'BLEU':>6}{'counted':>10}{'formula':>10}"
         f"{'minutes':>9}{'parameters':>12}  paper, WMT 2014 en-de"
     )
     for name, r in results.items():
         print(
-            f"{name:28}{r['bleu']:6.2f}{r['counted']:10.1e}{r['formula']:10.1e}"
+            f"{name:38}{r['bleu']:6.2f}{r['counted']:10.1e}{r['formula']:10.1e}"
             f"{r['minutes']:9.1f}{r['parameters']:12,}  {r['paper']}"
         )
 
 
-def draw(path: Path, results: Sequence[Record]) -> None:
-    """Draw BLEU against FLOPs, during training and at the end, for all budgets."""
+def draw(path: Path, records: Sequence[Record]) -> None:
+    """Draw BLEU against FLOPs, during training and at the end, for all budgets.
+
+    Runs whose batches are larger or smaller than those of the last run are left out.
+    """
+    size = batch_tokens(max(records, key=lambda record: record.date))
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
-    colors = {name: f"C{i}" for i, name in enumerate(SYSTEMS)}
-    for name, result in ((name, r) for name in SYSTEMS for r in results if r["name"] == name):
+    colors = dict(zip(SYSTEMS, colormaps["tab20"].colors, strict=False))  # type: ignore[attr-defined]
+    for (name, _), result in newest(records).items():
+        if batch_tokens(result) != size or name not in SYSTEMS:
+            continue
         color = colors[name]
         steps, bleu = zip(*result["curve"], strict=True)
         spent = [result["budget"] * step / result["steps"] for step in steps]
@@ -219,6 +198,9 @@ def main(args: argparse.Namespace) -> None:
         recorded = benchmark.record(results[name])
         show({name: results[name]})
     show(results)
+    print("\nNot reproduced:")
+    for name, reason in NOT_REPRODUCED.items():
+        print(f"  {name}: {reason}")
     if recorded:
         draw(RESULTS / "table2.png", read("table2"))
 

@@ -47,6 +47,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "transformer, recurrence": {"d_model": 64, "d_ff": 128, "n_heads": 4, "mixing": "recurrent"},
     "convolutional": {"name": "convolutional", "d_model": 64, "d_conv": 96, "max_positions": 1024},
     "recurrent": {"name": "recurrent", "d_model": 64},
+    "bytenet": {"name": "bytenet", "d_model": 64, "n_layers": 5},
 }
 TIME = """
 import json, sys, time, torch

@@ -23,6 +23,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"encoder_kernel": 4, "decoder_kernel": 1, "tied": "none"},
         {"n_layers": 3, "decoder_kernel": 2, "dilations": (1, 2, 4), "tied": "decoder"},
     ],
+    "bytenet": [
+        {},
+        {"n_layers": 6, "kernel": 2, "unfolding": 1.0, "tied": "none"},
+        {"n_layers": 1, "kernel": 4, "unfolding": 2.5, "tied": "decoder"},
+    ],
     "transformer": [
         {},
         {"norm": "pre"},
@@ -47,6 +52,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"attention": "additive", "tied": "decoder"},
         {"attention": "none", "tied": "none"},
         {"n_layers": 4, "residual": True},
+        {"n_layers": 4, "residual": True, "decoder": "gnmt", "attention": "additive"},
     ],
 }
 CASES = [(name, variant) for name in models for variant in VARIANTS.get(name, [{}])]

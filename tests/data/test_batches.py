@@ -141,6 +141,21 @@ def test_the_batches_of_a_step_have_different_lengths() -> None:
     assert np.std(means) < np.std(per_batch) / 2
 
 
+@pytest.mark.parametrize("batch", [100, 250, 500, 1000])
+def test_a_step_differs_from_the_mean_by_at_most_a_batch(batch: int) -> None:
+    pairs = generated(5000)
+    longer = np.maximum(pairs.src.lengths, pairs.tgt.lengths)
+    assert longer.max() <= batch  # no batch exceeds its budget
+    steps = epoch_steps(pairs, step_tokens=1000, batch_tokens=batch, seed=1, epoch=0)
+    sizes = [
+        [max(side.lengths[b].sum() for side in (pairs.src, pairs.tgt)) for b in step]
+        for step in steps
+    ]
+    tokens = np.array([sum(own) for own in sizes])
+    assert np.abs(tokens - tokens.mean()).max() <= max(map(max, sizes))
+    assert batch > 250 or min(map(len, sizes)) >= 4
+
+
 def test_all_steps_are_close_to_their_budget() -> None:
     pairs = generated(20_000)
     steps = epoch_steps(pairs, step_tokens=25_000, batch_tokens=2500, seed=1, epoch=0)

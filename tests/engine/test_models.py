@@ -225,6 +225,7 @@ def test_any_sizes_and_options_give_the_log_probabilities_of_torch(
         ({"mixing": "recurrent"}, "LSTMs in place of self-attention"),
         ({"name": "recurrent"}, "recurrent models"),
         ({"name": "convolutional"}, "convolutional models"),
+        ({"name": "bytenet"}, "bytenet models"),
     ],
 )
 def test_what_the_engine_lacks_is_named(values: dict[str, Any], reason: str | None) -> None:

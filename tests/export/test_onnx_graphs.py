@@ -111,7 +111,7 @@ def test_other_layers_in_place_of_self_attention_are_refused(mixing: str, tiny: 
         refuse(tiny(mixing=mixing).config, "onnx")
 
 
-@pytest.mark.parametrize("name", ["recurrent", "convolutional"])
+@pytest.mark.parametrize("name", ["recurrent", "convolutional", "bytenet"])
 def test_models_that_are_no_transformers_are_refused(name: str, tiny: Tiny) -> None:
     with pytest.raises(ModelError, match=f"{name} models cannot be exported: only Transformers"):
         refuse(tiny(name).config, "onnx")

@@ -299,6 +299,16 @@ MODELS: dict[str, dict[str, Any]] = {
         "d_conv": 208,
         "dilations": (1, 3),
     },
+    "bytenet": {"name": "bytenet", "vocab_size": 50, "d_model": 64, "n_layers": 5},
+    "gnmt": {
+        "name": "recurrent",
+        "vocab_size": 50,
+        "d_model": 64,
+        "n_layers": 4,
+        "residual": True,
+        "decoder": "gnmt",
+        "attention": "additive",
+    },
     "large vocabulary": {"vocab_size": 1500, "d_model": 32, "norm": "pre"},
     "uneven heads": {
         "vocab_size": 30,

@@ -1,5 +1,6 @@
 """Counts of FLOPs equal counts by hand, and the formula gives the published costs."""
 
+import math
 from collections.abc import Callable
 from itertools import count
 
@@ -88,6 +89,35 @@ def test_count_of_a_transformer_step_equals_the_count_by_hand(
     assert count_flops(model, [Batch(src, tgt)]) == 2 * 3 * products
 
 
+def test_count_of_a_step_of_bytenet_equals_the_count_by_hand(tiny: Callable[..., Seq2Seq]) -> None:
+    vocab_size, kernel, n_layers, unfolded = 12, 3, 2, math.ceil(1.2 * S)
+    model = tiny("bytenet", vocab_size=vocab_size, d_model=D).train()
+    block = D * D // 2 + kernel * (D // 2) ** 2 + D // 2 * D  # for each position
+    products = B * (n_layers * block * (unfolded + T) + T * D * D + T * D * vocab_size)
+    batch = Batch(torch.full((B, S), 3), torch.full((B, T), 3))
+    assert count_flops(model, [batch]) == 2 * 3 * products
+
+
+def test_count_of_a_step_of_gnmt_equals_the_count_by_hand(tiny: Callable[..., Seq2Seq]) -> None:
+    vocab_size, n_layers = 12, 4
+    model = tiny(
+        "recurrent",
+        vocab_size=vocab_size,
+        d_model=D,
+        n_layers=n_layers,
+        decoder="gnmt",
+        attention="additive",
+    ).train()
+    encoder = S * (2 * 4 * D // 2 * (D + D // 2) + (n_layers - 1) * 4 * D * 2 * D)
+    attention = S * D * D + T * (D * D + S * D + S * D)  # keys; query, score and weighted sum
+    decoder = T * n_layers * 4 * D * 3 * D
+    products = B * (encoder + attention + decoder + T * D * vocab_size)
+    # Backward computes no gradient of the encoder's first states, which are zero.
+    first = B * (2 * 4 * (D // 2) ** 2 + (n_layers - 1) * 4 * D * D)
+    batch = Batch(torch.full((B, S), 3), torch.full((B, T), 3))
+    assert count_flops(model, [batch]) == 2 * (3 * products - first)
+
+
 @pytest.mark.parametrize("backend", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
 def test_fused_attention_counts_as_much_as_separate_products(backend: SDPBackend) -> None:
     query = torch.ones(B, H, T, D, requires_grad=True)
@@ -99,7 +129,7 @@ def test_fused_attention_counts_as_much_as_separate_products(backend: SDPBackend
     assert counter.get_total_flops() == 3 * B * H * 2 * (2 * T * S * D)
 
 
-@pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional"])
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convolutional", "bytenet"])
 def test_count_of_a_batch_equals_that_of_its_parts(tiny: Callable[..., Seq2Seq], name: str) -> None:
     model = tiny(name)
     batch = Batch(torch.randint(2, 9, (7, S)), torch.randint(2, 9, (7, T)))

@@ -48,6 +48,15 @@ _OPTIONS: dict[str, Any] = {
             panel=_SEARCH,
         ),
     ],
+    "coverage": Annotated[
+        float | None,
+        _option(
+            "Weight of GNMT's coverage penalty, for models with attention (0: no penalty).",
+            min=0,
+            max=10,
+            panel=_SEARCH,
+        ),
+    ],
     "max_length": Annotated[
         int | None, _option("Maximum number of tokens of a translation.", min=1, panel=_SEARCH)
     ],

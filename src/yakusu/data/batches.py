@@ -51,8 +51,9 @@ def epoch_steps(
 ) -> list[list[Indices]]:
     """Return the steps of one epoch, each a list of batches.
 
-    Every pair occurs once, or as often as the weight of its part of the corpus specifies. All
-    steps, including the last one, have about the same size.
+    Every pair occurs once, or as often as the weight of its part of the corpus specifies. The
+    tokens of a step differ from their mean by at most those of the largest batch, so steps of four
+    or more batches have similar sizes; steps of one batch may be twice as large as others.
     """
     rng = np.random.default_rng([seed, epoch])
     shuffled = rng.permutation(seen_in_epoch(pairs.parts, seed=seed, epoch=epoch))

@@ -92,7 +92,16 @@ class NativeDecoder:
     def search(
         self, queries: Iterable[Query], config: SearchConfig, rules: TokenRules, *, batch: int
     ) -> list[list[Hypothesis]]:
-        """See `Decoder.search`."""
+        """See `Decoder.search`.
+
+        Raises:
+            ModelError: `config.coverage` is set.
+        """
+        if config.coverage:
+            raise ModelError(
+                f"the native engine does not support search.coverage = {config.coverage:g}: use "
+                "--engine torch, or set search.coverage to 0"
+            )
 
         def add(session: Session, key: int, query: Query) -> None:
             refuse_longer(len(query.source), self.max_length)

@@ -165,9 +165,9 @@ class _WithoutUnk(SearchModel[Any, Any]):
 class _LibrarySearch(Search):
     """A beam search that ends hypotheses as libraries do."""
 
-    def _finish(self, candidates: Candidates, ended: Tensor) -> None:
+    def _finish(self, candidates: Candidates, ended: Tensor) -> list[list[float]]:
         places = torch.arange(ended.shape[1], device=ended.device)
-        super()._finish(candidates, ended & (places < self.config.beam))
+        return super()._finish(candidates, ended & (places < self.config.beam))
 
 
 class _Own:

@@ -1,5 +1,6 @@
 """All architectures, by the name in their configuration."""
 
+import yakusu.model.bytenet
 import yakusu.model.convolutional
 import yakusu.model.recurrent
 import yakusu.model.transformer  # noqa: F401  (each registers itself)

@@ -133,10 +133,20 @@ class RecurrentConfig(ModelConfig):
     n_layers: int = Field(2, ge=1)  # per stack
     attention: Literal["dot", "general", "additive", "none"] = "general"  # score, Eq. 8
     residual: bool = False  # residual connections from the third layer on (GNMT, arXiv:1609.08144)
+    decoder: Literal["luong", "gnmt"] = "luong"  # what attends and what reads the context: gnmt.py
+
+    @model_validator(mode="after")
+    def _gnmt_attends(self) -> "RecurrentConfig":
+        if self.decoder == "gnmt" and self.attention == "none":
+            raise ValueError(
+                "model.decoder = 'gnmt' needs attention, but model.attention = 'none': set "
+                "model.attention = 'additive'"
+            )
+        return self
 
 
 class ConvolutionalConfig(ModelConfig):
-    """The sizes of both stacks; dilations may grow as in ByteNet (Kalchbrenner et al. 2016)."""
+    """The sizes of both stacks; dilations may grow with the layer, as in ByteNet."""
 
     name: Literal["convolutional"] = "convolutional"
     n_layers: int = Field(15, ge=1)  # per stack
@@ -170,6 +180,19 @@ class ConvolutionalConfig(ModelConfig):
         return self.dilations[layer % len(self.dilations)]
 
 
+class ByteNetConfig(ModelConfig):
+    """The sizes of both stacks of ByteNet (Kalchbrenner et al. 2016); `d_model` is its 2d."""
+
+    name: Literal["bytenet"] = "bytenet"
+    n_layers: int = Field(30, ge=1)  # residual blocks per stack
+    kernel: int = Field(3, ge=1)  # k, of both stacks
+    unfolding: float = Field(1.2, ge=1, le=10)  # a: positions per source token, section 3.2
+
+    def dilation(self, layer: int) -> int:
+        """The distance between the taps of a block: sets of five with 1, 2, 4, 8 and 16."""
+        return 2 ** (layer % 5)  # type: ignore[no-any-return]
+
+
 def _name_of(values: Any) -> str:
     if isinstance(values, dict):
         return str(values.get("name", DEFAULT))
@@ -179,13 +202,15 @@ def _name_of(values: Any) -> str:
 AnyConfig = Annotated[
     Annotated[TransformerConfig, Tag("transformer")]
     | Annotated[RecurrentConfig, Tag("recurrent")]
-    | Annotated[ConvolutionalConfig, Tag("convolutional")],
+    | Annotated[ConvolutionalConfig, Tag("convolutional")]
+    | Annotated[ByteNetConfig, Tag("bytenet")],
     Discriminator(_name_of),
 ]
 CONFIGS: dict[str, type[ModelConfig]] = {
     "transformer": TransformerConfig,
     "recurrent": RecurrentConfig,
     "convolutional": ConvolutionalConfig,
+    "bytenet": ByteNetConfig,
 }
 _any_config: TypeAdapter[AnyConfig] = TypeAdapter(AnyConfig)
 

@@ -18,7 +18,6 @@ kernel. Differences from the paper: docs/decisions/0023.
 """
 
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +30,7 @@ from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ConvolutionalConfig, Role
 from yakusu.model.layers import Embedding, Layers, LearnedPositions, sigmoid
-from yakusu.model.linear import PackedLinear
+from yakusu.model.taps import Projection, TapCache, taps_of
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,9 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
 
     def start(self, memory: ConvolutionalMemory, n_beams: int) -> "ConvolutionalState":
         """The state before the first target token."""
-        return ConvolutionalState(
-            memory=memory,
-            inputs=[deque(maxlen=layer.convolution.span) for layer in self.decoder],
-            ancestry=Ancestry(len(memory.mask), n_beams, memory.mask.device),
-        )
+        ancestry = Ancestry(len(memory.mask), n_beams, memory.mask.device)
+        inputs = [layer.convolution.cache(ancestry) for layer in self.decoder]
+        return ConvolutionalState(memory, inputs, ancestry)
 
     def step(
         self, prev_ids: Tensor, state: "ConvolutionalState"
@@ -105,7 +102,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         embedded = self.tgt_embedding(self.tgt_table(prev_ids), position=state.ancestry.n_steps)
         x = self.decoder_in(embedded)  # (B, K, C)
         for layer, inputs in zip(self.decoder, state.inputs, strict=True):
-            x = layer.step(x, inputs, embedded, state)
+            x = layer.step(x, inputs, embedded, state.memory)
         state.ancestry.grow()
         return self.logits(self.decoder_out(x)), state  # (B, K, V - 1)
 
@@ -119,15 +116,8 @@ class ConvolutionalState(DecoderState):
     """The earlier inputs that the kernels need; reordering copies nothing (docs/decisions/0010)."""
 
     memory: ConvolutionalMemory
-    inputs: list[deque[Tensor]]  # per layer: its latest inputs (B, K, C)
+    inputs: list[TapCache]  # of each layer
     ancestry: Ancestry
-
-    def look_back(self, inputs: deque[Tensor], distance: int) -> Tensor:
-        """The input of each hypothesis to a layer `distance` positions ago: (B, K, C)."""
-        past = inputs[-distance]  # (B, K, C)
-        n_batch, n_beams, _ = past.shape
-        first = torch.arange(n_batch, device=past.device)[:, None] * n_beams
-        return past.flatten(0, 1)[first + self.ancestry.slots(distance)]  # (B, K, C)
 
     def reorder(self, beams: Tensor) -> None:
         """Let hypothesis k of sentence b continue hypothesis beams[b, k]."""
@@ -139,7 +129,8 @@ class ConvolutionalState(DecoderState):
             self.memory.states[sentences], self.memory.mask[sentences]
         )
         self.ancestry.keep(sentences)
-        self.inputs = [deque((x[sentences] for x in past), past.maxlen) for past in self.inputs]
+        for inputs in self.inputs:
+            inputs.keep(sentences)
 
 
 class EncoderLayer(nn.Module):
@@ -174,16 +165,10 @@ class DecoderLayer(nn.Module):
         return self.attend(x, self.convolution(x, self.convolution.span), embedded, memory)
 
     def step(
-        self, x: Tensor, inputs: deque[Tensor], embedded: Tensor, state: ConvolutionalState
+        self, x: Tensor, inputs: TapCache, embedded: Tensor, memory: ConvolutionalMemory
     ) -> Tensor:
         """(B, K, C) -> (B, K, C): the K hypotheses are K queries at one position."""
-        distances = range(self.convolution.span, 0, -self.convolution.dilation)
-        taps = [
-            state.look_back(inputs, n) if n <= len(inputs) else torch.zeros_like(x)
-            for n in distances
-        ]
-        inputs.append(x)
-        return self.attend(x, self.convolution.gate([*taps, x]), embedded, state.memory)
+        return self.attend(x, self.convolution.gate(inputs.taps(x)), embedded, memory)
 
     def attend(self, x: Tensor, h: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
         """Attention and residual connections, given x and its convolution h: (B, T, C)."""
@@ -209,9 +194,12 @@ class GatedConvolution(nn.Module):
 
     def forward(self, x: Tensor, back: int) -> Tensor:
         """(B, T, C) -> (B, T, C); `back` positions of the span are before the current one."""
-        n = x.shape[1]
-        x = F.pad(self.dropout(x), (0, 0, back, self.span - back))  # (B, T + span, C)
-        return self.gate([x[:, i : i + n] for i in range(0, self.span + 1, self.dilation)])
+        ahead = self.span - back
+        return self.gate(taps_of(self.dropout(x), dilation=self.dilation, back=back, ahead=ahead))
+
+    def cache(self, ancestry: Ancestry) -> TapCache:
+        """An empty cache of its inputs in the decoder."""
+        return TapCache(ancestry, span=self.span, dilation=self.dilation)
 
     def gate(self, taps: list[Tensor]) -> Tensor:
         """k taps (B, T, C), the earliest first -> (B, T, C)."""
@@ -236,21 +224,6 @@ class DotAttention(Attends):
         """The attention weights from positions of `query` to those of `memory`: (B, 1, T, S)."""
         key, _ = memory.chunk(2, dim=-1)  # (B, S, d_model)
         return masked_softmax((query @ key.mT)[:, None], mask)  # (B, 1, T, S)
-
-
-class Projection(nn.Module):
-    """x W^T + b, initialised to give the output `gain` times the variance of x (section 3.5)."""
-
-    def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(n_out, n_in))
-        self.bias = nn.Parameter(torch.zeros(n_out))
-        nn.init.normal_(self.weight, std=math.sqrt(gain / n_in))
-        self._product = PackedLinear()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., n_in) -> (..., n_out)."""
-        return self._product(x, self.weight, self.bias)
 
 
 def scale_gradient(x: Tensor, scale: float) -> Tensor:

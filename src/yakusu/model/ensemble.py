@@ -92,6 +92,11 @@ class Ensemble(SearchModel[EnsembleMemory, EnsembleState]):
         return reduce(_log_add, log_probs) - math.log(len(self.members))
 
 
+def members_of(model: SearchModel) -> list[SearchModel]:
+    """The members of an ensemble, or the model itself."""
+    return list(model.members) if isinstance(model, Ensemble) else [model]
+
+
 def _log_add(a: Tensor, b: Tensor) -> Tensor:
     """log(exp a + exp b) of finite numbers; not `torch.logaddexp`, for the reason in `sigmoid`."""
     return torch.maximum(a, b) + (a - b).abs().neg().exp().log1p()

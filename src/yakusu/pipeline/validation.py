@@ -37,7 +37,8 @@ def require_engine(recipe: Recipe) -> None:
     """
     if recipe.training.engine == "torch":
         return
-    if missing := unsupported(recipe.model):
+    coverage = "search.coverage" if recipe.search.coverage else None
+    if missing := unsupported(recipe.model) or coverage:
         raise RecipeError(
             f"training.engine = 'native', but the native engine does not support {missing}: set "
             "training.engine=torch"

@@ -8,7 +8,9 @@ reduce the number of open ones. Tensor2Tensor, the implementation of the paper's
 in the same way. A beam of one takes only the best extension, which is greedy search. A sentence is
 closed when none of its hypotheses is open, or when no open one can still enter the n best.
 
-    score(Y) = log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^alpha
+    score(Y) = log P(Y | X) / lp(Y) + cp(X; Y),    lp(Y) = ((5 + |Y|) / 6)^alpha
+
+The coverage penalty cp is 0 unless `coverage` is set (coverage.py).
 """
 
 import math
@@ -24,13 +26,14 @@ from yakusu.data.vocabulary import EOS, UNK
 from yakusu.model.base import DecoderState, SearchModel
 from yakusu.model.linear import MIN_SENTENCES, padded_length
 from yakusu.search.candidates import Candidates, ordered, top_k, with_proposals
-from yakusu.search.config import SamplingConfig, SearchConfig
+from yakusu.search.config import SearchConfig
 from yakusu.search.constraint import Ints
+from yakusu.search.coverage import Coverage
 from yakusu.search.decoder import refuse_longer
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
 from yakusu.search.repetition import limits_on_repetition
 from yakusu.search.restrictions import Restrictions
-from yakusu.search.sampling import Sampler
+from yakusu.search.sampling import samplers_of
 from yakusu.search.trace import Step
 from yakusu.search.tracing import Tracer
 
@@ -68,6 +71,7 @@ def beam_search(
 
     Raises:
         DataError: A source is longer than `model.max_length`.
+        ModelError: `config.coverage` is set, but the model has no attention to the source.
     """
     found: list[list[Hypothesis]] = [[]] * len(src)
     with torch.inference_mode():
@@ -136,7 +140,9 @@ class Search:
         self.default = restrictions[0].rules.allowed if restrictions else None  # of all sentences
         excluded = [UNK] if self.default is None else np.flatnonzero(~self.default)
         self.excluded = torch.as_tensor(excluded, device=src.device)
-        self.samplers = [] if config.sampling is None else self._samplers(config.sampling, src)
+        self.sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
+        self.samplers = samplers_of(config, self.sources, self.limits)
+        self.coverage = Coverage(model, config.coverage) if config.coverage else None
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
@@ -145,15 +151,6 @@ class Search:
             self.log_probs[:, 1:] = -torch.inf
         self.prev_ids = torch.full((len(src), k), model.tgt_pad, device=src.device)
         self.tokens = self.prev_ids[:, :, None][:, :, :0]  # (B, K, length)
-
-    def _samplers(self, config: SamplingConfig, src: Tensor) -> list[Sampler]:
-        """The sampler of each sentence."""
-        sources = [[i for i in ids if i != self.model.src_pad] for ids in src.tolist()]
-        n = self.config.n_slots
-        return [
-            Sampler(config, sources[row], n_samples=n, n_steps=self.limits[row])
-            for row in range(len(self.found))
-        ]
 
     def _open_rows(self) -> list[tuple[int, int]]:
         """The rows that are open, and their sentences."""
@@ -187,8 +184,8 @@ class Search:
         extensions = self._drawn if self.samplers else self.best
         candidates = extensions(logits, log_norm)
         ended = (candidates.ids == EOS) & (candidates.log_probs > -torch.inf)  # (B, n)
-        self._finish(candidates, ended)
-        self._follow(candidates, ended)
+        scores = self._finish(candidates, ended)
+        self._follow(candidates, ended, scores)
 
     def _restrict(self, logits: Tensor) -> None:
         """Set the logits (B, K, V - 1) of tokens that may not follow to -inf."""
@@ -270,21 +267,28 @@ class Search:
         beams = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
         return Candidates(self.log_probs + (values.double() - log_norm), beams, ids)
 
-    def _finish(self, candidates: Candidates, ended: Tensor) -> None:
-        """Keep the hypotheses that end now and are among the n best of their sentence."""
+    def _finish(self, candidates: Candidates, ended: Tensor) -> list[list[float]]:
+        """Keep the hypotheses that end now and are among the n best; return all scores."""
         penalty = length_penalty(self.length, self.config.alpha)
+        scores: list[list[float]] = (candidates.log_probs / penalty).tolist()
         log_probs, beams = candidates.log_probs.tolist(), candidates.beams.tolist()
-        for row, place in ended.nonzero().tolist():
-            if self.sentences[row] < 0:
-                continue
-            best, log_prob = self.found[self.sentences[row]], log_probs[row][place]
-            if len(best) < self.config.n_best or log_prob / penalty > best[-1].score:
-                tokens = tuple(self.tokens[row, beams[row][place]].tolist())
-                hypothesis = Hypothesis(tokens, log_prob, log_prob / penalty)
+        places = [place for place in ended.nonzero().tolist() if self.sentences[place[0]] >= 0]
+        found = [tuple(self.tokens[row, beams[row][place]].tolist()) for row, place in places]
+        if self.coverage and found:
+            sources = [self.sources[self.sentences[row]] for row, _ in places]
+            pairs = [(ids, (*tokens, EOS)) for ids, tokens in zip(sources, found, strict=True)]
+            penalties = self.coverage.penalties(pairs)
+            for (row, place), own in zip(places, penalties, strict=True):
+                scores[row][place] += own
+        for (row, place), tokens in zip(places, found, strict=True):
+            best, score = self.found[self.sentences[row]], scores[row][place]
+            if len(best) < self.config.n_best or score > best[-1].score:
+                hypothesis = Hypothesis(tokens, log_probs[row][place], score)
                 insort(best, hypothesis, key=lambda h: -h.score)
                 del best[self.config.n_best :]
+        return scores
 
-    def _follow(self, candidates: Candidates, ended: Tensor) -> None:
+    def _follow(self, candidates: Candidates, ended: Tensor, scores: list[list[float]]) -> None:
         """Continue with the K best candidates that have not ended."""
         chosen = ended.int().argsort(dim=1, stable=True)[:, : self.config.n_slots]  # (B, K)
         log_probs = candidates.log_probs.masked_fill(ended, -torch.inf)
@@ -296,7 +300,7 @@ class Search:
             dropped[[row for row, _ in self._goals()]] = False
             self.log_probs[dropped] = -torch.inf
         if self.tracer:
-            self.tracer.record(self._open_rows(), candidates, chosen, self.log_probs)
+            self.tracer.record(self._open_rows(), candidates, scores, chosen, self.log_probs)
         self.state.reorder(beams)
         for limits in self.repetition:
             limits.follow(beams, self.prev_ids)
@@ -323,9 +327,9 @@ class Search:
     def _can_improve(self, row: int, best_open: float) -> bool:
         """Whether an open hypothesis can still enter the n best.
 
-        Its log-probability can only decrease, and the penalty increases at most to that of the
-        maximum length. `best_open / lp(limit)` is therefore an upper bound on all later scores, so
-        stopping early does not change the result.
+        Its log-probability can only decrease, the coverage penalty is at most 0, and the length
+        penalty increases at most to that of the maximum length. `best_open / lp(limit)` is
+        therefore an upper bound on all later scores, so stopping early does not change the result.
         """
         found = self.found[self.sentences[row]]
         worst = found[-1].score if len(found) == self.config.n_best else -math.inf

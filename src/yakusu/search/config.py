@@ -30,6 +30,8 @@ class SearchConfig(Config):
     Attributes:
         beam: Number of open hypotheses; 1: greedy search.
         alpha: Exponent of the length penalty.
+        coverage: Weight of GNMT's coverage penalty, its beta; 0: no penalty. It needs a model with
+            attention, and torch.
         max_extra: A translation may exceed its source, or its prefix, by this many tokens.
         max_length: Maximum number of tokens of a translation; None: no further limit.
         n_best: Number of translations per sentence; at most `beam`, unless they are sampled.
@@ -45,6 +47,7 @@ class SearchConfig(Config):
 
     beam: int = Field(4, ge=1, le=256)
     alpha: float = Field(0.6, ge=0, le=10)
+    coverage: float = Field(0.0, ge=0, le=10)
     max_extra: int = Field(50, ge=0)
     max_length: int | None = Field(None, ge=1)
     n_best: int = Field(1, ge=1, le=256)

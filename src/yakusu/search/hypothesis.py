@@ -11,7 +11,7 @@ class Hypothesis:
 
     tokens: tuple[int, ...]
     log_prob: float  # log P(Y | X) in nats, including eos
-    score: float  # log_prob / lp(Y)
+    score: float  # log_prob / lp(Y), plus the coverage penalty
 
 
 def length_penalty(length: int, alpha: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yakusu.search.config import SamplingConfig
+from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Ints
 
 
@@ -67,3 +67,21 @@ def _uniform(seed: int, ids: list[int], sample: int, n_steps: int) -> NDArray[np
     digest = sha256(repr((seed, sample, ids)).encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
     return generator.random(n_steps)
+
+
+def samplers_of(
+    config: SearchConfig, sources: Sequence[Sequence[int]], limits: Sequence[int]
+) -> list[Sampler]:
+    """The sampler of each sentence; [] if translations are searched and not sampled.
+
+    Args:
+        config: Settings of the search.
+        sources: The ids of each sentence.
+        limits: The maximum number of steps of each.
+    """
+    if config.sampling is None:
+        return []
+    return [
+        Sampler(config.sampling, source, n_samples=config.n_slots, n_steps=most)
+        for source, most in zip(sources, limits, strict=True)
+    ]

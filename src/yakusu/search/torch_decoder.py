@@ -10,7 +10,7 @@ from yakusu.data.batches import pad
 from yakusu.data.text import windows
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.config import Role
-from yakusu.model.ensemble import Ensemble
+from yakusu.model.ensemble import members_of
 from yakusu.model.linear import padded_length
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
@@ -36,7 +36,7 @@ class TorchDecoder:
     @property
     def members(self) -> Sequence[SearchModel]:
         """The models."""
-        return list(self.model.members) if isinstance(self.model, Ensemble) else [self.model]
+        return members_of(self.model)
 
     @property
     def n_members(self) -> int:

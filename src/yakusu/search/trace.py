@@ -16,7 +16,7 @@ class Extension(Generic[T]):
             of the sample.
         token: The last token, as an id or as text; that of a finished hypothesis is eos.
         log_prob: The log-probability of all tokens so far, in nats.
-        score: Of a finished hypothesis, `log_prob` / length penalty; None: it has not ended.
+        score: Of a finished hypothesis, the score of the search; None: it has not ended.
     """
 
     parent: int

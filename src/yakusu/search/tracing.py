@@ -11,7 +11,6 @@ from torch import Tensor
 from yakusu.data.vocabulary import EOS
 from yakusu.search.candidates import Candidates
 from yakusu.search.config import SearchConfig
-from yakusu.search.hypothesis import length_penalty
 from yakusu.search.trace import Extension, Step, best_first
 
 
@@ -24,7 +23,7 @@ class Tracer:
     """
 
     def __init__(self, traces: Sequence[list[Step[int]] | None], config: SearchConfig) -> None:
-        self.traces, self.alpha, self.length = traces, config.alpha, 0
+        self.traces = traces
         # At first, all hypotheses are equal, or the samples are in order.
         self._open = [list(range(config.n_slots)) for _ in traces]  # slots of the open hypotheses
 
@@ -32,6 +31,7 @@ class Tracer:
         self,
         rows: Sequence[tuple[int, int]],
         candidates: Candidates,
+        scores: list[list[float]],
         chosen: Tensor,
         log_probs: Tensor,
     ) -> None:
@@ -40,17 +40,16 @@ class Tracer:
         Args:
             rows: The rows of the open sentences, and their numbers.
             candidates: The extensions of the step.
+            scores: Of the extensions of each row, if they end.
             chosen: The places of the next hypotheses among the candidates (B, K).
             log_probs: Of the next hypotheses (B, K); -inf: not open.
         """
-        self.length += 1
-        penalty = length_penalty(self.length, self.alpha)
         for row, sentence in rows:
             trace = self.traces[sentence]
             if trace is None:
                 continue
             next_, kept = chosen[row].tolist(), log_probs[row].tolist()
-            step = _step(candidates.of(row), self._open[sentence], next_, kept, penalty)
+            step = _step(candidates.of(row), scores[row], self._open[sentence], next_, kept)
             if step != Step():  # no token may follow
                 trace.append(step)
             self._open[sentence] = [k for k, own in enumerate(kept) if own > -math.inf]
@@ -58,24 +57,24 @@ class Tracer:
 
 def _step(
     candidates: list[tuple[float, int, int]],
+    scores: list[float],
     parents: list[int],
     chosen: list[int],
     kept: list[float],
-    penalty: float,
 ) -> Step[int]:
     """A step of one sentence.
 
     Args:
         candidates: The log-probability, the extended hypothesis and the id of each.
+        scores: The score of each, if it ends.
         parents: The open hypotheses of the previous step.
         chosen: The places of the next hypotheses among the candidates (K).
         kept: Their log-probabilities (K); -inf: not open.
-        penalty: The length penalty of hypotheses that end.
     """
     found: dict[int, Extension[int]] = {}
     for place, (log_prob, beam, token) in enumerate(candidates):
         if log_prob > -math.inf:
-            score = log_prob / penalty if token == EOS else None
+            score = scores[place] if token == EOS else None
             found[place] = Extension(parents.index(beam), token, log_prob, score)
     ended = [each for each in found.values() if each.score is not None]
     next_ = [

@@ -1,0 +1,61 @@
+"""The coverage penalty of GNMT (Wu et al. 2016, arXiv:1609.08144, section 7, Eq. 14).
+
+    cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
+
+p_ij is the attention weight from the position that predicts token j to source token i; X and Y end
+with eos. A model with several layers or heads, and an ensemble, has the mean of their weights.
+cp is at most 0, and 0 if every source token receives a total weight of 1 or more.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from yakusu.errors import ModelError
+from yakusu.model.base import SearchModel, Seq2Seq
+from yakusu.model.ensemble import members_of
+from yakusu.search.decoder import Pair, Weights
+from yakusu.search.forced import attention_weights
+
+
+def coverage_penalty(weights: Weights, beta: float) -> float:
+    """cp of attention weights p (T, S); a total of 0 counts as the smallest normal float32."""
+    total = weights.astype(np.float64).sum(axis=0)  # (S,)
+    return beta * float(np.log(total.clip(np.finfo(np.float32).tiny, 1.0)).sum())
+
+
+class Coverage:
+    """Computes the coverage penalty of finished hypotheses, from one more pass of the decoder.
+
+    Args:
+        model: A model, or an ensemble, in evaluation mode.
+        beta: The weight of the penalty.
+
+    Raises:
+        ModelError: The model, or a member of the ensemble, has no attention to the source.
+    """
+
+    def __init__(self, model: SearchModel, beta: float) -> None:
+        every = members_of(model)
+        members = [
+            each
+            for each in every
+            if isinstance(each, Seq2Seq) and "cross" in each.attention_layers()
+        ]
+        if len(members) < len(every):
+            raise ModelError(
+                f"search.coverage = {beta:g} needs attention to the source, which the model does "
+                "not have: set search.coverage to 0"
+            )
+        self.members, self.beta = members, beta
+
+    def penalties(self, pairs: Sequence[Pair]) -> list[float]:
+        """cp of each pair of source and target ids; it does not depend on the other pairs."""
+        of_members = [
+            [own["cross"].mean(axis=(0, 1)) for own in attention_weights(member, pairs, ["cross"])]
+            for member in self.members
+        ]
+        return [
+            coverage_penalty(np.mean(own, axis=0), self.beta)
+            for own in zip(*of_members, strict=True)
+        ]
