@@ -13,7 +13,13 @@ from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate
 
-RECIPES = ["adapt", "base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
+PACKAGED = Path(__file__).parents[1] / "src" / "yakusu" / "recipes"
+RECIPES = [
+    *("adapt", "base", "big", "big-en-fr", "conv", "demo", "large", "lstm", "medium", "parse"),
+    *("parse-semi", "parse-small", "small", "tiny"),
+]
+
+BY_SIZE = ["tiny", "small", "medium", "large"]
 
 
 def recipe_file(folder: Path, text: str) -> Path:
@@ -106,21 +112,83 @@ def test_a_row_of_table_3_differs_from_base_as_in_the_table(row: str) -> None:
     [
         ("base", (6, 512, 2048, 8, 64, 64, 0.1)),
         ("big", (6, 1024, 4096, 16, 64, 64, 0.3)),
-        ("small", (4, 256, 1024, 4, 64, 64, 0.2)),
+        ("large", (6, 512, 2048, 8, 64, 64, 0.2)),
+        ("medium", (4, 256, 1024, 4, 64, 64, 0.2)),
+        ("small", (4, 128, 256, 4, 32, 32, 0.3)),
         ("tiny", (4, 128, 256, 4, 32, 32, 0.3)),
     ],
 )
-def test_packaged_recipes_have_the_published_sizes(name: str, sizes: tuple[float, ...]) -> None:
+def test_packaged_recipes_have_the_documented_sizes(name: str, sizes: tuple[float, ...]) -> None:
     m = load_recipe(name).model
     assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
 
 
-def test_parse_has_the_papers_settings() -> None:
-    recipe = load_recipe("parse")
-    assert (recipe.model.n_layers, recipe.model.d_model) == (4, 1024)
-    assert recipe.tokenizer.vocab_size == 16_000
-    search = recipe.search
-    assert (search.beam, search.alpha, search.max_extra) == (21, 0.3, 300)
+def test_the_vocabulary_grows_with_the_corpus() -> None:
+    sizes = [load_recipe(name).tokenizer.vocab_size for name in BY_SIZE]
+    assert sizes == [3_000, 6_000, 16_000, 32_000]
+
+
+@pytest.mark.parametrize("name", BY_SIZE)
+def test_a_recipe_for_a_size_stops_early_and_averages(name: str) -> None:
+    training = load_recipe(name).training
+    assert training.patience == 10 and training.keep_last >= 3
+    # It can stop early, long after the learning rate has warmed up.
+    warmed_up = training.warmup_steps + training.patience * training.validate_steps
+    assert warmed_up < training.max_steps / 2
+
+
+def test_small_is_the_measured_recipe_of_multi30k_with_more_steps() -> None:
+    measured = load_recipe(PACKAGED.parents[2] / "benchmarks" / "recipes" / "multi30k.toml")
+    found = differences(load_recipe("small"), measured)
+    assert [each for each in found if not each.startswith("data.")] == [
+        "tokenizer.normalization = 'nmt_nfkc', not 'nmt_nfkc_cf'",
+        "training.max_steps = 12000, not 6000",
+        "training.patience = 10, not 0",
+    ]
+
+
+def test_english_french_differs_from_english_german_in_its_vocabulary_and_dropout() -> None:
+    assert differences(load_recipe("big-en-fr"), load_recipe("big")) == [
+        "tokenizer.kind = 'unigram', not 'bpe'",
+        "tokenizer.vocab_size = 32000, not 37000",
+        "model.dropout = 0.1, not 0.3",
+    ]
+
+
+def test_base_names_the_options_of_the_papers_vocabulary() -> None:
+    options = re.findall(r"--set (\S+)", (PACKAGED / "base.toml").read_text())
+    assert differences(load_recipe("base", options), load_recipe("base")) == [
+        "tokenizer.split_digits = False, not True",
+        "tokenizer.byte_fallback = False, not True",
+        "tokenizer.placeholder_share = 0.0, not 0.1",
+    ]
+
+
+def test_parse_is_the_base_model_with_the_settings_of_section_6_3() -> None:
+    assert sorted(differences(load_recipe("parse"), load_recipe("base"))) == [
+        "filters.max_ratio = 100.0, not 4.0",
+        "filters.max_tokens = 1024, not 256",
+        "model.d_k = 128, not 64",
+        "model.d_model = 1024, not 512",
+        "model.d_v = 128, not 64",
+        "model.dropout = 0.2, not 0.1",
+        "model.n_layers = 4, not 6",
+        "model.tied = 'decoder', not 'three-way'",
+        "search.alpha = 0.3, not 0.6",
+        "search.beam = 21, not 4",
+        "search.max_extra = 300, not 50",
+        "task = 'parsing', not 'translation'",
+        "tokenizer.joint = False, not True",
+        "tokenizer.target = 'tokens', not 'text'",
+        "tokenizer.vocab_size = 16000, not 37000",
+    ]
+
+
+def test_the_semi_supervised_parser_has_32_thousand_tokens_and_less_dropout() -> None:
+    assert differences(load_recipe("parse-semi"), load_recipe("parse")) == [
+        "tokenizer.vocab_size = 32000, not 16000",
+        "model.dropout = 0.1, not 0.2",
+    ]
 
 
 def test_lstm_has_luongs_model_and_the_second_papers_training() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.average import average
     from yakusu.pipeline.check import check
+    from yakusu.pipeline.choose_recipe import choose_recipe
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
     from yakusu.pipeline.documents import translate_document
@@ -52,6 +53,7 @@ _MODULES = {  # public name -> the module that defines it
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
     "check": "pipeline.check",
+    "choose_recipe": "pipeline.choose_recipe",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",
     **dict.fromkeys(
@@ -84,6 +86,7 @@ __all__ = [
     "YakusuError",
     "average",
     "check",
+    "choose_recipe",
     "compress",
     "compress_translator",
     "demo",

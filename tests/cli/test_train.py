@@ -319,6 +319,40 @@ def test_train_from_python_takes_a_recipe_name_and_files(own: Path) -> None:
         yakusu.train("tiny", max_steps=5)  # type: ignore[call-arg]
 
 
+# ---- without a recipe
+
+
+def test_without_a_recipe_one_is_chosen_printed_and_stored(
+    run_yakusu: Yakusu, work: Path, tmp_path: Path, overrides: list[str]
+) -> None:
+    files = ["--run", tmp_path / "run", "--src", work / "a.en", "--tgt", work / "a.de"]
+    said = run_yakusu("prepare", *files, *overrides)
+    assert said.code == 0
+    assert re.match(r"\d{3} sentence pairs: using the recipe tiny, which is for up to", said.err)
+    stored = load_recipe(tmp_path / "run" / "recipe.toml")
+    settings_ = [each for each in overrides if each != "--set"]
+    given = {"run": tmp_path / "run", "src": work / "a.en", "tgt": work / "a.de"}
+    assert stored == load_recipe("tiny", settings_, **given)  # type: ignore[arg-type]
+    assert run_yakusu("prepare", *files).out == f"already prepared: {said.out}"
+
+
+def test_a_run_is_resumed_without_a_recipe_and_never_with_another_one(
+    run_yakusu: Yakusu, own: Path
+) -> None:
+    files = ["--run", own / "run", "--src", own / "a.en", "--tgt", own / "a.de"]
+    before = load_recipe(own / "run" / "recipe.toml")
+    for options_ in (["--run", own / "run"], files):
+        said = run_yakusu("train", *options_)
+        assert said.code == 0
+        assert f"using the recipe of this run, {own / 'run' / 'recipe.toml'}\n" in said.err
+        assert "already at step 6 " in said.err and "nothing left to do" in said.err
+    for side in ("a.en", "a.de"):
+        (own / side).write_text("".join(f"{side} {i}\n" for i in range(12_000)))
+    told = run_yakusu("train", *files).err  # 12,000 pairs would get the recipe `small`
+    assert f"error: {own / 'a.en'} has changed since {own / 'run' / 'data'} was made" in told
+    assert load_recipe(own / "run" / "recipe.toml") == before
+
+
 # ---- one file with both sides
 
 

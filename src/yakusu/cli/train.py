@@ -12,10 +12,11 @@ from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
 
 RecipeName = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="RECIPE",
-        help=f"TOML file, or the name of a packaged recipe: {', '.join(recipe_names())}.",
+        help="TOML file, or the name of a packaged recipe (default: that of the run folder, or one "
+        f"for the size of the corpus): {', '.join(recipe_names())}.",
     ),
 ]
 Set = Annotated[
@@ -36,35 +37,42 @@ def add_to(app: typer.Typer) -> None:
 
 @takes_files
 def prepare(
-    recipe: RecipeName,
-    files: "yakusu.RecipeFiles",
+    recipe: RecipeName = None,
     set_: Set = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
+    *,
+    files: "yakusu.RecipeFiles",
 ) -> None:
     """Filter a corpus, learn its vocabulary and convert it to token ids.
 
     `yakusu train` does this too; run `prepare` separately to see the counts before training.
 
-    Example: `yakusu prepare tiny --src train.en --tgt train.de --run runs/en-de`
+    Example: `yakusu prepare --src train.en --tgt train.de --run runs/en-de`
 
-    Example: `yakusu prepare tiny --pairs memory.tmx --columns en,de --run runs/en-de`
+    Example: `yakusu prepare small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    loaded = yakusu.load_recipe(recipe, set_ or (), **files)
-    made = yakusu.prepare(loaded, progress=ConsoleProgress(), workers=workers)
+    progress = ConsoleProgress()
+    if recipe is None:
+        choice = yakusu.choose_recipe(set_ or (), **files)
+        progress.say(choice.reason)
+        loaded = choice.recipe
+    else:
+        loaded = yakusu.load_recipe(recipe, set_ or (), **files)
+    made = yakusu.prepare(loaded, progress=progress, workers=workers)
     print(("already prepared: " if made.existed else "") + str(made))
 
 
 @takes_files
-def train(recipe: RecipeName, files: "yakusu.RecipeFiles", set_: Set = None) -> None:
+def train(recipe: RecipeName = None, set_: Set = None, *, files: "yakusu.RecipeFiles") -> None:
     """Prepare a corpus and train a translator or a parser.
 
     Interrupt at any time; rerun the same command to resume.
 
-    Example: `yakusu train tiny --src train.en --tgt train.de --run runs/en-de`
+    Example: `yakusu train --src train.en --tgt train.de --run runs/en-de`
 
-    Example: `yakusu train tiny --pairs memory.tmx --columns en,de --run runs/en-de`
+    Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
     made = yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files)
     if made.rank:

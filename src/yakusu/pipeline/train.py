@@ -15,6 +15,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
+from yakusu.pipeline.choose_recipe import choose_recipe
 from yakusu.pipeline.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.prepare import Prepared, prepare
@@ -56,7 +57,7 @@ class Trained:
 
 
 def train(
-    recipe: Recipe | str | Path,
+    recipe: Recipe | str | Path | None = None,
     overrides: Sequence[str] = (),
     *,
     progress: Progress | None = None,
@@ -65,27 +66,30 @@ def train(
     """Train a translator, or resume its training; prepare the data first if necessary.
 
     Args:
-        recipe: A recipe, or the name or path of one.
-        overrides: Keys to override, such as "training.max_steps=500", if `recipe` is a name or
-            path.
+        recipe: A recipe, or the name or path of one; None: as in `choose_recipe`.
+        overrides: Keys to override, such as "training.max_steps=500", unless `recipe` is loaded.
         progress: Progress reporter.
-        files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, if `recipe` is a
-            name or path.
+        files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
+            loaded.
 
     Raises:
         YakusuError: As in `prepare`, or a checkpoint is corrupt, or training failed.
 
     Example:
-        `yakusu.train("tiny", src="train.en", tgt="train.de", run="runs/en-de")`
+        `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
-    if not isinstance(recipe, Recipe):
+    reason = ""
+    if recipe is None:
+        choice = choose_recipe(overrides, **files)
+        recipe, reason = choice.recipe, choice.reason
+    elif not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides, **files)
     elif overrides or files:
         raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
-    return _train(recipe, progress or Silent())
+    return _train(recipe, progress or Silent(), choice=reason)
 
 
-def _train(recipe: Recipe, progress: Progress) -> Trained:
+def _train(recipe: Recipe, progress: Progress, *, choice: str) -> Trained:
     # These fail before anything is written.
     recipe = resolved(recipe)
     pick_device(recipe.training.device)
@@ -93,6 +97,8 @@ def _train(recipe: Recipe, progress: Progress) -> Trained:
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
+            if choice:
+                progress.say(choice)
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.existed:
