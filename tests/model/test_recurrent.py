@@ -164,7 +164,7 @@ def test_without_attention_the_decoder_has_no_matrices_or_inputs_for_it() -> Non
     assert n_parameters(1000, d_model=512, attention="none") == 1000 * 512 + encoder + decoder
 
 
-def test_the_deep_residual_stack_of_gnmt_can_be_configured() -> None:
+def test_a_deep_residual_stack_can_be_configured() -> None:
     sizes = {"d_model": 1024, "n_layers": 8, "attention": "additive", "tied": "none"}
     encoder = 2 * lstm(1024, 512) + 7 * lstm(1024, 1024)
     decoder = lstm(2048, 1024) + 7 * lstm(1024, 1024)

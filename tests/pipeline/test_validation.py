@@ -156,14 +156,21 @@ def test_a_checkpoint_is_not_resumed_with_another_engine_if_the_recipe_was_edite
 # ---- refused at the start ------------------------------------------------------------------------
 
 
-def test_a_model_that_the_native_engine_does_not_support_is_refused_before_anything_is_written(
-    corpus: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("setting", "missing"),
+    [
+        ("model.mixing=restricted", "restricted self-attention"),
+        ("search.coverage=0.2", "search.coverage"),
+    ],
+)
+def test_what_the_native_engine_does_not_support_is_refused_before_anything_is_written(
+    corpus: Path, tmp_path: Path, setting: str, missing: str
 ) -> None:
     with pytest.raises(RecipeError) as refused:
-        yakusu.train(recipe_for(corpus, tmp_path / "run", NATIVE, "model.mixing=restricted"))
+        yakusu.train(recipe_for(corpus, tmp_path / "run", NATIVE, setting))
     assert str(refused.value) == (
-        "training.engine = 'native', but the native engine does not support restricted "
-        "self-attention: set training.engine=torch"
+        f"training.engine = 'native', but the native engine does not support {missing}: set "
+        "training.engine=torch"
     )
     assert not [*tmp_path.iterdir()]
 

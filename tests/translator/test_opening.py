@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.translator.test_sizes import changed
 from yakusu.engine import library as engine_library
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.engine.decoder import NativeDecoder
@@ -109,6 +110,14 @@ def test_another_engine_is_refused_with_the_choices(name: Any) -> None:
     assert str(refused.value) == (
         f"there is no engine {name!r}: pass 'native', 'torch' or an EngineConfig"
     )
+
+
+def test_a_model_whose_search_has_a_coverage_penalty_is_run_by_torch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = changed(tmp_path / "model", "transformer", search={"coverage": 0.2})
+    assert isinstance(open_decoder([folder], EngineConfig())[2], TorchDecoder)
+    assert "the native engine does not support search.coverage: torch" in caplog.text
 
 
 # ---- threads and precision -----------------------------------------------------------------------

@@ -6,11 +6,10 @@ Each step finds the candidates: the 2K best extensions of a sentence's open hypo
 that end with eos are finished. The K best of the others stay open, so finished hypotheses do not
 reduce the number of open ones. Tensor2Tensor, the implementation of the paper's authors, searches
 in the same way. A beam of one takes only the best extension, which is greedy search. A sentence is
-closed when none of its hypotheses is open, or when no open one can still enter the n best.
+closed when none of its hypotheses is open, or when no open one can still enter the n best. The
+coverage penalty cp is 0 by default (coverage.py).
 
     score(Y) = log P(Y | X) / lp(Y) + cp(X; Y),    lp(Y) = ((5 + |Y|) / 6)^alpha
-
-The coverage penalty cp is 0 unless `coverage` is set (coverage.py).
 """
 
 import math
