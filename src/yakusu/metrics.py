@@ -68,11 +68,14 @@ class MetricOptions:
         tokenize: sacreBLEU's name of a BLEU tokenizer; None: the default of the target language.
         lowercase: Ignore case in BLEU and chrF. TER always ignores case, as originally published.
         target_language: A language code such as "ja", "pt-BR" or "zh_CN".
+        sentences: Whether single sentences are scored: BLEU then ignores the n-grams that a
+            sentence is too short for.
     """
 
     tokenize: str | None = None
     lowercase: bool = False
     target_language: str | None = None
+    sentences: bool = False
 
 
 _LIBRARIES = {"ja-mecab": "MeCab", "ko-mecab": "mecab_ko"}  # of sacreBLEU's tokenizers
@@ -88,7 +91,12 @@ def _bleu(options: MetricOptions) -> Metric:
     language = re.split("[-_]", options.target_language or "")[0].lower()
     if library := _LIBRARIES.get(options.tokenize or f"{language}-mecab"):
         import_module(library)  # sacreBLEU would name its own extra
-    return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, trg_lang=language)
+    return BLEU(
+        lowercase=options.lowercase,
+        tokenize=options.tokenize,
+        trg_lang=language,
+        effective_order=options.sentences,
+    )
 
 
 @METRICS.register("chrf")
@@ -133,6 +141,21 @@ def score(
     _check_aligned("hypotheses", hypotheses, references)
     options = MetricOptions(tokenize, lowercase, target_language)
     return [_measure(METRICS[name](options), hypotheses, references) for name in metrics]
+
+
+def sentence_scorer(name: str, target_language: str = "") -> Callable[[str, str], float]:
+    """Return a function that scores a translation of one sentence against its reference.
+
+    Args:
+        name: A name in `METRICS`.
+        target_language: Code of the language of both, which chooses BLEU's tokenizer.
+
+    Raises:
+        RecipeError: There is no such metric.
+        ModuleNotFoundError: The tokenizer needs a library of the extra `mecab`.
+    """
+    metric = METRICS[name](MetricOptions(target_language=target_language, sentences=True))
+    return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
 
 
 def tokenized_compound_bleu(
