@@ -13,7 +13,10 @@ from yakusu.recipe import Recipe, differences, load_recipe, save_recipe
 from yakusu.recipes import recipe_names
 from yakusu.training.schedule import lrate
 
-RECIPES = ["adapt", "base", "big", "conv", "demo", "lstm", "parse", "parse-small", "small", "tiny"]
+RECIPES = [
+    *("adapt", "base", "big", "conv", "demo", "fast", "lstm", "parse", "parse-small", "small"),
+    "tiny",
+]
 
 
 def recipe_file(folder: Path, text: str) -> Path:
@@ -110,6 +113,12 @@ def test_a_row_of_table_3_differs_from_base_as_in_the_table(row: str) -> None:
 def test_packaged_recipes_have_the_published_sizes(name: str, sizes: tuple[float, ...]) -> None:
     m = load_recipe(name).model
     assert (m.n_layers, m.d_model, m.d_ff, m.n_heads, m.d_k, m.d_v, m.dropout) == sizes
+
+
+def test_fast_has_a_deep_encoder_a_shallow_decoder_and_greedy_search() -> None:
+    recipe = load_recipe("fast")
+    assert recipe.model.depths == (6, 2)
+    assert recipe.search.beam == 1
 
 
 def test_parse_has_the_papers_settings() -> None:

@@ -17,6 +17,7 @@ from yakusu.data.corpus import Corpus
 from yakusu.data.filters import FilterConfig, text_filter
 from yakusu.data.text import Pair, read_lines
 from yakusu.engine.config import Engine, EngineConfig
+from yakusu.errors import ModelError
 from yakusu.folder import locked, sha256
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
@@ -117,7 +118,7 @@ class _Backtranslation:
         models = {"reverse": Models([model], best, to=self.config.to, engine=engine)}
         language = models["reverse"].translator.languages[0]
         if self.config.forward:
-            models["forward"] = Models([self.config.forward], to=language, engine=engine)
+            models["forward"] = _forward(self.config.forward, language, engine)
         held_out = [Path(each) for each in self.config.held_out]
         held_out += [path for each in (model, self.config.forward) for path in _dev_files(each)]
         corpus = self.out / "corpus"
@@ -178,6 +179,15 @@ class _Backtranslation:
             counts[rejected_by or "kept"] += 1
             if not rejected_by:
                 yield f"{self.config.tag} {source}".lstrip(), target
+
+
+def _forward(folder: str, language: str, engine: EngineConfig | Engine | None) -> Models:
+    try:
+        return Models([folder], to=language, engine=engine)
+    except ModelError as error:
+        raise ModelError(
+            f"{folder} cannot translate synthetic sources back to '{language}': {error}"
+        ) from error
 
 
 def _dev_files(model: str) -> tuple[Path, ...]:

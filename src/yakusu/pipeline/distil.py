@@ -15,7 +15,7 @@ from yakusu.data.corpus import Corpus, read_pairs
 from yakusu.data.text import InvalidLines, Pair, read_lines
 from yakusu.device import pick_device
 from yakusu.engine.config import Engine, EngineConfig
-from yakusu.errors import RecipeError, RunError
+from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.folder import locked, sha256
 from yakusu.metrics import sentence_scorer
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
@@ -262,5 +262,8 @@ def _has_one_pair(model: Path) -> bool:
     """Whether a model was trained for one pair of languages, and its dev set is available."""
     if not dev_files_of(model):
         return False
-    facts = read_facts(model)
+    try:
+        facts = read_facts(model)
+    except ModelError:
+        return False
     return isinstance(facts, Receipt) and not facts.recipe.data.others

@@ -76,9 +76,9 @@ class Overlaps:
     def refuse(self) -> None:
         """Raise DataError if a pair was held out."""
         if self.count:
-            several = f", as are {self.count - 1:,} others" if self.count > 1 else ""
+            such = f"{self.count:,} such line{'s' * (self.count > 1)}"
             raise DataError(
-                f"{self._first}{several}: remove held-out text, or leave it out with "
+                f"{self._first} ({such}): remove held-out text, or leave it out with "
                 "--drop-held-out"
             )
 
