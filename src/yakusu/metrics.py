@@ -68,14 +68,11 @@ class MetricOptions:
         tokenize: sacreBLEU's name of a BLEU tokenizer; None: the default of the target language.
         lowercase: Ignore case in BLEU and chrF. TER always ignores case, as originally published.
         target_language: A language code such as "ja", "pt-BR" or "zh_CN".
-        sentences: Whether single sentences are scored: BLEU then ignores the n-grams that a
-            sentence is too short for.
     """
 
     tokenize: str | None = None
     lowercase: bool = False
     target_language: str | None = None
-    sentences: bool = False
 
 
 _LIBRARIES = {"ja-mecab": "MeCab", "ko-mecab": "mecab_ko"}  # of sacreBLEU's tokenizers
@@ -91,12 +88,7 @@ def _bleu(options: MetricOptions) -> Metric:
     language = re.split("[-_]", options.target_language or "")[0].lower()
     if library := _LIBRARIES.get(options.tokenize or f"{language}-mecab"):
         import_module(library)  # sacreBLEU would name its own extra
-    return BLEU(
-        lowercase=options.lowercase,
-        tokenize=options.tokenize,
-        trg_lang=language,
-        effective_order=options.sentences,
-    )
+    return BLEU(lowercase=options.lowercase, tokenize=options.tokenize, trg_lang=language)
 
 
 @METRICS.register("chrf")
@@ -154,7 +146,9 @@ def sentence_scorer(name: str, target_language: str = "") -> Callable[[str, str]
         RecipeError: There is no such metric.
         ModuleNotFoundError: The tokenizer needs a library of the extra `mecab`.
     """
-    metric = METRICS[name](MetricOptions(target_language=target_language, sentences=True))
+    metric = METRICS[name](MetricOptions(target_language=target_language))
+    if isinstance(metric, BLEU):
+        metric.effective_order = True  # without the n-grams that a sentence is too short for
     return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
 
 

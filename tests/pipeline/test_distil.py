@@ -242,6 +242,16 @@ def test_held_out_lines_can_be_left_out(distil: Distil, tmp_path: Path) -> None:
     assert made.facts.counts["held out"] == 2
 
 
+def test_held_out_files_cannot_be_added_after_an_interruption(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert interrupt_at(16, monkeypatch, distil)
+    assert (tmp_path / "run" / "parts" / "texts").exists()
+    test = write(tmp_path / "test.de", ["The end"])
+    with pytest.raises(RunError, match=r"parts/texts was made from other files \(held out 1: null"):
+        distil(held_out=(str(test),))
+
+
 @pytest.mark.parametrize("one_file", [False, True])
 def test_the_dev_set_of_the_recipe_is_held_out(
     distil: Distil, tmp_path: Path, one_file: bool
@@ -315,6 +325,11 @@ def test_recipes_that_cannot_be_distilled_are_refused(
 def test_closest_without_references_is_refused(distil: Distil) -> None:
     with pytest.raises(RecipeError, match="--closest compares translations with references"):
         distil(closest=True, with_references=False)
+
+
+def test_closest_of_one_translation_is_refused(distil: Distil) -> None:
+    with pytest.raises(RecipeError, match=r"--closest chooses among several .*: add --n-best N"):
+        distil(closest=True)
 
 
 def test_another_run_is_not_replaced(distil: Distil, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class _Backtranslation:
         with locked(self.out, option="--out"):
             making = self._making(models, held_out)
             if (facts := existing_corpus(corpus, making)) is None:
-                counts = self._translate(models, held_out, progress)
+                counts = self._translate(models, held_out, making, progress)
                 facts = write_corpus(corpus, making, counts, self._pairs(models, language, counts))
         return Backtranslated(corpus, facts)
 
@@ -140,7 +140,11 @@ class _Backtranslation:
         )
 
     def _translate(
-        self, models: Mapping[str, Models], held_out: list[Path], progress: Progress
+        self,
+        models: Mapping[str, Models],
+        held_out: list[Path],
+        making: Making,
+        progress: Progress,
     ) -> Counter[str]:
         """Translate the text, and the translations back; return the numbers of lines."""
         name = str(self.tgt)
@@ -151,6 +155,7 @@ class _Backtranslation:
             self.texts,
             texts,
             Overlaps(HeldOutLines(held_out, Corpus()), texts.names),
+            inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
             fits=models["reverse"].fits,
         )

@@ -136,6 +136,8 @@ class _Distillation:
 
     def run(self, options: SearchConfig | None, engine: EngineConfig | Engine | None) -> Distilled:
         teacher = Models(self.teachers, options, to=self.config.to, engine=engine)
+        if self.config.closest and teacher.translator.search.n_best == 1:
+            raise RecipeError("--closest chooses among several translations: add --n-best N")
         student = resolved(self._student(teacher.translator.languages))
         if not self.config.corpus_only:  # these fail before hours of translation
             pick_device(student.training.device)
@@ -205,6 +207,7 @@ class _Distillation:
             self.parts / "texts",
             texts,
             Overlaps(HeldOutLines(self._held_out, self.recipe.data.dev), texts.names),
+            inputs=making.inputs,
             drop_held_out=self.config.drop_held_out,
             fits=teacher.fits,
         )

@@ -22,7 +22,7 @@ from yakusu.data.duplicates import DuplicateFinder
 from yakusu.data.text import Pair, raw_lines, windows
 from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import DataError, ModelError, RunError
-from yakusu.folder import read_json, save_folder, sha256, verify_folder, write_json
+from yakusu.folder import read_json, save_folder, verify_folder, write_json
 from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts, Making
 from yakusu.pipeline.held_out import Overlaps
 from yakusu.pipeline.inputs import first_changed
@@ -163,6 +163,7 @@ def select_texts(
     texts: Texts,
     overlaps: Overlaps,
     *,
+    inputs: Mapping[str, str],
     drop_held_out: bool,
     fits: Callable[[str], bool],
 ) -> Counter[str]:
@@ -172,6 +173,7 @@ def select_texts(
         folder: Folder of the shards.
         texts: The texts.
         overlaps: Finds held-out lines.
+        inputs: SHA-256 of the files of the texts and of the held-out lines, by role.
         drop_held_out: Leave them out, instead of refusing the texts.
         fits: Whether a text is short enough.
 
@@ -180,15 +182,14 @@ def select_texts(
 
     Raises:
         DataError: A line is held out, no line is left, or a file cannot be read or has changed.
-        RunError: The shards were written from other files.
+        RunError: The shards were written with other files.
     """
-    inputs = {role: sha256(path) for role, path in texts.files.items()}
     if folder.exists():
         verify_folder(folder)
         earlier = _Selection.model_validate(read_json(folder / _TEXTS))
-        if found := difference(dict(earlier.inputs), inputs):
+        if found := difference(dict(earlier.inputs), dict(inputs)):
             raise RunError(
-                f"{folder} was made from other text ({found}): restore the files, or choose "
+                f"{folder} was made from other files ({found}): use the same files, or choose "
                 "another folder"
             )
         return Counter(earlier.counts)
