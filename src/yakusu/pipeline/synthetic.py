@@ -185,14 +185,7 @@ def select_texts(
         RunError: The shards were written with other files.
     """
     if folder.exists():
-        verify_folder(folder)
-        earlier = _Selection.model_validate(read_json(folder / _TEXTS))
-        if found := difference(dict(earlier.inputs), dict(inputs)):
-            raise RunError(
-                f"{folder} was made from other files ({found}): use the same files, or choose "
-                "another folder"
-            )
-        return Counter(earlier.counts)
+        return _earlier_counts(folder, inputs)
     counts: Counter[str] = Counter(read=0)
     mask = _mask(texts, overlaps, fits, counts)
     if not drop_held_out:
@@ -209,6 +202,17 @@ def select_texts(
 
     save_folder(folder, fill)
     return counts
+
+
+def _earlier_counts(folder: Path, inputs: Mapping[str, str]) -> Counter[str]:
+    verify_folder(folder)
+    earlier = _Selection.model_validate(read_json(folder / _TEXTS))
+    if found := difference(dict(earlier.inputs), dict(inputs)):
+        raise RunError(
+            f"{folder} was made from other files ({found}): use the same files, or choose another "
+            "folder"
+        )
+    return Counter(earlier.counts)
 
 
 def _mask(
