@@ -9,7 +9,14 @@ from sacrebleu.metrics.bleu import BLEU
 
 from yakusu import metrics
 from yakusu.errors import DataError, RecipeError
-from yakusu.metrics import METRICS, Score, paired_bootstrap, score, tokenized_compound_bleu
+from yakusu.metrics import (
+    METRICS,
+    Score,
+    paired_bootstrap,
+    score,
+    sentence_scorer,
+    tokenized_compound_bleu,
+)
 
 REFERENCES = [
     "The ferry leaves the harbour at seven o'clock.",
@@ -288,3 +295,15 @@ def test_a_bootstrap_without_enough_lines_or_samples_is_rejected() -> None:
         paired_bootstrap(BAD, GOOD, REFERENCES, n_samples=0)
     with pytest.raises(RecipeError, match="seed of the bootstrap is 0: set it to 1 or more"):
         paired_bootstrap(BAD, GOOD, REFERENCES, seed=0)
+
+
+def test_scores_of_single_sentences_equal_those_of_sacrebleu() -> None:
+    bleu, chrf = sentence_scorer("bleu", "en"), sentence_scorer("chrf")
+    for good, reference in zip(GOOD, REFERENCES, strict=True):
+        expected = BLEU(effective_order=True).sentence_score(good, [reference]).score
+        assert bleu(good, reference) == expected
+        assert chrf(good, reference) == sacrebleu.sentence_chrf(good, [reference]).score
+
+
+def test_a_short_sentence_that_equals_its_reference_has_the_highest_bleu() -> None:
+    assert sentence_scorer("bleu", "en")("Yes.", "Yes.") == pytest.approx(100)

@@ -15,7 +15,19 @@ from yakusu.training.schedule import lrate
 
 PACKAGED = Path(__file__).parents[1] / "src" / "yakusu" / "recipes"
 RECIPES = [
-    *("adapt", "base", "big", "big-en-fr", "conv", "demo", "large", "lstm", "medium", "parse"),
+    *(
+        "adapt",
+        "base",
+        "big",
+        "big-en-fr",
+        "conv",
+        "demo",
+        "fast",
+        "large",
+        "lstm",
+        "medium",
+        "parse",
+    ),
     *("parse-semi", "parse-small", "small", "tiny"),
 ]
 
@@ -137,7 +149,10 @@ def test_a_recipe_for_a_size_stops_early_and_averages(name: str) -> None:
     assert warmed_up < training.max_steps / 2
 
 
-def test_small_is_the_measured_recipe_of_multi30k_with_more_steps() -> None:
+def test_small_is_the_measured_recipe_of_multi30k_with_more_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("YAKUSU_DATA", "data")
     measured = load_recipe(PACKAGED.parents[2] / "benchmarks" / "recipes" / "multi30k.toml")
     found = differences(load_recipe("small"), measured)
     assert [each for each in found if not each.startswith("data.")] == [
@@ -189,6 +204,12 @@ def test_the_semi_supervised_parser_has_32_thousand_tokens_and_less_dropout() ->
         "tokenizer.vocab_size = 32000, not 16000",
         "model.dropout = 0.1, not 0.2",
     ]
+
+
+def test_fast_has_a_deep_encoder_a_shallow_decoder_and_greedy_search() -> None:
+    recipe = load_recipe("fast")
+    assert recipe.model.depths == (6, 2)
+    assert recipe.search.beam == 1
 
 
 def test_lstm_has_luongs_model_and_the_second_papers_training() -> None:

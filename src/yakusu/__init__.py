@@ -1,9 +1,9 @@
 """yakusu (訳す, "to translate") trains, runs and compresses translators and parsers.
 
-Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`,
-`translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`, `import` and `export`
-are the functions `compress_translator`, `import_model` and `export_model`. `compress`, `serve`,
-`vectors` and `view` are packages. Each name is imported when it is first used.
+Each verb of the command line is also a function: `check`, `prepare`, `train`, `average`, `distil`,
+`backtranslate`, `translate`, `score`, `evaluate`, `verify` and `demo`; the verbs `compress`,
+`import` and `export` are the functions `compress_translator`, `import_model` and `export_model`.
+`compress`, `serve`, `vectors` and `view` are packages. Each name is imported when it is first used.
 """
 
 from importlib import import_module
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from yakusu.engine.config import EngineConfig
     from yakusu.errors import DataError, ModelError, RecipeError, RunError, YakusuError
     from yakusu.pipeline.average import average
+    from yakusu.pipeline.backtranslate import BacktranslateConfig, backtranslate
     from yakusu.pipeline.check import check
     from yakusu.pipeline.choose_recipe import choose_recipe
     from yakusu.pipeline.compress import compress_translator
     from yakusu.pipeline.demo import demo
+    from yakusu.pipeline.distil import DistilConfig, distil
     from yakusu.pipeline.documents import translate_document
     from yakusu.pipeline.evaluate import (
         evaluate,
@@ -52,10 +54,12 @@ _MODULES = {  # public name -> the module that defines it
     "TextConfig": "translator.passage",
     **dict.fromkeys(("Translation", "Translator"), "translator"),
     "average": "pipeline.average",
+    **dict.fromkeys(("BacktranslateConfig", "backtranslate"), "pipeline.backtranslate"),
     "check": "pipeline.check",
     "choose_recipe": "pipeline.choose_recipe",
     "compress_translator": "pipeline.compress",
     "demo": "pipeline.demo",
+    **dict.fromkeys(("DistilConfig", "distil"), "pipeline.distil"),
     **dict.fromkeys(
         ("evaluate", "evaluate_model", "evaluate_parser", "evaluate_trees"), "pipeline.evaluate"
     ),
@@ -70,7 +74,9 @@ _MODULES = {  # public name -> the module that defines it
 }
 _PACKAGES = ("compress", "serve", "vectors", "view")  # `yakusu.compress.kmeans1d` and the like
 __all__ = [
+    "BacktranslateConfig",
     "DataError",
+    "DistilConfig",
     "EngineConfig",
     "ModelError",
     "Recipe",
@@ -85,11 +91,13 @@ __all__ = [
     "Translator",
     "YakusuError",
     "average",
+    "backtranslate",
     "check",
     "choose_recipe",
     "compress",
     "compress_translator",
     "demo",
+    "distil",
     "evaluate",
     "evaluate_model",
     "evaluate_parser",

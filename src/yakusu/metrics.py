@@ -135,6 +135,23 @@ def score(
     return [_measure(METRICS[name](options), hypotheses, references) for name in metrics]
 
 
+def sentence_scorer(name: str, target_language: str = "") -> Callable[[str, str], float]:
+    """Return a function that scores a translation of one sentence against its reference.
+
+    Args:
+        name: A name in `METRICS`.
+        target_language: Code of the language of both, which chooses BLEU's tokenizer.
+
+    Raises:
+        RecipeError: There is no such metric.
+        ModuleNotFoundError: The tokenizer needs a library of the extra `mecab`.
+    """
+    metric = METRICS[name](MetricOptions(target_language=target_language))
+    if isinstance(metric, BLEU):
+        metric.effective_order = True  # without the n-grams that a sentence is too short for
+    return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
+
+
 def tokenized_compound_bleu(
     hypotheses: Sequence[str], references: Sequence[str], language: str, *, lowercase: bool = False
 ) -> Score:

@@ -203,3 +203,10 @@ def test_the_choice_depends_on_the_text_only() -> None:
     more = [Placeholders(0.7, ignore_case=False)(pair) for pair in pairs]
     for pair, few, many in zip(pairs, first, more, strict=True):
         assert few in (pair, many)  # a larger share changes the same pairs, and others
+
+
+def test_a_symbol_at_the_beginning_of_a_source_stays_there_and_is_no_span() -> None:
+    tagging = Placeholders(1.0, ignore_case=False, symbols=("<BT>",))
+    for pair in [("Call {name}.", "{name} rufen."), *corpus(20), *unrelated(50)]:
+        source, target = ALWAYS(pair)
+        assert tagging((f"<BT> {pair[0]}", pair[1])) == (f"<BT> {source}", target)

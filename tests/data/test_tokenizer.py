@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from yakusu.data.coverage import Coverage
 from yakusu.data.placeholders import SLOTS
@@ -296,6 +297,19 @@ def test_each_slot_is_one_token_of_both_sides(with_bytes: Tokenizer) -> None:
         with_bytes.target_slots[SLOTS[0]],
     ]
     assert with_bytes.decode_target([ids]) == [text]
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_symbol_is_one_piece(joint: bool) -> None:
+    tokenizer = trained(symbols=["<BT>", "a,b"], joint=joint, vocab_size=40)
+    assert tokenizer.source_surfaces("<BT> the old a,b")[:2] == ["\u2581", "<BT>"]
+    assert "a,b" in tokenizer.source_surfaces("<BT> the old a,b")
+
+
+@pytest.mark.parametrize("symbols", [[""], ["a b"], [" <BT>"], ["<BT>", "<BT>"]])
+def test_a_symbol_with_spaces_or_a_repeated_one_is_refused(symbols: list[str]) -> None:
+    with pytest.raises(ValidationError, match="cannot be a symbol: symbols are distinct and have"):
+        TokenizerConfig(symbols=tuple(symbols))
 
 
 @pytest.mark.parametrize("byte_fallback", [False, True])

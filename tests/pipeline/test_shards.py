@@ -13,7 +13,7 @@ from tests.translators import save, untrained
 from yakusu.engine.config import EngineConfig
 from yakusu.errors import DataError, RunError
 from yakusu.folder import locked
-from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, read_parts
+from yakusu.pipeline.shard_parts import Part, PartTranslator, ShardConfig, from_line, read_parts
 from yakusu.pipeline.shard_plan import ShardJob, plan_shards
 from yakusu.pipeline.shard_receipt import RECEIPT, Settings
 from yakusu.pipeline.shards import TranslatedShards, translate_shards
@@ -113,6 +113,17 @@ def test_finished_shards_are_skipped_and_deleted_ones_translated_again(
     assert here.asked == ["b.gz"]
     after = {path.name: path.read_bytes() for path in out.iterdir() if path.name != RECEIPT}
     assert after.items() < before.items()
+
+
+def test_with_n_best_a_line_is_a_list_of_the_best_translations(
+    model: Path, source: Path, tmp_path: Path
+) -> None:
+    options = SearchConfig.model_construct(beam=3, n_best=3)
+    translated(config_of(model, options=options), source, tmp_path / "out")
+    best = list(yakusu.translate(str(model), source / "a.txt", SearchConfig(beam=3, n_best=3)))
+    lines = (tmp_path / "out" / "a.txt").read_text().splitlines()
+    assert [from_line(line, 3) for line in lines] == [[each.text for each in all_] for all_ in best]
+    assert any(len(from_line(line, 3)) == 3 for line in lines)
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 3, 8, 14])

@@ -130,5 +130,10 @@ takes_files = grouped(
     {**_RUN, **_PARENT, **_TEXT, **_PAIRS, **_TREES, **_held_out("dev", _DEV), **_DEV_TREES},
     _files,
 )
+takes_corpus = grouped(
+    "files",
+    {**_RUN, **_TEXT, **_PAIRS, **_held_out("dev", "Dev set (default: a teacher's)")},
+    _files,
+)
 takes_pairs = grouped("files", {**_PAIRS, **_held_out("dev", _COMPARED)}, _files)
 takes_test_files = grouped("test", _held_out("test", _COMPARED), _test_files)

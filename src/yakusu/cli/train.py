@@ -1,7 +1,7 @@
 """The verbs that make a translator: `prepare`, `train`, `average` and `demo`."""
 
 import shlex
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from yakusu.cli.console import ConsoleProgress, command
 from yakusu.cli.corpus_options import takes_files
 from yakusu.errors import RunError
 from yakusu.recipes import recipe_names
+
+if TYPE_CHECKING:
+    from yakusu.pipeline.train import Trained
 
 RecipeName = Annotated[
     str | None,
@@ -74,7 +77,11 @@ def train(recipe: RecipeName = None, set_: Set = None, *, files: "yakusu.RecipeF
 
     Example: `yakusu train small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    made = yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files)
+    print_trained(yakusu.train(recipe, set_ or (), progress=ConsoleProgress(), **files))
+
+
+def print_trained(made: "Trained") -> None:
+    """Print the result of a training run."""
     if made.rank:
         return  # rank 0 reports for all processes
     print(

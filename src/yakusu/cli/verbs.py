@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 _MODULES = {  # verb -> its module in yakusu.cli, in the order of the help text
     "check": "check",
     **dict.fromkeys(("prepare", "train", "average", "demo"), "train"),
+    **dict.fromkeys(("distil", "backtranslate"), "distil"),
     "translate": "translate",
     "score": "score",
     **dict.fromkeys(("evaluate", "verify"), "evaluate"),

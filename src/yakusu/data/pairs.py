@@ -54,7 +54,8 @@ class DataFacts(Config):
     n_dev: int
     report: Mapping[str, int]  # pairs read, dropped by each filter, and kept
     n_masked: int = 0  # training pairs with placeholder tokens
-    inputs: Mapping[str, str]  # key of a corpus file, such as "train.src" -> SHA-256
+    # SHA-256 by the key of a corpus file, such as "train.src", or of a model that wrote one.
+    inputs: Mapping[str, str]
     trees: Mapping[str, str] = Field(default_factory=dict)  # key of a tree file -> path
     parts: Mapping[str, tuple[Part, ...]] | None = None  # None: one part of weight 1
     fullness: float  # share of positions in training batches that are not padding

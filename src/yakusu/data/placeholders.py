@@ -74,14 +74,21 @@ class Placeholders:
     Args:
         share: Share of the pairs without protected spans that may get placeholders.
         ignore_case: Whether words are compared without case.
+        symbols: A symbol at the beginning of a source, such as "<BT>", is not part of the text.
     """
 
     share: float
     ignore_case: bool
+    symbols: tuple[str, ...] = ()
     _finder: SpanFinder = field(default_factory=SpanFinder, init=False, compare=False)
 
     def __call__(self, pair: Pair) -> Pair:
         """The pair with placeholders, or unchanged."""
+        tag = next((f"{each} " for each in self.symbols if pair[0].startswith(f"{each} ")), "")
+        source, target = self._masked((pair[0].removeprefix(tag), pair[1]))
+        return tag + source, target
+
+    def _masked(self, pair: Pair) -> Pair:
         pair = IS_SLOT.sub("", pair[0]), IS_SLOT.sub("", pair[1])
         source, target = (merged(self._finder.find(side), side) for side in pair)
         if source and texts(source) == texts(target):

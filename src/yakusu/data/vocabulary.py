@@ -1,6 +1,6 @@
 """Vocabularies: learned from text by SentencePiece.
 
-    eos = 0  unk = 1  target languages  placeholder tokens  bytes  pieces  pad = V - 1  no bos
+    eos = 0  unk = 1  languages  placeholder tokens  symbols  bytes  pieces  pad = V - 1  no bos
 
 See docs/decisions/0003. A model with several target languages has a token for each of them, such as
 ">>de<<", as Marian's have (docs/decisions/0037-several-languages.md).
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import sentencepiece as spm
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from yakusu.config import Config
 from yakusu.data.placeholders import SLOTS
@@ -34,7 +34,18 @@ class TokenizerConfig(Config):
     character_coverage: float = Field(0.9995, gt=0, le=1)  # the other characters become bytes
     byte_fallback: bool = True  # 256 tokens; false: a rare character becomes the unknown token
     placeholder_share: float = Field(0.1, ge=0, le=1)  # of training pairs; 0: no placeholder tokens
+    symbols: tuple[str, ...] = Field((), strict=False)  # never split, such as "<BT>"
     sample_sentences: int = Field(200_000, ge=1)  # per side; limits memory
+
+    @field_validator("symbols")
+    @classmethod
+    def _check_symbols(cls, symbols: tuple[str, ...]) -> tuple[str, ...]:
+        for symbol in symbols:
+            if not symbol or symbol.split() != [symbol] or symbols.count(symbol) > 1:
+                raise ValueError(
+                    f"{symbol!r} cannot be a symbol: symbols are distinct and have no spaces"
+                )
+        return symbols
 
     @model_validator(mode="after")
     def _check_token_target_is_separate(self) -> "TokenizerConfig":
@@ -73,7 +84,7 @@ def learn(
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
             control_symbols=[f">>{code}<<" for code in languages],
-            user_defined_symbols=list(SLOTS if config.placeholder_share else ()),
+            user_defined_symbols=[*(SLOTS if config.placeholder_share else ()), *config.symbols],
             eos_id=EOS,
             unk_id=UNK,
             bos_id=-1,

@@ -7,6 +7,7 @@ from pathlib import Path
 from yakusu.data.pairs import DataFacts
 from yakusu.errors import DataError, RunError
 from yakusu.folder import sha256
+from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
 
@@ -44,6 +45,22 @@ def inputs_of(recipe: Recipe) -> dict[str, Path]:
         f"{name}.{key}": path
         for name, corpus in recipe.data.corpora.items()
         for key, path in corpus.named_files.items()
+    }
+
+
+def models_of(recipe: Recipe) -> dict[str, str]:
+    """Return the hashes of the models that wrote training pairs, by keys such as "train.teacher 1".
+
+    Raises:
+        ModelError: The receipt of a synthetic corpus is corrupt.
+    """
+    return {
+        f"{name}.{role}": digest
+        for name, corpus in recipe.data.corpora.items()
+        if not name.endswith("dev")
+        and corpus.src
+        and (Path(corpus.src).parent / CORPUS_RECEIPT).exists()
+        for role, digest in CorpusFacts.read(Path(corpus.src).parent).making.models.items()
     }
 
 

@@ -40,7 +40,7 @@ from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
-from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of
+from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.selection import PairSelector
@@ -190,7 +190,7 @@ class _Preparation:
             n_dev=sum(map(len, dev)),
             report=self._report().as_dict(),
             n_masked=written.n_masked,
-            inputs=inputs,
+            inputs=inputs | models_of(self.recipe),
             trees={key: str(path) for key, path in files.items()} if self._reads_trees else {},
             parts=self._parts(written.sizes, list(map(len, dev))),
             fullness=self._estimate_fullness(pairs),
@@ -227,7 +227,9 @@ class _Preparation:
     def _write_train(self, folder: Path, parts: list[Selection], tokenizer: Tokenizer) -> Binarised:
         """Binarise the training pairs; an extra part belongs to the first direction."""
         config = self.recipe.tokenizer
-        placeholders = Placeholders(config.placeholder_share, ignore_case=config.lowercases)
+        placeholders = Placeholders(
+            config.placeholder_share, ignore_case=config.lowercases, symbols=config.symbols
+        )
         firsts = accumulate((len(part.mask) for part in parts), initial=0)
         first_direction = self.directions[0]
         owners = [

@@ -13,6 +13,7 @@ from yakusu.compress.config import CompressConfig
 from yakusu.errors import ModelError
 from yakusu.export.origin import Origin
 from yakusu.folder import read_json, verify_folder
+from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts
 from yakusu.recipe import Recipe
 
 VERSION = 1  # of receipt.json
@@ -322,6 +323,8 @@ def verify(folder: str | Path) -> list[str]:
     verify_folder(folder)
     files = read_json(folder / "manifest.json")["files"]
     lines = [f"{file['sha256']}  {name}" for name, file in files.items()]
+    if CORPUS_RECEIPT in files:
+        lines += CorpusFacts.read(folder).lines()
     if "receipt.json" in files:
         try:
             lines += read_facts(folder).lines()

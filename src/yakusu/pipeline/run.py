@@ -5,6 +5,7 @@ RUN/data/           binarised pairs, dev text, tokenizer
 RUN/checkpoints/    the best checkpoint and the last ones
 RUN/log.jsonl       all events; RUN/tensorboard/ shows them as curves
 RUN/model/          the translator
+RUN/corpus/, parts/ training corpus of `yakusu distil`, and what it is made from
 """
 
 import json
@@ -51,7 +52,7 @@ def opened(recipe: Recipe) -> Iterator[Path]:
         )
     run = Path(recipe.run)
     with _explain_unusable(run):
-        _refuse_other_run(run, recipe)
+        refuse_other_run(run, recipe)
     _check_corpora(recipe)
     with _explain_unusable(run):
         run.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,12 @@ def opened(recipe: Recipe) -> Iterator[Path]:
         yield run
 
 
-def _refuse_other_run(run: Path, recipe: Recipe) -> None:
+def refuse_other_run(run: Path, recipe: Recipe) -> None:
+    """Refuse a folder that holds another run or other files.
+
+    Raises:
+        RunError: It does.
+    """
     if run.exists() and not run.is_dir():
         raise RunError(f"{run} is a file: choose another folder with --run")
     saved = run / "recipe.toml"

@@ -1,6 +1,7 @@
 """Blocks of shards and their translation: what workers do, in any process and on any machine."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
@@ -28,7 +29,8 @@ class ShardConfig:
 
     Attributes:
         models: Model folders; more than one: an ensemble.
-        options: Settings of the search; those that are not given are the model's.
+        options: Settings of the search; those that are not given are the model's. With n_best above
+            1, the translation of a text is a JSON list of its best ones.
         text: How text is read.
         engine: What runs the models; `threads` is the number of threads of each worker.
         batch: Maximum number of sentences translated together.
@@ -151,17 +153,29 @@ def _sentence(error: YakusuError | OSError, path: Path) -> str:
     return f"{error.filename or path} cannot be read: {error.strerror or error}"
 
 
+def as_line(texts: Sequence[str], n_best: int) -> str:
+    """The best translation, or with n_best above 1 a JSON list of them."""
+    return texts[0] if n_best == 1 else json.dumps(texts, ensure_ascii=False)
+
+
+def from_line(line: str, n_best: int) -> list[str]:
+    """The translations, best first, in a line that `as_line` wrote."""
+    return [line] if n_best == 1 else list(json.loads(line))
+
+
 class PartTranslator:
     """Translates parts; opens the models for the first one.
 
     Args:
         config: How to translate.
         settings: The settings in the receipt, which must be those of this machine.
+        translator: The models, if they are open already.
     """
 
-    def __init__(self, config: ShardConfig, settings: Settings) -> None:
-        self._config, self._settings = config, settings
-        self._translator: Translator | None = None
+    def __init__(
+        self, config: ShardConfig, settings: Settings, translator: Translator | None = None
+    ) -> None:
+        self._config, self._settings, self._translator = config, settings, translator
 
     def __call__(self, part: Part) -> Part:
         """Return a part with its translations, or with the error."""
@@ -189,19 +203,21 @@ class PartTranslator:
 
     def _translated(self, translator: Translator, part: Part, block: Block) -> Part:
         before = astuple(translator.tally)
-        found = translator.stream(
-            [text for text in block.texts if text is not None],
-            batch=self._config.batch,
-            window=self._config.block_size,
-            layout=block.layout,
+        found = list(
+            translator.stream(
+                [text for text in block.texts if text is not None],
+                batch=self._config.batch,
+                window=self._config.block_size,
+                layout=block.layout,
+            )
         )
-        best = [translations[0] for translations in found]
-        texts = iter([each.text for each in best])
+        n_best = translator.search.n_best
+        lines = iter([as_line([each.text for each in best], n_best) for best in found])
         now = astuple(translator.tally)
         return replace(
             part,
             block=replace(block, texts=(), layout=None),
-            translations=tuple(None if text is None else next(texts) for text in block.texts),
-            n_tokens=sum(each.n_tokens for each in best),
+            translations=tuple(None if text is None else next(lines) for text in block.texts),
+            n_tokens=sum(best[0].n_tokens for best in found),
             tally=Tally(*(b - a for a, b in zip(before, now, strict=True))),
         )

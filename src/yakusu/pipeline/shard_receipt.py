@@ -94,10 +94,10 @@ class ShardReceipt:
                 f"{self._path} is not a valid receipt of translated shards: choose another folder"
             ) from error
         known = {each.name: each for each in finished if (folder / each.name).exists()}
-        if known and (difference := _difference(earlier, self._settings.model_dump(mode="json"))):
+        if known and (found := difference(earlier, self._settings.model_dump(mode="json"))):
             raise DataError(
                 f"{folder} contains shards that were translated with other settings "
-                f"({difference}): choose another folder, or use the same settings"
+                f"({found}): choose another folder, or use the same settings"
             )
         self._finished = known
 
@@ -148,14 +148,14 @@ def _line(content: _Line) -> str:
     return content.model_dump_json() + "\n"
 
 
-def _difference(earlier: Any, now: Any, name: str = "") -> str:
+def difference(earlier: Any, now: Any, name: str = "") -> str:
     """Describe the first setting that differs; "" if none does."""
     if earlier == now:
         return ""
     if isinstance(earlier, dict) and isinstance(now, dict):
         for key in sorted({*earlier, *now}):
             one, other = earlier.get(key), now.get(key)
-            if found := _difference(one, other, f"{name}.{key}".lstrip(".")):
+            if found := difference(one, other, f"{name}.{key}".lstrip(".")):
                 return found
     if name in ("models", "glossary"):
         return "the model differs" if name == "models" else "the glossary differs"

@@ -97,7 +97,7 @@ def _sum(one: Tally, other: Tally) -> Tally:
 def translate_shards(
     translator: Translator,
     config: ShardConfig,
-    sources: Sequence[str],
+    sources: Sequence[str | Path],
     out: str,
     translate: TranslateParts,
     *,

@@ -1,0 +1,171 @@
+"""The verbs that write synthetic corpora: `distil` and `backtranslate`."""
+
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import yakusu
+from yakusu.cli.console import ConsoleProgress, command
+from yakusu.cli.corpus_options import takes_corpus
+from yakusu.cli.engine_options import takes_engine_options
+from yakusu.cli.options import To
+from yakusu.cli.search_options import search_config
+from yakusu.cli.train import Set, print_trained
+from yakusu.errors import RecipeError
+
+if TYPE_CHECKING:
+    from yakusu.engine.config import EngineConfig
+
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", metavar="N", min=1, max=256, help="Beam (default: the model's)."),
+]
+HeldOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--held-out",
+        metavar="FILE",
+        help="Dev or test set, in either language, whose lines are refused. Repeatable.",
+    ),
+]
+Drop = Annotated[
+    bool, typer.Option("--drop-held-out", help="Leave held-out lines out instead of refusing them.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these verbs to the command line."""
+    app.command()(takes_engine_options(takes_corpus(distil)))
+    app.command()(takes_engine_options(backtranslate))
+
+
+def distil(
+    teachers: Annotated[
+        list[str],
+        typer.Argument(metavar="TEACHER...", help="Model folder; several are an ensemble."),
+    ],
+    files: "yakusu.RecipeFiles",
+    recipe: Annotated[
+        str, typer.Option(metavar="RECIPE", help="Recipe of the student: a name or a TOML file.")
+    ] = "fast",
+    set_: Set = None,
+    beam: Beam = None,
+    n_best: Annotated[
+        int | None, typer.Option("--n-best", metavar="N", min=1, help="Translations per sentence.")
+    ] = None,
+    closest: Annotated[
+        bool,
+        typer.Option(
+            "--closest", help="Of --n-best, use only the translation closest to the reference."
+        ),
+    ] = False,
+    references: Annotated[
+        bool, typer.Option(help="Train on the original pairs, too, if there are references.")
+    ] = True,
+    corpus_only: Annotated[
+        bool, typer.Option("--corpus-only", help="Write RUN/corpus, but do not train.")
+    ] = False,
+    to: To = None,
+    held_out: HeldOut = None,
+    drop_held_out: Drop = False,
+    *,
+    engine: "EngineConfig",
+) -> None:
+    """Train a small student on the translations of one or several teachers.
+
+    --tgt is optional. Interrupt at any time; rerun the same command to resume.
+
+    Example: `yakusu distil runs/en-de/model --src mono.en --run runs/student`
+    """
+    made = yakusu.distil(
+        teachers,
+        recipe,
+        overrides=set_ or (),
+        options=search_config({"beam": beam, "n_best": n_best}),
+        config=yakusu.DistilConfig(
+            to=to or "",
+            held_out=tuple(held_out or ()),
+            drop_held_out=drop_held_out,
+            closest=closest,
+            references=references,
+            corpus_only=corpus_only,
+        ),
+        engine=engine,
+        progress=ConsoleProgress(),
+        **files,
+    )
+    if made.trained is None:
+        print(f"corpus: {made.corpus}\nnext: {command()} train {made.recipe}")
+    else:
+        print_trained(made.trained)
+
+
+def backtranslate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="Model folder of the reverse direction, from target to source."
+        ),
+    ],
+    tgt: Annotated[str, typer.Option("--tgt", help="Target sentences, one per line.")],
+    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
+    beam: Beam = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations at random instead of searching.")
+    ] = False,
+    tag: Annotated[
+        str, typer.Option("--tag", help="First token of each synthetic source; '': none.")
+    ] = "<BT>",
+    forward: Annotated[
+        str | None,
+        typer.Option(
+            "--forward",
+            metavar="MODEL",
+            help="Translate back with this model, and drop pairs that differ from the original.",
+        ),
+    ] = None,
+    min_chrf: Annotated[
+        float | None,
+        typer.Option(
+            "--min-chrf", min=0, max=100, help="Smallest chrF of the round trip (default: 40)."
+        ),
+    ] = None,
+    to: To = None,
+    held_out: HeldOut = None,
+    drop_held_out: Drop = False,
+    *,
+    engine: "EngineConfig",
+) -> None:
+    """Make pairs with a synthetic source from text in the target language.
+
+    Interrupt at any time; rerun the same command to resume.
+
+    Example: `yakusu backtranslate runs/de-en/model --tgt mono.de --out bt`
+    """
+    if min_chrf is not None and not forward:
+        raise RecipeError("--min-chrf applies to a round trip: add --forward MODEL, or remove it")
+    given = {} if min_chrf is None else {"min_chrf": min_chrf}
+    made = yakusu.backtranslate(
+        model,
+        tgt,
+        out=out,
+        options=search_config({"beam": beam, "sample": sample}),
+        config=yakusu.BacktranslateConfig(
+            to=to or "",
+            held_out=tuple(held_out or ()),
+            drop_held_out=drop_held_out,
+            tag=tag,
+            forward=forward or "",
+            **given,
+        ),
+        engine=engine,
+        progress=ConsoleProgress(),
+    )
+    settings = [f"data.extra.{side}={made.corpus}/train.{side}" for side in ("src", "tgt")]
+    settings += [f'tokenizer.symbols=["{tag}"]'] if tag else []
+    print(
+        f"{made.facts.summary}\ncorpus: {made.corpus}\n"
+        f"next: {command()} train RECIPE --src FILE --tgt FILE --run FOLDER "
+        + " ".join(f"--set {shlex.quote(setting)}" for setting in settings)
+    )

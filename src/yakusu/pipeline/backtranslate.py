@@ -1,0 +1,199 @@
+"""Back-translation: text in the target language becomes pairs with a synthetic source.
+
+A model of the reverse direction translates the text (Sennrich et al. 2016, arXiv:1511.06709). Each
+synthetic source begins with a tag, so that the model that is trained on it can tell it from a real
+one (Caswell et al. 2019, arXiv:1906.06442).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+from pydantic import Field
+
+from yakusu.data.corpus import Corpus
+from yakusu.data.filters import FilterConfig, text_filter
+from yakusu.data.text import Pair, read_lines
+from yakusu.engine.config import Engine, EngineConfig
+from yakusu.errors import ModelError
+from yakusu.folder import locked, sha256
+from yakusu.metrics import sentence_scorer
+from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
+from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_files_of
+from yakusu.pipeline.synthetic import (
+    Models,
+    SyntheticConfig,
+    Texts,
+    existing_corpus,
+    read_texts,
+    select_texts,
+    write_corpus,
+)
+from yakusu.progress import Progress, Silent
+from yakusu.search.config import SearchConfig
+
+TAG = "<BT>"
+
+
+class BacktranslateConfig(SyntheticConfig):
+    """How synthetic pairs are marked and filtered.
+
+    Attributes:
+        tag: First token of each synthetic source; "": none.
+        forward: Model folder that translates each synthetic source back; "": no round trip.
+        min_chrf: Smallest chrF of the round trip with the original text.
+    """
+
+    tag: str = TAG
+    forward: str = ""
+    min_chrf: float = Field(40.0, ge=0, le=100)
+
+
+@dataclass(frozen=True)
+class Backtranslated:
+    """Result of `backtranslate`.
+
+    Attributes:
+        corpus: Folder of the synthetic pairs: train.src and train.tgt.
+        facts: How they were made, with the numbers of lines.
+    """
+
+    corpus: Path
+    facts: CorpusFacts
+
+
+def backtranslate(
+    model: str | Path,
+    tgt: str | Path,
+    *,
+    out: str | Path,
+    options: SearchConfig | None = None,
+    config: BacktranslateConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
+    progress: Progress | None = None,
+) -> Backtranslated:
+    """Make synthetic pairs from text in the target language.
+
+    Call it again to resume.
+
+    Args:
+        model: Model folder of the reverse direction, from the target to the source language.
+        tgt: Text in the target language, one sentence per line.
+        out: Folder to write.
+        options: Settings of the reverse model's search.
+        config: How the pairs are marked and filtered.
+        engine: What runs the models.
+        progress: Progress reporter.
+
+    Raises:
+        YakusuError: A file or a model is not valid, a line is held out, or `out` was made with
+            other settings.
+
+    Example:
+        `yakusu.backtranslate("runs/de-en/model", "mono.de", out="bt")`
+    """
+    work = _Backtranslation(Path(tgt), Path(out), config or BacktranslateConfig())
+    return work.run(str(model), options or SearchConfig(), engine, progress or Silent())
+
+
+class _Backtranslation:
+    """Writes a folder of synthetic pairs; `run` calls the other methods in order."""
+
+    def __init__(self, tgt: Path, out: Path, config: BacktranslateConfig) -> None:
+        self.tgt, self.out, self.config = tgt, out, config
+        self.texts, self.reverse, self.forward = (
+            out / "parts" / name for name in ("texts", "reverse", "forward")
+        )
+
+    def run(
+        self,
+        model: str,
+        options: SearchConfig,
+        engine: EngineConfig | Engine | None,
+        progress: Progress,
+    ) -> Backtranslated:
+        best = options.model_copy(update={"n_best": 1})
+        models = {"reverse": Models([model], best, to=self.config.to, engine=engine)}
+        language = models["reverse"].translator.languages[0]
+        if self.config.forward:
+            models["forward"] = _forward(self.config.forward, language, engine)
+        held_out = [Path(each) for each in self.config.held_out]
+        held_out += [path for each in (model, self.config.forward) for path in _dev_files(each)]
+        corpus = self.out / "corpus"
+        with locked(self.out, option="--out"):
+            making = self._making(models, held_out)
+            if (facts := existing_corpus(corpus, making)) is None:
+                counts = self._translate(models, held_out, making, progress)
+                facts = write_corpus(corpus, making, counts, self._pairs(models, language, counts))
+        return Backtranslated(corpus, facts)
+
+    def _making(self, models: Mapping[str, Models], held_out: list[Path]) -> Making:
+        files = {f"held out {n}": path for n, path in enumerate(held_out, start=1)}
+        return Making(
+            command="backtranslate",
+            models={role: each.hashes[0] for role, each in models.items()},
+            inputs={role: sha256(path) for role, path in {"tgt": self.tgt, **files}.items()},
+            translations={role: each.settings for role, each in models.items()},
+            options=self.config.model_dump(exclude={"to", "held_out", "forward"}),
+        )
+
+    def _translate(
+        self,
+        models: Mapping[str, Models],
+        held_out: list[Path],
+        making: Making,
+        progress: Progress,
+    ) -> Counter[str]:
+        """Translate the text, and the translations back; return the numbers of lines."""
+        name = str(self.tgt)
+        texts = Texts(
+            lambda: ((line, "") for line in read_lines(name)), {"tgt": self.tgt}, (name, "")
+        )
+        counts = select_texts(
+            self.texts,
+            texts,
+            Overlaps(HeldOutLines(held_out, Corpus()), texts.names),
+            inputs=making.inputs,
+            drop_held_out=self.config.drop_held_out,
+            fits=models["reverse"].fits,
+        )
+        models["reverse"].translate(self.texts, self.reverse, progress)
+        if "forward" in models:
+            models["forward"].translate(self.reverse, self.forward, progress)
+        return counts
+
+    def _pairs(
+        self, models: Mapping[str, Models], language: str, counts: Counter[str]
+    ) -> Iterator[Pair]:
+        """The pairs that pass the filters, in order."""
+        similarity, forward = sentence_scorer("chrf", language), models.get("forward")
+        sources = models["reverse"].read(self.texts, self.reverse)
+        back = (
+            forward.read(self.reverse, self.forward)
+            if forward
+            else repeat([""], sum(1 for _ in read_texts(self.texts)))
+        )
+        for (target, _), (source,), (again,) in zip(
+            read_texts(self.texts), sources, back, strict=True
+        ):
+            rejected_by = text_filter((source, target), FilterConfig())
+            if not rejected_by and forward and similarity(again, target) < self.config.min_chrf:
+                rejected_by = "round trip"
+            counts[rejected_by or "kept"] += 1
+            if not rejected_by:
+                yield f"{self.config.tag} {source}".lstrip(), target
+
+
+def _forward(folder: str, language: str, engine: EngineConfig | Engine | None) -> Models:
+    try:
+        return Models([folder], to=language, engine=engine)
+    except ModelError as error:
+        raise ModelError(
+            f"{folder} cannot translate synthetic sources back to '{language}': {error}"
+        ) from error
+
+
+def _dev_files(model: str) -> tuple[Path, ...]:
+    return dev_files_of(Path(model)) if model else ()

@@ -1,0 +1,272 @@
+"""Sequence-level knowledge distillation (Kim and Rush 2016, arXiv:1606.07947).
+
+A student is trained on the translations of its teachers. A teacher's translations are more regular
+than those of people, so a smaller model learns them better, and needs no beam.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.text import InvalidLines, Pair, read_lines
+from yakusu.device import pick_device
+from yakusu.engine.config import Engine, EngineConfig
+from yakusu.errors import ModelError, RecipeError, RunError
+from yakusu.folder import locked, sha256
+from yakusu.metrics import sentence_scorer
+from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
+from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_files_of
+from yakusu.pipeline.parent import resolved
+from yakusu.pipeline.receipt import Receipt, read_facts
+from yakusu.pipeline.run import refuse_other_run
+from yakusu.pipeline.synthetic import (
+    Models,
+    SyntheticConfig,
+    Texts,
+    existing_corpus,
+    read_texts,
+    select_texts,
+    write_corpus,
+)
+from yakusu.pipeline.train import Trained, train
+from yakusu.pipeline.validation import require_engine
+from yakusu.progress import Progress, Silent
+from yakusu.recipe import Recipe, load_recipe, save_recipe
+from yakusu.recipe_files import RecipeFiles
+from yakusu.search.config import SearchConfig
+
+RECIPE = "fast"
+
+
+class DistilConfig(SyntheticConfig):
+    """What a student is trained on.
+
+    Attributes:
+        closest: Of the n best translations, use only the one that is closest to the reference, by
+            sentence BLEU (sequence-level interpolation, section 3.3 of Kim and Rush 2016).
+        references: Keep the original pairs as well, if the texts have references.
+        corpus_only: Write the corpus, but do not train.
+    """
+
+    closest: bool = False
+    references: bool = True
+    corpus_only: bool = False
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """Result of `distil`.
+
+    Attributes:
+        corpus: Folder of the training corpus.
+        recipe: Recipe of the student.
+        facts: How the corpus was made, with the numbers of lines.
+        trained: Result of the training; None: the student was not trained.
+    """
+
+    corpus: Path
+    recipe: Path
+    facts: CorpusFacts
+    trained: Trained | None
+
+
+def distil(
+    teachers: str | Path | Sequence[str | Path],
+    recipe: Recipe | str | Path = RECIPE,
+    *,
+    overrides: Sequence[str] = (),
+    options: SearchConfig | None = None,
+    config: DistilConfig | None = None,
+    engine: EngineConfig | Engine | None = None,
+    progress: Progress | None = None,
+    **files: Unpack[RecipeFiles],
+) -> Distilled:
+    """Translate the sources of a corpus with teachers, and train a student on the translations.
+
+    Call it again to resume.
+
+    Args:
+        teachers: Model folder, or several as an ensemble.
+        recipe: Recipe of the student, whose `data.train` is the corpus to translate: two files, or
+            source text alone, in which case only `src` is given.
+        overrides: Keys to override, if `recipe` is a name or path.
+        options: Settings of the teachers' search; with `n_best`, the student is trained on the
+            n best translations of each text.
+        config: What the student is trained on.
+        engine: What runs the teachers.
+        progress: Progress reporter.
+        files: `run`, `src` and the other file arguments of `load_recipe`, if `recipe` is a name or
+            path.
+
+    Raises:
+        YakusuError: As in `train`, or text is held out, or the run was made with other settings.
+
+    Example:
+        `yakusu.distil("runs/en-de/model", src="mono.en", run="runs/student")`
+    """
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe, overrides, **files)
+    elif overrides or files:
+        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
+    folders = [teachers] if isinstance(teachers, str | Path) else list(teachers)
+    distillation = _Distillation(recipe, folders, config or DistilConfig(), progress or Silent())
+    return distillation.run(options, engine)
+
+
+class _Distillation:
+    """Writes the corpus of a student and trains it; `run` calls the other methods in order."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        teachers: Sequence[str | Path],
+        config: DistilConfig,
+        progress: Progress,
+    ) -> None:
+        self.recipe, self.config, self.progress = recipe, config, progress
+        self.teachers = [Path(each) for each in teachers]
+        _check(recipe, config)
+        self.folder = Path(recipe.run)
+        self.corpus, self.parts = self.folder / "corpus", self.folder / "parts"
+        self.dev_files = {path: dev_files_of(path) for path in self.teachers}
+
+    def run(self, options: SearchConfig | None, engine: EngineConfig | Engine | None) -> Distilled:
+        teacher = Models(self.teachers, options, to=self.config.to, engine=engine)
+        if self.config.closest and teacher.translator.search.n_best == 1:
+            raise RecipeError("--closest chooses among several translations: add --n-best N")
+        student = resolved(self._student(teacher.translator.languages))
+        if not self.config.corpus_only:  # these fail before hours of translation
+            pick_device(student.training.device)
+            require_engine(student)
+        refuse_other_run(self.folder, student)
+        with locked(self.folder):
+            path = self.folder / "recipe.toml"
+            save_recipe(student, path)
+            making = self._making(teacher)
+            facts = existing_corpus(self.corpus, making) or self._written(teacher, making)
+            self.progress.say(f"{self.corpus}: {facts.summary}")
+            trained = None if self.config.corpus_only else train(student, progress=self.progress)
+        return Distilled(self.corpus, path, facts, trained)
+
+    def _student(self, languages: tuple[str, str]) -> Recipe:
+        """The recipe of the student, which is trained on the corpus to be written."""
+        data = self.recipe.data
+        src, tgt = (own or other for own, other in zip(data.languages, languages, strict=True))
+        dev = data.dev
+        if self._dev:
+            dev = Corpus(src=str(self.corpus / "dev.src"), tgt=str(self.corpus / "dev.tgt"))
+        elif not dev and not self.config.corpus_only:
+            raise RecipeError(
+                "the dev set of the teachers is not available, and pairs held out of the "
+                "teachers' translations would not measure quality: add --dev-src FILE and "
+                "--dev-tgt FILE"
+            )
+        train = Corpus(src=str(self.corpus / "train.src"), tgt=str(self.corpus / "train.tgt"))
+        update = {"train": train, "dev": dev, "source_language": src, "target_language": tgt}
+        return self.recipe.model_copy(update={"data": data.model_copy(update=update)})
+
+    @property
+    def _dev(self) -> tuple[Path, ...]:
+        """The dev set of a teacher for the student, if the recipe has none; (): there is none."""
+        if self.recipe.data.dev:
+            return ()
+        return next((self.dev_files[each] for each in self.teachers if _has_one_pair(each)), ())
+
+    @property
+    def _held_out(self) -> list[Path]:
+        of_teachers = [path for paths in self.dev_files.values() for path in paths]
+        return list(dict.fromkeys([*map(Path, self.config.held_out), *of_teachers]))
+
+    def _making(self, teacher: Models) -> Making:
+        data = self.recipe.data
+        files = {
+            **data.train.named_files,
+            **{f"dev {key}": path for key, path in data.dev.named_files.items()},
+            **{f"held out {n}": path for n, path in enumerate(self._held_out, start=1)},
+        }
+        return Making(
+            command="distil",
+            models={f"teacher {n}": each for n, each in enumerate(teacher.hashes, start=1)},
+            inputs={role: sha256(path) for role, path in files.items()},
+            translations={"teacher": teacher.settings},
+            options=self.config.model_dump(exclude={"to", "held_out", "corpus_only"}),
+        )
+
+    def _written(self, teacher: Models, making: Making) -> CorpusFacts:
+        corpus = self.recipe.data.train
+        texts = Texts(
+            lambda: _read(corpus),
+            corpus.named_files,
+            (corpus.src or corpus.pairs, corpus.tgt or corpus.pairs),
+        )
+        counts = select_texts(
+            self.parts / "texts",
+            texts,
+            Overlaps(HeldOutLines(self._held_out, self.recipe.data.dev), texts.names),
+            inputs=making.inputs,
+            drop_held_out=self.config.drop_held_out,
+            fits=teacher.fits,
+        )
+        teacher.translate(self.parts / "texts", self.parts / "teacher", self.progress)
+        pairs = self._pairs(teacher, counts)
+        return write_corpus(self.corpus, making, counts, pairs, self._dev)
+
+    def _pairs(self, teacher: Models, counts: Counter[str]) -> Iterator[Pair]:
+        """The pairs of the corpus: the translations of each text, then its reference."""
+        similarity = sentence_scorer("bleu", teacher.translator.languages[1])
+        translations = teacher.read(self.parts / "texts", self.parts / "teacher")
+        for (text, reference), best in zip(
+            read_texts(self.parts / "texts"), translations, strict=True
+        ):
+            chosen = [each for each in dict.fromkeys(best) if each]
+            if self.config.closest and reference and chosen:
+                chosen = [max(chosen, key=lambda each: similarity(each, reference))]
+            counts["translations"] += len(chosen)
+            yield from ((text, each) for each in chosen)
+            if reference and self.config.references:
+                counts["references"] += 1
+                yield text, reference
+
+
+def _check(recipe: Recipe, config: DistilConfig) -> None:
+    """Refuse what cannot be distilled."""
+    if not recipe.run:
+        raise RecipeError("the student has no run folder: add --run FOLDER")
+    if recipe.task != "translation" or recipe.data.others:
+        raise RecipeError("a student is a translator of one pair of languages: use another recipe")
+    corpus = recipe.data.train
+    if not corpus.src and not corpus.pairs:
+        raise RecipeError("there is no text to translate: add --src FILE")
+    if config.closest and not (corpus.tgt or corpus.pairs):
+        raise RecipeError("--closest compares translations with references: add --tgt FILE")
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        raise RunError(
+            "torchrun would translate in every process: run 'yakusu distil --corpus-only' without "
+            f"it, then 'yakusu train {recipe.run}/recipe.toml' with it"
+        )
+
+
+def _read(corpus: Corpus) -> Iterator[Pair]:
+    """The texts of a corpus with their references; "": there is none."""
+    if corpus.pairs or corpus.tgt:
+        yield from read_pairs(corpus)
+        return
+    errors = InvalidLines(corpus.errors)
+    for line in read_lines(corpus.src, errors=errors):
+        yield line, ""
+    corpus.warn(errors.warning(corpus.src))
+
+
+def _has_one_pair(model: Path) -> bool:
+    """Whether a model was trained for one pair of languages, and its dev set is available."""
+    if not dev_files_of(model):
+        return False
+    try:
+        facts = read_facts(model)
+    except ModelError:
+        return False
+    return isinstance(facts, Receipt) and not facts.recipe.data.others

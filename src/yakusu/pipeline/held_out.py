@@ -1,0 +1,106 @@
+"""Held-out lines: what text for training must not contain, by the hash of the words of a line.
+
+As in `overlap.py`, case, punctuation and white space are ignored; a line without words is not held
+out. Either side of a pair is compared with all files.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from yakusu.data.corpus import Corpus, read_pairs
+from yakusu.data.noise import words_only
+from yakusu.data.text import Pair, read_lines
+from yakusu.errors import DataError, ModelError
+from yakusu.folder import sha256
+from yakusu.pipeline.receipt import Receipt, read_facts
+
+
+class HeldOutLines:
+    """The lines of dev and test sets.
+
+    Args:
+        files: Text files of either language.
+        dev: A dev set.
+
+    Raises:
+        DataError: A file cannot be read.
+    """
+
+    def __init__(self, files: Iterable[Path], dev: Corpus) -> None:
+        self._places: dict[bytes, tuple[str, int]] = {}
+        for path in files:
+            self._add(str(path), ((line,) for line in read_lines(path)))
+        if dev:
+            self._add(" and ".join(map(str, dev.files)), read_pairs(dev))
+
+    def _add(self, name: str, items: Iterable[tuple[str, ...]]) -> None:
+        for number, lines in enumerate(items, start=1):
+            for words in filter(None, map(words_only, lines)):
+                self._places.setdefault(_hash(words), (name, number))
+
+    def find(self, pair: Pair) -> tuple[int, str] | None:
+        """The first side of a pair that is held out, 0 or 1, and where; None: neither is."""
+        for side, line in enumerate(pair):
+            words = words_only(line) if line else ""
+            if words and (place := self._places.get(_hash(words))):
+                return side, f"{place[0]}, line {place[1]:,}"
+        return None
+
+
+def _hash(words: str) -> bytes:
+    return hashlib.blake2b(words.encode(), digest_size=8).digest()
+
+
+class Overlaps:
+    """The lines of a text that are held out, while it is read.
+
+    Args:
+        held_out: The held-out lines.
+        names: Names of both sides of the text in the error message.
+    """
+
+    def __init__(self, held_out: HeldOutLines, names: tuple[str, str]) -> None:
+        self._held_out, self._names = held_out, names
+        self._first, self.count = "", 0
+
+    def add(self, number: int, pair: Pair) -> bool:
+        """Whether a pair, with its line, is held out."""
+        if not (found := self._held_out.find(pair)):
+            return False
+        side, place = found
+        self._first = self._first or f"{self._names[side]}, line {number:,}, is also in {place}"
+        self.count += 1
+        return True
+
+    def refuse(self) -> None:
+        """Raise DataError if a pair was held out."""
+        if self.count:
+            such = f"{self.count:,} such line{'s' * (self.count > 1)}"
+            raise DataError(
+                f"{self._first} ({such}): remove held-out text, or leave it out with "
+                "--drop-held-out"
+            )
+
+
+def dev_files_of(model: Path) -> tuple[Path, ...]:
+    """The source and the target file of the dev set of a model; (): they are not available.
+
+    These are in the run folder that contains the model, or else the files that its receipt names,
+    if they are unchanged.
+    """
+    of_run = tuple(model.parent / "data" / f"dev.{side}.txt" for side in ("src", "tgt"))
+    if model.name == "model" and all(path.exists() for path in of_run):
+        return of_run
+    try:
+        facts = read_facts(model)
+    except ModelError:
+        return ()
+    if not isinstance(facts, Receipt) or not facts.recipe.data.dev.src:
+        return ()
+    dev = facts.recipe.data.dev.named_files
+    unchanged = [
+        path.exists() and sha256(path) == facts.inputs.get(f"dev.{key}")
+        for key, path in dev.items()
+    ]
+    return tuple(dev.values()) if all(unchanged) else ()

@@ -1,0 +1,316 @@
+"""Synthetic corpora: texts that models translate in shards, so that a killed command is resumed.
+
+FOLDER/parts/texts/           the texts, SHARD_LINES in each 000001.src; their references in *.ref
+FOLDER/parts/teacher/ etc.    the translations of each shard, by the role of the models
+FOLDER/corpus/                train.src, train.tgt, and corpus.json, the receipt
+
+Each file and folder has its name only once it is complete. A shard is translated once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, Field
+
+from yakusu.config import Config
+from yakusu.data.duplicates import DuplicateFinder
+from yakusu.data.text import Pair, raw_lines, windows
+from yakusu.engine.config import Engine, EngineConfig
+from yakusu.errors import DataError, ModelError, RunError
+from yakusu.folder import read_json, save_folder, verify_folder, write_json
+from yakusu.pipeline.corpus_receipt import CORPUS_RECEIPT, CorpusFacts, Making
+from yakusu.pipeline.held_out import Overlaps
+from yakusu.pipeline.inputs import first_changed
+from yakusu.pipeline.shard_parts import (
+    Part,
+    PartTranslator,
+    ShardConfig,
+    from_line,
+    read_parts,
+)
+from yakusu.pipeline.shard_plan import ShardJob
+from yakusu.pipeline.shard_receipt import Settings, difference
+from yakusu.pipeline.shards import translate_shards
+from yakusu.progress import Progress
+from yakusu.search.config import SearchConfig
+from yakusu.translator.folder import WEIGHTS
+from yakusu.translator.passage import TextConfig
+
+SHARD_LINES = 5_000  # that are translated again if the command is killed
+_TEXTS = "texts.json"
+
+
+class SyntheticConfig(Config):
+    """What the commands that write synthetic corpora have in common.
+
+    Attributes:
+        to: Target language, for models with several.
+        held_out: Text files of dev and test sets, of either language.
+        drop_held_out: Leave out lines that are held out, instead of refusing the text.
+    """
+
+    to: str = ""
+    held_out: tuple[str, ...] = Field((), strict=False)
+    drop_held_out: bool = False
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts to translate.
+
+    Attributes:
+        read: Reads each text and its reference, "" if it has none; more than once.
+        files: The files that are read, by role.
+        names: Names of the texts and of the references in error messages.
+    """
+
+    read: Callable[[], Iterator[Pair]]
+    files: Mapping[str, Path]
+    names: tuple[str, str]
+
+
+class Models:
+    """Models that translate shards: one, or an ensemble.
+
+    Args:
+        folders: Model folders.
+        options: Settings of the search; those that are not given are the model's.
+        to: Target language; "": the model's default.
+        engine: What runs the models.
+
+    Raises:
+        ModelError: A folder is not valid, or holds a parser.
+        RecipeError: A setting is not valid.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[str | Path],
+        options: SearchConfig | None = None,
+        *,
+        to: str = "",
+        engine: EngineConfig | Engine | None = None,
+    ) -> None:
+        self._config = ShardConfig(
+            tuple(map(str, folders)),
+            options or SearchConfig(),
+            TextConfig(to=to, one_sentence_per_line=True),
+            EngineConfig.of(engine),
+            errors="strict",
+        )
+        self.translator = self._config.open()
+        if self.translator.task.constrains:
+            raise ModelError(f"{folders[0]} is a parser: name a translator")
+        self.translator.require_target()
+
+    @property
+    def settings(self) -> Settings:
+        """What the bytes of the translations depend on."""
+        return self._config.settings(self.translator)
+
+    @property
+    def hashes(self) -> list[str]:
+        """SHA-256 of the weights of each model."""
+        manifests = [read_json(Path(each) / "manifest.json") for each in self._config.models]
+        return [str(manifest["files"][WEIGHTS]["sha256"]) for manifest in manifests]
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is translated as a whole."""
+        (ids,) = self.translator.tokenizer.encode_source([text])
+        return len(ids) <= self.translator.max_source_tokens
+
+    def translate(self, shards: Path, out: Path, progress: Progress) -> None:
+        """Translate the shards of a folder that are not translated yet.
+
+        Raises:
+            DataError: They were translated with other settings, or a shard has changed.
+        """
+        sources = _shards(shards)
+        done = translate_shards(
+            self.translator, self._config, sources, str(out), self._parts, progress=progress
+        )
+        if done.failed:
+            raise DataError(done.failed[0])
+
+    def _parts(
+        self, jobs: Sequence[ShardJob], config: ShardConfig, settings: Settings
+    ) -> Generator[Part, None, None]:
+        translate = PartTranslator(config, settings, self.translator)
+        for job in jobs:
+            yield from map(translate, read_parts(job, config))
+
+    def read(self, shards: Path, out: Path) -> Iterator[list[str]]:
+        """The translations of each text, best first."""
+        for shard in _shards(shards):
+            for line in raw_lines(out / shard.name):
+                yield from_line(line, self.translator.search.n_best)
+
+
+class _Selection(BaseModel):
+    """Content of texts.json: the files that were read, and the number of their lines."""
+
+    inputs: Mapping[str, str]
+    counts: Mapping[str, int]
+
+
+def select_texts(
+    folder: Path,
+    texts: Texts,
+    overlaps: Overlaps,
+    *,
+    inputs: Mapping[str, str],
+    drop_held_out: bool,
+    fits: Callable[[str], bool],
+) -> Counter[str]:
+    """Write the texts to translate as shards, unless that has been done.
+
+    Args:
+        folder: Folder of the shards.
+        texts: The texts.
+        overlaps: Finds held-out lines.
+        inputs: SHA-256 of the files of the texts and of the held-out lines, by role.
+        drop_held_out: Leave them out, instead of refusing the texts.
+        fits: Whether a text is short enough.
+
+    Returns:
+        Number of lines that were read and that were dropped for each reason.
+
+    Raises:
+        DataError: A line is held out, no line is left, or a file cannot be read or has changed.
+        RunError: The shards were written with other files.
+    """
+    if folder.exists():
+        return _earlier_counts(folder, inputs)
+    counts: Counter[str] = Counter(read=0)
+    mask = _mask(texts, overlaps, fits, counts)
+    if not drop_held_out:
+        overlaps.refuse()
+    if not mask.any():
+        reasons = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        raise DataError(f"{texts.names[0]} has no text to translate ({reasons}): check the file")
+
+    def fill(temporary: Path) -> None:
+        _write_shards(temporary, texts, mask)
+        if changed := first_changed(texts.files, inputs):
+            raise DataError(f"{changed} changed while being read: rerun the command")
+        write_json(temporary / _TEXTS, _Selection(inputs=inputs, counts=counts).model_dump())
+
+    save_folder(folder, fill)
+    return counts
+
+
+def _earlier_counts(folder: Path, inputs: Mapping[str, str]) -> Counter[str]:
+    verify_folder(folder)
+    earlier = _Selection.model_validate(read_json(folder / _TEXTS))
+    if found := difference(dict(earlier.inputs), dict(inputs)):
+        raise RunError(
+            f"{folder} was made from other files ({found}): use the same files, or choose another "
+            "folder"
+        )
+    return Counter(earlier.counts)
+
+
+def _mask(
+    texts: Texts, overlaps: Overlaps, fits: Callable[[str], bool], counts: Counter[str]
+) -> npt.NDArray[np.bool_]:
+    """Which texts are translated: (number of texts)."""
+    accepted = bytearray()
+    with TemporaryDirectory() as folder, DuplicateFinder(Path(folder)) as duplicates:
+        for number, pair in enumerate(texts.read(), start=1):
+            if reason := _reason(number, pair, overlaps, fits):
+                counts[reason] += 1
+            else:
+                duplicates.add(pair)
+            accepted.append(not reason)
+        mask = np.frombuffer(accepted, dtype=np.bool_).copy()
+        is_duplicate = duplicates.find()
+        mask[mask] = ~is_duplicate
+    counts.update({"read": len(mask), "duplicate": int(is_duplicate.sum())})
+    return mask
+
+
+def _reason(number: int, pair: Pair, overlaps: Overlaps, fits: Callable[[str], bool]) -> str:
+    """Why a text is not translated; "": it is."""
+    if not pair[0]:
+        return "empty"
+    if overlaps.add(number, pair):
+        return "held out"
+    return "" if fits(pair[0]) else "too long"
+
+
+def _write_shards(folder: Path, texts: Texts, mask: npt.NDArray[np.bool_]) -> None:
+    chosen = (pair for pair, is_kept in zip(texts.read(), mask, strict=True) if is_kept)
+    for number, pairs in enumerate(windows(chosen, SHARD_LINES), start=1):
+        for side, suffix in enumerate(("src", "ref")):
+            lines = "".join(f"{pair[side]}\n" for pair in pairs)
+            (folder / f"{number:06}.{suffix}").write_text(lines, encoding="utf-8", newline="\n")
+
+
+def _shards(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.src"))
+
+
+def read_texts(folder: Path) -> Iterator[Pair]:
+    """The texts that `select_texts` wrote, with their references."""
+    for shard in _shards(folder):
+        yield from zip(raw_lines(shard), raw_lines(shard.with_suffix(".ref")), strict=True)
+
+
+def existing_corpus(folder: Path, making: Making) -> CorpusFacts | None:
+    """The receipt of a corpus that is complete; None: it does not exist.
+
+    Raises:
+        RunError: The corpus was made in another way.
+        ModelError: A file of the corpus was changed.
+    """
+    if not folder.exists():
+        return None
+    verify_folder(folder)
+    facts = CorpusFacts.read(folder)
+    earlier, now = (each.model_dump(mode="json") for each in (facts.making, making))
+    if found := difference(earlier, now):
+        raise RunError(
+            f"{folder} was made with other settings ({found}): choose another folder, or delete "
+            f"{folder} to make it again"
+        )
+    return facts
+
+
+def write_corpus(
+    folder: Path,
+    making: Making,
+    counts: Counter[str],
+    pairs: Iterator[Pair],
+    dev: Sequence[Path] = (),
+) -> CorpusFacts:
+    """Write a corpus with its receipt.
+
+    Args:
+        folder: The folder to write.
+        making: What the corpus depends on.
+        counts: Numbers of lines; complete once all pairs have been read.
+        pairs: Its pairs.
+        dev: Source and target of a dev set to include; (): none.
+    """
+
+    def fill(temporary: Path) -> None:
+        names = [temporary / f"train.{side}" for side in ("src", "tgt")]
+        with (
+            names[0].open("w", encoding="utf-8", newline="\n") as src,
+            names[1].open("w", encoding="utf-8", newline="\n") as tgt,
+        ):
+            for source, target in pairs:
+                src.write(f"{source}\n")
+                tgt.write(f"{target}\n")
+        for path, side in zip(dev, ("src", "tgt"), strict=False):
+            (temporary / f"dev.{side}").write_bytes(path.read_bytes())
+        facts = CorpusFacts(making=making, counts=counts)
+        write_json(temporary / CORPUS_RECEIPT, facts.model_dump(mode="json"))
+
+    save_folder(folder, fill)
+    return CorpusFacts.read(folder)

@@ -1,0 +1,347 @@
+"""Distillation: the student's corpus is what the teachers wrote, whatever interrupts it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+import yakusu
+from tests.pipeline.synthetic import (
+    KEPT,
+    LINES,
+    contents,
+    interrupt_at,
+    pairs_of,
+    whole_lines,
+    write,
+)
+from tests.translators import save, untrained
+from yakusu.errors import DataError, RecipeError, RunError
+from yakusu.folder import read_json, sha256
+from yakusu.pipeline import synthetic
+from yakusu.pipeline.distil import DistilConfig, Distilled
+from yakusu.recipe import load_recipe
+
+REFERENCES = [f"reference {number}" if line else "" for number, line in enumerate(LINES)]
+SMALL = [
+    "tokenizer.vocab_size=60",
+    "tokenizer.byte_fallback=false",
+    "tokenizer.placeholder_share=0",
+    "batches.step_tokens=100",
+    "model.n_encoder_layers=2",
+    "model.n_decoder_layers=1",
+    "model.d_model=16",
+    "model.d_ff=32",
+    "model.n_heads=2",
+    "training.max_steps=4",
+    "training.validate_steps=2",
+    "training.keep_last=2",
+    "training.device=cpu",
+    "search.max_extra=2",
+    "filters.max_ratio=100",
+]
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("teacher") / "model", untrained("bytes"))
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthetic, "SHARD_LINES", 3)
+
+
+Distil = Callable[..., Distilled]
+
+
+@pytest.fixture
+def distil(teacher: Path, tmp_path: Path) -> Distil:
+    """Writes a corpus: distil(run=..., options=..., references=..., **fields of DistilConfig)."""
+    src, tgt = write(tmp_path / "a.de", LINES), write(tmp_path / "a.en", REFERENCES)
+
+    def run(
+        teachers: Any = teacher,
+        *,
+        run: str = "run",
+        options: yakusu.SearchConfig | None = None,
+        with_references: bool = True,
+        overrides: tuple[str, ...] = (),
+        **config: Any,
+    ) -> Distilled:
+        return yakusu.distil(
+            teachers,
+            overrides=[*SMALL, *overrides],
+            options=options,
+            config=DistilConfig(**{"corpus_only": True, **config}),
+            src=src,
+            tgt=tgt if with_references else None,
+            run=tmp_path / run,
+        )
+
+    return run
+
+
+PAIRS = [pair for pair in zip(LINES, REFERENCES, strict=True) if pair[0]]
+
+
+def test_each_text_has_its_best_translation_and_its_reference(
+    distil: Distil, teacher: Path
+) -> None:
+    made = distil()
+    best = whole_lines(teacher).translate([line for line, _ in PAIRS])
+    assert pairs_of(made.corpus) == [
+        pair
+        for (line, reference), own in zip(PAIRS, best, strict=True)
+        for pair in ((line, own), (line, reference))
+    ]
+    counts = {"read": 9, "empty": 1, "duplicate": 0, "translations": 8, "references": 8}
+    assert made.facts.counts == counts
+
+
+def test_references_can_be_left_out(distil: Distil, teacher: Path) -> None:
+    sources = [line for line, _ in PAIRS]
+    best = whole_lines(teacher).translate(sources)
+    assert pairs_of(distil(references=False).corpus) == list(zip(sources, best, strict=True))
+
+
+def test_text_without_references_is_translated_once(distil: Distil, teacher: Path) -> None:
+    made = distil(with_references=False)
+    best = whole_lines(teacher).translate(KEPT)
+    assert pairs_of(made.corpus) == list(zip(KEPT, best, strict=True))
+    assert made.facts.counts == {"read": 9, "empty": 1, "duplicate": 1, "translations": 7}
+
+
+def test_the_n_best_translations_are_all_used(distil: Distil, teacher: Path) -> None:
+    options = yakusu.SearchConfig(beam=4, n_best=3)
+    made = distil(options=options, with_references=False)
+    translator = whole_lines(teacher)
+    translator.search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    found = pairs_of(made.corpus)
+    assert found == [
+        (line, text)
+        for line, best in zip(KEPT, translator.stream(KEPT), strict=True)
+        for text in dict.fromkeys(each.text for each in best)
+        if text
+    ]
+    assert len(found) > 2 * len(KEPT)
+
+
+def test_closest_uses_the_translation_most_similar_to_the_reference(
+    distil: Distil, teacher: Path, tmp_path: Path
+) -> None:
+    translator = whole_lines(teacher)
+    translator.search = translator.search.model_copy(update={"beam": 4, "n_best": 3})
+    found = dict(zip(KEPT, translator.stream(KEPT), strict=True))
+    third = {line: best[2].text.strip() for line, best in found.items()}
+    write(tmp_path / "a.en", [third.get(line, "") for line in LINES])
+    options = yakusu.SearchConfig(beam=4, n_best=3)
+    made = distil(options=options, closest=True, references=False)
+    bleu, chosen = BLEU(effective_order=True), dict(pairs_of(made.corpus))
+    for line, best in found.items():
+        scores = [bleu.sentence_score(each.text, [third[line]]).score for each in best]
+        assert chosen[line] == best[scores.index(max(scores))].text
+    assert sum(chosen[line] != best[0].text for line, best in found.items()) >= 3
+
+
+def test_an_ensemble_translates_as_the_command_translate_does(
+    distil: Distil, teacher: Path, tmp_path: Path
+) -> None:
+    other = save(tmp_path / "other", untrained("bytes", beam=3))
+    made = distil([teacher, other], with_references=False)
+    text = yakusu.TextConfig(one_sentence_per_line=True)
+    best = yakusu.translate(teacher, KEPT, text=text, ensemble=[other])
+    assert [tgt for _, tgt in pairs_of(made.corpus)] == [each[0].text for each in best]
+    assert [*made.facts.making.models] == ["teacher 1", "teacher 2"]
+
+
+@pytest.mark.parametrize("number", range(0, 26, 3))
+def test_an_interrupted_command_is_resumed_with_the_same_bytes(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    options = yakusu.SearchConfig(beam=3, n_best=2)
+    distil(options=options)
+    (tmp_path / "run").rename(tmp_path / "whole")
+    interrupted = interrupt_at(number, monkeypatch, lambda: distil(options=options))
+    assert interrupted
+    distil(options=options)
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_finished_shards_are_not_translated_again(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = distil()
+    before = contents(made.corpus)
+    for path in made.corpus.iterdir():
+        path.unlink()
+    made.corpus.rmdir()
+    (tmp_path / "run" / "parts" / "teacher" / "000002.src").unlink()
+    translated = []
+    read_parts = synthetic.read_parts
+    monkeypatch.setattr(
+        synthetic,
+        "read_parts",
+        lambda job, config: [translated.append(job.source.name), *read_parts(job, config)][1:],
+    )
+    assert contents(distil().corpus) == before
+    assert translated == ["000002.src"]
+
+
+def test_other_settings_are_refused_with_both_values(
+    distil: Distil, teacher: Path, tmp_path: Path
+) -> None:
+    distil()
+    other = save(tmp_path / "other", untrained("bytes", beam=3))
+    for change, message in (
+        ({"references": False}, "options.references: true, now false"),
+        ({"options": yakusu.SearchConfig(beam=1)}, "translations.teacher.search.beam: 2, now 1"),
+        ({"teachers": other}, "translations.teacher.models: "),
+        ({"with_references": False}, "inputs.tgt: "),
+    ):
+        with pytest.raises(RunError, match=rf"run/corpus was made with other settings \({message}"):
+            distil(**change)
+
+
+def test_the_receipt_names_the_teachers_and_the_files(distil: Distil, teacher: Path) -> None:
+    making = distil().facts.making
+    assert making.models == {"teacher 1": sha256(teacher / "model.safetensors")}
+    folder = Path(distil().recipe).parent.parent
+    assert making.inputs == {"src": sha256(folder / "a.de"), "tgt": sha256(folder / "a.en")}
+
+
+# ---- held-out text
+
+
+def test_held_out_text_is_refused_with_its_place_and_count(distil: Distil, tmp_path: Path) -> None:
+    test = write(tmp_path / "test.de", ["Nothing.", "three OLD trains!", "the end"])
+    with pytest.raises(DataError) as error:
+        distil(held_out=(str(test),))
+    assert str(error.value) == (
+        f"{tmp_path}/a.de, line 5, is also in {test}, line 2 (2 such lines): remove held-out "
+        "text, or leave it out with --drop-held-out"
+    )
+    assert not (tmp_path / "run" / "parts").exists()
+
+
+def test_a_held_out_reference_is_refused(distil: Distil, tmp_path: Path) -> None:
+    test = write(tmp_path / "test.en", ["Reference 4."])
+    with pytest.raises(
+        DataError, match=r"a.en, line 5, is also in .*test.en, line 1 \(1 such line\): remove"
+    ):
+        distil(held_out=(str(test),))
+
+
+def test_held_out_lines_can_be_left_out(distil: Distil, tmp_path: Path) -> None:
+    test = write(tmp_path / "test.de", ["three OLD trains!", "the end"])
+    made = distil(held_out=(str(test),), drop_held_out=True)
+    sources = {src for src, _ in pairs_of(made.corpus)}
+    assert sources == set(LINES) - {"", "Three old trains", "The end."}
+    assert made.facts.counts["held out"] == 2
+
+
+def test_held_out_files_cannot_be_added_after_an_interruption(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert interrupt_at(16, monkeypatch, distil)
+    assert (tmp_path / "run" / "parts" / "texts").exists()
+    test = write(tmp_path / "test.de", ["The end"])
+    with pytest.raises(RunError, match=r"parts/texts was made from other files \(held out 1: null"):
+        distil(held_out=(str(test),))
+
+
+@pytest.mark.parametrize("one_file", [False, True])
+def test_the_dev_set_of_the_recipe_is_held_out(
+    distil: Distil, tmp_path: Path, one_file: bool
+) -> None:
+    files = {"src": write(tmp_path / "dev.de", ["The end"]), "tgt": write(tmp_path / "d.en", ["x"])}
+    if one_file:
+        files = {"pairs": write(tmp_path / "dev.tsv", ["The end\tx"])}
+    overrides = tuple(f'data.dev.{key}="{path}"' for key, path in files.items())
+    with pytest.raises(DataError, match=r"a.de, line 9, is also in .*dev.*, line 1 \(1 such"):
+        distil(overrides=overrides)
+
+
+def test_the_dev_set_in_the_run_folder_of_a_teacher_is_held_out(
+    distil: Distil, tmp_path: Path
+) -> None:
+    teacher = save(tmp_path / "earlier" / "model", untrained("bytes"))
+    (tmp_path / "earlier" / "data").mkdir()
+    write(tmp_path / "earlier" / "data" / "dev.src.txt", ["?"])
+    write(tmp_path / "earlier" / "data" / "dev.tgt.txt", ["reference 8"])
+    with pytest.raises(DataError, match=r"a.en, line 9, is also in .*data/dev.tgt.txt, line 1"):
+        distil(teacher)
+
+
+# ---- the student
+
+
+def test_the_student_is_trained_on_the_corpus(
+    distil: Distil, teacher: Path, tmp_path: Path
+) -> None:
+    dev = write(tmp_path / "dev.de", ["A blue boat."]), write(tmp_path / "dev.en", ["blue"])
+    overrides = tuple(f'data.dev.{side}="{p}"' for side, p in zip(("src", "tgt"), dev, strict=True))
+    assert distil(overrides=overrides).trained is None
+    made = distil(corpus_only=False, overrides=overrides)
+    assert made.trained is not None and made.trained.steps == 4
+    receipt = read_json(made.trained.model / "receipt.json")
+    assert receipt["inputs"]["train.teacher 1"] == sha256(teacher / "model.safetensors")
+    assert receipt["inputs"]["train.tgt"] == sha256(made.corpus / "train.tgt")
+    assert receipt["languages"] == ["de", "en"]
+    config = read_json(made.trained.model / "config.json")["model"]
+    assert (config["n_encoder_layers"], config["n_decoder_layers"]) == (2, 1)
+    weights = sha256(made.trained.model / "model.safetensors")
+    assert yakusu.train(made.recipe) == made.trained
+    assert sha256(made.trained.model / "model.safetensors") == weights
+
+
+def test_without_a_dev_set_no_student_is_trained(distil: Distil, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"dev set of the teachers is not available, .*--dev"):
+        distil(corpus_only=False)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"run": ""}, "the student has no run folder: add --run FOLDER"),
+        ({"data.train.src": ""}, "there is no text to translate: add --src FILE"),
+        ({"model": "parse-small"}, "a student is a translator of one pair of languages"),
+    ],
+)
+def test_recipes_that_cannot_be_distilled_are_refused(
+    teacher: Path, tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
+    name = changes.pop("model", "fast")
+    source = "data.train.trees" if name != "fast" else "data.train.src"
+    values = {"run": str(tmp_path / "run"), source: "a.de"} | changes
+    recipe = load_recipe(name, [f'{key}="{value}"' for key, value in values.items()])
+    with pytest.raises(RecipeError, match=message):
+        yakusu.distil(teacher, recipe)
+
+
+def test_closest_without_references_is_refused(distil: Distil) -> None:
+    with pytest.raises(RecipeError, match="--closest compares translations with references"):
+        distil(closest=True, with_references=False)
+
+
+def test_closest_of_one_translation_is_refused(distil: Distil) -> None:
+    with pytest.raises(RecipeError, match=r"--closest chooses among several .*: add --n-best N"):
+        distil(closest=True)
+
+
+def test_another_run_is_not_replaced(distil: Distil, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    write(tmp_path / "run" / "mine", ["text"])
+    with pytest.raises(RunError, match="run is not empty and not a run folder"):
+        distil()
+
+
+def test_torchrun_is_refused_with_the_two_commands(
+    distil: Distil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    with pytest.raises(RunError, match=r"--corpus-only' without it, then 'yakusu train .*toml"):
+        distil()
