@@ -170,15 +170,15 @@ def test_all_steps_are_close_to_their_budget() -> None:
 @pytest.mark.parametrize(
     ("step", "given", "device", "size"),
     [
-        (25_000, 0, "cuda", 6250),
-        (25_000, 0, "cpu", 4096),
-        (2000, 0, "cpu", 500),
+        (50_000, 0, "cuda", 6250),
+        (50_000, 0, "cpu", 4096),
+        (2000, 0, "cpu", 250),
         (3, 0, "cpu", 1),
         (2000, 1500, "cuda", 1500),
         (2000, 2048, "cpu", 2000),
     ],
 )
-def test_a_batch_is_a_quarter_of_a_step_by_default(
+def test_a_batch_is_an_eighth_of_a_step_by_default(
     step: int, given: int, device: str, size: int
 ) -> None:
     config = BatchConfig(step_tokens=step, batch_tokens=given)

@@ -37,12 +37,12 @@ class BatchConfig(Config):
     """Sizes in tokens of the longer side; the size of a batch includes its padding."""
 
     step_tokens: int = Field(25_000, ge=1)
-    batch_tokens: int = Field(0, ge=0)  # 0: a quarter of a step; on a CPU at most 4,096, its caches
+    batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
 
     def batch_tokens_on(self, device: str) -> int:
         """Return `batch_tokens`, or the default for a device type ("cpu", "cuda")."""
-        quarter = max(1, self.step_tokens // 4)
-        default = min(quarter, 4096) if device == "cpu" else quarter
+        eighth = max(1, self.step_tokens // 8)
+        default = min(eighth, 4096) if device == "cpu" else eighth
         return min(self.batch_tokens or default, self.step_tokens)
 
 
