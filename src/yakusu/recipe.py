@@ -22,7 +22,7 @@ from yakusu.data.text import ErrorPolicy
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
-from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
+from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipe_files import RecipeFiles, as_overrides
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
@@ -174,10 +174,11 @@ def _refuse_sizes(overrides: Sequence[str]) -> None:
     """Refuse keys of [model] that a parent determines."""
     for override in overrides:
         key = override.partition("=")[0].strip()
-        if key.split(".")[0] == "model" and key != "model.dropout":
+        section, _, name = key.partition(".")
+        if section == "model" and name not in ("", *DROPOUTS):
             raise RecipeError(
                 f"--set {key} has no effect with parent.model (--from), which determines all of "
-                "[model] except dropout: remove this setting"
+                f"[model] except {', '.join(DROPOUTS)}: remove this setting"
             )
 
 
