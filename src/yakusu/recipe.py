@@ -65,6 +65,15 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _check_r_drop(self) -> "Recipe":
+        if self.training.r_drop and not any(getattr(self.model, key, 0.0) for key in DROPOUTS):
+            raise ValueError(
+                f"training.r_drop = {self.training.r_drop:g} has no effect without dropout: set "
+                "model.dropout, or remove training.r_drop"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_task(self) -> "Recipe":
         parsing = self.task == "parsing"
         for key, corpus in self.data.corpora.items():

@@ -88,7 +88,13 @@ class Trainer:
         on_gpu = self.device.type != "cpu"
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
         compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
-        loss = ModelLoss(model, epsilon=config.label_smoothing, bf16=self.bf16, compiled=compiled)
+        loss = ModelLoss(
+            model,
+            epsilon=config.label_smoothing,
+            bf16=self.bf16,
+            compiled=compiled,
+            r_drop=config.r_drop,
+        )
         self.loss = wrap(loss, model, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
