@@ -184,7 +184,7 @@ def _refuse_sizes(overrides: Sequence[str]) -> None:
     for override in overrides:
         key = override.partition("=")[0].strip()
         section, _, name = key.partition(".")
-        if section == "model" and name not in ("", *DROPOUTS):
+        if section == "model" and name not in DROPOUTS:
             raise RecipeError(
                 f"--set {key} has no effect with parent.model (--from), which determines all of "
                 f"[model] except {', '.join(DROPOUTS)}: remove this setting"
