@@ -22,7 +22,7 @@ from yakusu.data.text import ErrorPolicy
 from yakusu.data.vocabulary import LANGUAGE_TOKEN, TokenizerConfig
 from yakusu.errors import RecipeError
 from yakusu.folder import write_text
-from yakusu.model.config import CONFIGS, DEFAULT, AnyConfig, config_of
+from yakusu.model.config import CONFIGS, DEFAULT, DROPOUTS, AnyConfig, config_of
 from yakusu.recipe_files import RecipeFiles, as_overrides
 from yakusu.recipes import recipe_names
 from yakusu.search.config import SearchConfig
@@ -61,6 +61,15 @@ class Recipe(Config):
             raise ValueError(
                 "model.tied = 'three-way' requires a joint vocabulary, but tokenizer.joint is "
                 "false: set model.tied = 'decoder'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_r_drop(self) -> "Recipe":
+        if self.training.r_drop and not any(getattr(self.model, key, 0.0) for key in DROPOUTS):
+            raise ValueError(
+                f"training.r_drop = {self.training.r_drop:g} has no effect without dropout: set "
+                "model.dropout, or remove training.r_drop"
             )
         return self
 
@@ -174,10 +183,11 @@ def _refuse_sizes(overrides: Sequence[str]) -> None:
     """Refuse keys of [model] that a parent determines."""
     for override in overrides:
         key = override.partition("=")[0].strip()
-        if key.split(".")[0] == "model" and key != "model.dropout":
+        section, _, name = key.partition(".")
+        if section == "model" and name not in DROPOUTS:
             raise RecipeError(
                 f"--set {key} has no effect with parent.model (--from), which determines all of "
-                "[model] except dropout: remove this setting"
+                f"[model] except {', '.join(DROPOUTS)}: remove this setting"
             )
 
 

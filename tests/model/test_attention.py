@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from yakusu.model.attention import (
     CausalSelfAttention,
+    Compatibility,
     CrossAttention,
     MultiHeadAttention,
     SelfAttention,
@@ -18,6 +19,7 @@ from yakusu.model.attention import (
     fused_attention,
 )
 from yakusu.model.config import TransformerConfig
+from yakusu.model.variants import AdditiveCompatibility, DotProduct
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
@@ -44,6 +46,21 @@ def test_fused_attention_equals_the_formula(masked: bool, d_v: int) -> None:
     torch.testing.assert_close(
         fused_attention(query, key, value, mask), attention(query, key, value, mask)
     )
+
+
+@pytest.mark.parametrize("score", [None, DotProduct(), AdditiveCompatibility(n_heads=2, d_k=8)])
+def test_dropout_keeps_each_attention_weight_scaled_or_sets_it_to_zero(
+    score: Compatibility | None,
+) -> None:
+    query, key = randn(5, 2, 6, 8), randn(5, 2, 7, 8, seed=1)
+    values = torch.eye(7).expand(5, 2, 7, 7)  # the result is the weights
+    fused = score.fused_attention if score else fused_attention
+    exact = fused(query, key, values, None)
+    torch.manual_seed(0)
+    found = fused(query, key, values, None, dropout=0.25)
+    dropped = found == 0
+    torch.testing.assert_close(found, (exact / 0.75).masked_fill(dropped, 0))
+    assert 0.15 < dropped.float().mean() < 0.35
 
 
 def test_masked_keys_get_no_weight_and_the_others_sum_to_one() -> None:

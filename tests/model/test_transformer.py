@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -247,6 +248,47 @@ def test_activations_of_the_feed_forward_network(
     with torch.no_grad():
         expected = layer.outer(inner.clone().apply_(function))
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"attention_dropout": 0.5},
+        {"attention_dropout": 0.5, "mixing": "restricted", "neighbourhood": 2},
+        {"activation_dropout": 0.5},
+        {"activation_dropout": 0.5, "n_experts": 3},
+    ],
+    ids=str,
+)
+def test_dropout_inside_layers_is_for_training_only_and_depends_on_the_seed(
+    tiny: Callable[..., Seq2Seq], sizes: dict[str, Any]
+) -> None:
+    plain, model = (
+        tiny(**{**sizes, **rates, "dropout": 0.0})
+        for rates in (dict.fromkeys(("attention_dropout", "activation_dropout"), 0.0), {})
+    )
+    ids = torch.arange(2, 8)[None]
+
+    def in_training(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        return model.train()(ids, ids)
+
+    assert torch.equal(model(ids, ids), plain(ids, ids))
+    assert torch.equal(in_training(1), in_training(1))
+    assert not torch.allclose(in_training(1), in_training(2))
+    in_training(1).sum().backward()
+    assert all(w.grad is not None and w.grad.isfinite().all() for w in model.parameters())
+
+
+@pytest.mark.parametrize("rate", ["attention_dropout", "activation_dropout"])
+def test_dropout_acts_in_every_layer_of_both_stacks(
+    tiny: Callable[..., Seq2Seq], rate: str
+) -> None:
+    model: Any = tiny(**{rate: 0.5}, dropout=0.0, n_layers=1).train()
+    x, mask = torch.randn(1, 6, 16), torch.ones(1, 1, 1, 6, dtype=torch.bool)
+    memory = SimpleNamespace(states=x, mask=mask)
+    for layer, inputs in ((model.encoder[0], (x, mask)), (model.decoder[0], (x, memory))):
+        assert not torch.allclose(layer(*inputs), layer(*inputs))
 
 
 @pytest.mark.parametrize("activation", ["relu", "silu", "gelu"])

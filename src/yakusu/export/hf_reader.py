@@ -52,6 +52,8 @@ class _Config(BaseModel):
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
     dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
     eos_token_id: int
     pad_token_id: int | None = None
     decoder_start_token_id: int
@@ -194,6 +196,8 @@ def _sizes(config: _Config, tensors: Mapping[str, Array]) -> TransformerConfig:
     values = {
         "d_model": config.d_model,
         "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
         "n_encoder_layers": config.encoder_layers,
         "n_decoder_layers": config.decoder_layers,
         "d_ff": config.encoder_ffn_dim,

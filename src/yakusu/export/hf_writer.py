@@ -167,8 +167,8 @@ def _config(config: TransformerConfig, size: int) -> dict[str, Any]:
         "tie_word_embeddings": config.tied != "none",
         "max_position_embeddings": N_POSITIONS,
         "dropout": config.dropout,
-        "attention_dropout": 0.0,
-        "activation_dropout": 0.0,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
         "init_std": 0.02,
         "use_cache": True,
     }

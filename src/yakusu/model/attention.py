@@ -42,13 +42,19 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
 
 
 def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    dropout: float = 0.0,
 ) -> Tensor:
     """Eq. 1 in one kernel that never stores the (T, S) matrix; equals `attention` up to rounding.
 
-    Training and the encoder call this, because they compute all positions at once.
+    Training and the encoder call this, because they compute all positions at once. `dropout` is the
+    probability that a weight is set to zero; the others are divided by 1 - `dropout`.
     """
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None) -> Tensor:
@@ -75,10 +81,16 @@ class Compatibility(nn.Module, ABC):
         return self.attention_weights(query, key, mask) @ value
 
     def fused_attention(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        *,
+        dropout: float = 0.0,
     ) -> Tensor:
-        """Replacement for `fused_attention`; equals `attention` unless there is a fused kernel."""
-        return self.attention(query, key, value, mask)
+        """Replacement for `fused_attention`; a subclass may have a fused kernel."""
+        return F.dropout(self.attention_weights(query, key, mask), dropout) @ value
 
 
 class Attends(nn.Module):
@@ -100,7 +112,7 @@ class MultiHeadAttention(Attends):
     three uses of attention in section 3.2.3.
 
     Args:
-        config: The sizes d_model, n_heads, d_k, d_v, and `biases`.
+        config: The sizes d_model, n_heads, d_k, d_v, and `biases` and `attention_dropout`.
         score: Compatibility function to use instead of Eq. 1; None: Eq. 1.
     """
 
@@ -110,7 +122,7 @@ class MultiHeadAttention(Attends):
     def __init__(self, config: TransformerConfig, score: Compatibility | None = None) -> None:
         super().__init__()
         n_heads, d_k, d_v = config.n_heads, config.d_k, config.d_v
-        self.n_heads = n_heads
+        self.n_heads, self.dropout = n_heads, config.attention_dropout
         self.widths = (n_heads * d_k, n_heads * d_k, n_heads * d_v)
         self.w_qkv = nn.Parameter(torch.empty(sum(self.widths), config.d_model))
         self.w_o = nn.Parameter(torch.empty(config.d_model, n_heads * d_v))
@@ -140,6 +152,11 @@ class MultiHeadAttention(Attends):
         projected = self._kv(memory, self.w_qkv[own], _part(self.b_qkv, own))
         return tuple(map(self._split_heads, projected.split(self.widths[1:], dim=-1)))
 
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """All positions at once, with dropout of the weights in training: (B, H, T, d_v)."""
+        dropout = self.dropout if self.training else 0.0
+        return self.fused_attention(query, key, value, mask, dropout=dropout)
+
     def combine(self, heads: Tensor) -> Tensor:
         """Concat(heads) W^O: (B, H, T, d_v) -> (B, T, d_model)."""
         return self._o(heads.transpose(1, 2).flatten(2), self.w_o, self.b_o)
@@ -163,7 +180,7 @@ class CrossAttention(MultiHeadAttention):
     def forward(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
         """Attend from `query` (B, T, d_model) to `memory` (B, S, d_model): (B, T, d_model)."""
         k, v = self.project_key_value(memory)
-        return self.combine(self.fused_attention(self.project_query(query), k, v, mask))
+        return self.combine(self.attend(self.project_query(query), k, v, mask))
 
     def prepare(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys (B, H, d_k, S) and values (B, H, S, d_v), stored in the order that `step` reads."""
@@ -187,7 +204,7 @@ class SelfAttention(MultiHeadAttention, Mixing):
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """(B, n, d_model) -> (B, n, d_model)."""
         q, k, v = self.project(x)
-        return self.combine(self.fused_attention(q, k, v, self._visible(x, mask)))
+        return self.combine(self.attend(q, k, v, self._visible(x, mask)))
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """The attention weights between all positions: (B, H, n, n)."""

@@ -12,6 +12,7 @@ from yakusu.config import Config
 Role = Literal["encoder", "decoder", "cross"]  # of attention: in a stack, or between them
 UNLIMITED = 2**31
 DEFAULT = "transformer"
+DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 
 
 class ModelConfig(Config):
@@ -39,6 +40,8 @@ class TransformerConfig(ModelConfig):
     n_heads: int = Field(8, ge=1)  # h
     d_k: int = Field(64, ge=1)  # default: d_model / h
     d_v: int = Field(64, ge=1)  # default: d_model / h
+    attention_dropout: float = Field(0.0, ge=0, lt=1)  # of the weights; section 6.3 tunes it
+    activation_dropout: float = Field(0.0, ge=0, lt=1)  # of the inner values of Eq. 2
     # "tensor2tensor": sinusoids at the frequencies of Tensor2Tensor and Marian, not the paper's.
     positions: Literal["sinusoidal", "tensor2tensor", "learned"] = "sinusoidal"
     max_positions: int = Field(1024, ge=1)  # only for learned positions; sinusoids are unlimited

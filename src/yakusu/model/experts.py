@@ -21,8 +21,8 @@ class Experts(Routes):
     """Sparsely gated feed-forward networks, section 2 of Shazeer et al. 2017.
 
     Args:
-        config: The sizes d_model and d_ff, `activation`, n_experts, top_k, and `balance`, the
-            weight of the auxiliary loss.
+        config: The sizes d_model and d_ff, `activation`, `activation_dropout`, n_experts, top_k,
+            and `balance`, the weight of the auxiliary loss.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -31,7 +31,12 @@ class Experts(Routes):
         self.router = nn.Linear(config.d_model, config.n_experts, bias=False)
         nn.init.xavier_uniform_(self.router.weight)
         self.experts = Layers(
-            FeedForward(config.d_model, config.d_ff, activation=config.activation)
+            FeedForward(
+                config.d_model,
+                config.d_ff,
+                activation=config.activation,
+                dropout=config.activation_dropout,
+            )
             for _ in range(config.n_experts)
         )
         self._product = PackedLinear()

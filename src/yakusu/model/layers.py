@@ -51,10 +51,14 @@ class FeedForward(nn.Module):
         d_model: Width of x.
         d_ff: Width of the inner layer.
         activation: Name of the function in place of max(0, x), docs/decisions/0034.
+        dropout: Probability that an inner value is dropped in training.
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu") -> None:
+    def __init__(
+        self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0
+    ) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.activation = ACTIVATIONS[activation]
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
@@ -66,7 +70,7 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
         inner = self.activation(self._first(x, self.inner.weight, self.inner.bias))  # (..., d_ff)
-        return self._second(inner, self.outer.weight, self.outer.bias)
+        return self._second(self.dropout(inner), self.outer.weight, self.outer.bias)
 
 
 class Residual(nn.Module):

@@ -290,7 +290,12 @@ def _feed_forward(config: TransformerConfig) -> FeedForward | Experts:
     """`model.n_experts` and `model.activation`: section 3.3, or a mixture of experts."""
     if config.n_experts:
         return Experts(config)
-    return FeedForward(config.d_model, config.d_ff, activation=config.activation)
+    return FeedForward(
+        config.d_model,
+        config.d_ff,
+        activation=config.activation,
+        dropout=config.activation_dropout,
+    )
 
 
 def _residuals(config: TransformerConfig, n: int) -> Layers[Residual]:

@@ -41,10 +41,16 @@ class DotProduct(Compatibility):
         return attention_weights(_unscaled(query), key, mask)
 
     def fused_attention(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        *,
+        dropout: float = 0.0,
     ) -> Tensor:
         """Attention (B, H, T, d_v), computed by torch's fused kernel."""
-        return fused_attention(_unscaled(query), key, value, mask)
+        return fused_attention(_unscaled(query), key, value, mask, dropout=dropout)
 
 
 def _unscaled(query: Tensor) -> Tensor:
@@ -115,9 +121,7 @@ class RestrictedSelfAttention(SelfAttention):
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """(B, n, d_model) -> (B, n, d_model)."""
         q, k, v = self.project(x)
-        return self.combine(
-            band_attention(q, k, v, mask, window=self.window, attend=self.fused_attention)
-        )
+        return self.combine(band_attention(q, k, v, mask, window=self.window, attend=self.attend))
 
     def weights(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """The attention weights between all positions, as the full matrix (B, H, n, n)."""

@@ -14,7 +14,7 @@ from yakusu.data.languages import closeness, shown
 from yakusu.engine.tables import DenseWeights
 from yakusu.errors import ModelError, RecipeError
 from yakusu.folder import read_json, sha256
-from yakusu.model.config import TransformerConfig
+from yakusu.model.config import DROPOUTS, TransformerConfig
 from yakusu.pipeline.receipt import Receipt, read_facts
 from yakusu.recipe import Recipe
 from yakusu.translator.folder import WEIGHTS, ModelFolder
@@ -63,7 +63,9 @@ class Parent:
                 f"{recipe.parent.model} has changed since the run started: restore the model with "
                 f"the hash {expected}, or start a new run"
             )
-        sizes = self.weights.config.model_copy(update={"dropout": recipe.model.dropout})
+        wanted = recipe.model
+        rates = {key: getattr(wanted, key) for key in DROPOUTS if hasattr(wanted, key)}
+        sizes = self.weights.config.model_copy(update=rates)
         mix, data = recipe.parent.mix, recipe.data
         languages = zip(("source_language", "target_language"), recipe.languages, strict=True)
         own_languages = {key: code or getattr(self._folder.config, key) for key, code in languages}

@@ -65,7 +65,9 @@ def _cost(model: Seq2Seq, pairs: Pairs, recipe: Recipe, state: TrainerState) -> 
     return Flops(
         paper=by_formula(state.seconds, n_devices=state.n_processes, sustained=sustained),
         sustained=sustained,
-        counted=flops_per_token(model, pairs, recipe) * state.target_tokens,
+        counted=flops_per_token(model, pairs, recipe)
+        * state.target_tokens
+        * (2 if recipe.training.r_drop else 1),
     )
 
 

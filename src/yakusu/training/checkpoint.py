@@ -1,6 +1,7 @@
 """The checkpoints of a run: writing, finding and restoring them.
 
-CHECKPOINTS/step-N/model.safetensors      weights
+CHECKPOINTS/step-N/model.safetensors      weights, or their moving average
+                   trained.safetensors    weights, only with a moving average
                    optimizer.safetensors  moments of Adam
                    state.json             TrainerState
                    manifest.json          sizes and hashes
@@ -19,6 +20,7 @@ from yakusu.folder import save_folder, verify_folder
 from yakusu.model.base import Seq2Seq
 from yakusu.training.config import Engine
 from yakusu.training.distributed import Group, full_tensors, shard_like
+from yakusu.training.moving_average import MovingAverage
 from yakusu.training.state import TrainerState, read_state, write_state
 from yakusu.weights import Tensors, TensorsOnDisk, save_tensors
 
@@ -33,6 +35,7 @@ class RunCheckpoints:
         folder: Folder of all checkpoints of the run.
         model: The model, which may be sharded.
         optimizer: Its optimizer.
+        average: The moving average of its weights; None: there is none.
         group: The processes; rank 0 writes.
         keep_last: Number of milestones (checkpoints for averaging) to keep.
         max_failed: Failed saves in a row before training stops.
@@ -44,11 +47,13 @@ class RunCheckpoints:
         model: Seq2Seq,
         optimizer: Optimizer,
         *,
+        average: MovingAverage | None = None,
         group: Group,
         keep_last: int,
         max_failed: int,
     ) -> None:
         self.folder, self.model, self.optimizer, self.group = folder, model, optimizer, group
+        self.average = average
         self.keep_last, self.max_failed = keep_last, max_failed
         self.last_step = -1  # step of the last save, even if it failed
         self._n_failed = 0
@@ -83,9 +88,12 @@ class RunCheckpoints:
         keep = self.group.is_main
         with self.group.collective():
             tensors = {
-                "model.safetensors": full_tensors(self.model.weights().items(), keep=keep),
+                _trained_file(self.average): full_tensors(self.model.weights().items(), keep=keep),
                 "optimizer.safetensors": full_tensors(self._moments(), keep=keep),
             }
+            if self.average:
+                averaged = self.average.weights.items()
+                tensors["model.safetensors"] = full_tensors(averaged, keep=keep)
         failure = ""
         if self.group.is_main:
             try:
@@ -158,10 +166,15 @@ class RunCheckpoints:
                 "restore this value in the recipe, or start a new run"
             )
         parameters = self.model.weights()
-        weights = TensorsOnDisk(checkpoint / "model.safetensors")
+        weights = TensorsOnDisk(checkpoint / _trained_file(self.average))
         self.model.load_weights(
             {name: shard_like(weights[name], parameters[name]) for name in weights}
         )
+        if self.average:
+            averaged = TensorsOnDisk(checkpoint / "model.safetensors")
+            self.average.load(
+                {name: shard_like(averaged[name], parameters[name]) for name in averaged}
+            )
         moments = TensorsOnDisk(checkpoint / "optimizer.safetensors")
         if len(moments):  # there are none if every step so far was skipped
             trained = {name: each for name, each in parameters.items() if each.requires_grad}
@@ -172,6 +185,11 @@ class RunCheckpoints:
                 }
         self.last_step = state.step
         return state
+
+
+def _trained_file(average: MovingAverage | None) -> str:
+    """Return the file of the weights that training continues from."""
+    return "trained.safetensors" if average else "model.safetensors"
 
 
 def checkpoints(folder: Path) -> list[Path]:

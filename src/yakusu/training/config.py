@@ -19,6 +19,7 @@ class TrainingConfig(Config):
     adam_beta2: float = Field(0.98, ge=0, lt=1)
     adam_epsilon: float = Field(1e-9, gt=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # epsilon_ls
+    r_drop: float = Field(0.0, ge=0)  # alpha of R-Drop, which passes each batch twice; 0: off
     clip_norm: float = Field(0.0, ge=0)  # 0: no gradient clipping
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
     compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU
@@ -29,6 +30,7 @@ class TrainingConfig(Config):
     patience: int = Field(0, ge=0)  # stop after this many validations without a new best; 0: never
     validate_steps: int = Field(1000, ge=1)  # validate and keep a checkpoint this often
     keep_last: int = Field(5, ge=1)  # number of these checkpoints to keep and average
+    ema_decay: float = Field(0.0, ge=0, lt=1)  # of the moving average of the weights; 0: none
     checkpoint_minutes: float = Field(10.0, ge=0)  # save additionally this often; 0: never
     checkpoint_steps: int = Field(0, ge=0)  # save additionally this often; 0: never
     best_by: Literal["score", "perplexity"] = "score"  # dev score: BLEU, or F1 for a parser

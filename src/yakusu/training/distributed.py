@@ -6,7 +6,7 @@ does not need torchrun (docs/decisions/0008).
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from itertools import chain, zip_longest
@@ -248,13 +248,22 @@ def shard_like(full: Tensor, like: Tensor) -> Tensor:
     return distribute_tensor(full, like.device_mesh, like.placements, src_data_rank=None)
 
 
-def full_model(model: Seq2Seq, group: Group) -> Seq2Seq:
-    """Return a model with all its weights: the same one, or a copy if it is sharded."""
-    if not isinstance(model.output_weight, DTensor):
+def full_model(
+    model: Seq2Seq, group: Group, weights: Mapping[str, Tensor] | None = None
+) -> Seq2Seq:
+    """Return a model with all its weights: the same one, or a copy if it is sharded.
+
+    Args:
+        model: The model.
+        group: The processes.
+        weights: Weights that a copy gets instead of the model's, sharded like them; None: none.
+    """
+    if weights is None and not isinstance(model.output_weight, DTensor):
         return model
+    weights = model.weights() if weights is None else weights
     copy = type(model)(
         model.config, src_vocab_size=model.src_vocab_size, tgt_vocab_size=model.tgt_vocab_size
     ).to(model.output_weight.device)
     with group.collective(), torch.no_grad():
-        copy.load_weights(full_tensors(model.weights().items(), keep=True))
+        copy.load_weights(full_tensors(weights.items(), keep=True))
     return copy

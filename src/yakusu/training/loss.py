@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from yakusu.training.r_drop import divergence
+
 # Logits of a chunk: as many as fit into the caches of a CPU, or enough to keep a GPU busy.
 _CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 2**22, 2**27
 
@@ -29,7 +31,13 @@ class Loss(NamedTuple):
 
 
 def smoothed_loss(
-    hidden: Tensor, weight: Tensor, target: Tensor, *, epsilon: float, bias: Tensor | None = None
+    hidden: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    *,
+    epsilon: float,
+    bias: Tensor | None = None,
+    r_drop: float = 0.0,
 ) -> Loss:
     """Compute the sum of the cross-entropy with smoothed targets over N tokens.
 
@@ -43,6 +51,7 @@ def smoothed_loss(
         target: Token ids (N,) below V - 1.
         epsilon: The paper's epsilon_ls.
         bias: Bias of the logits (V - 1,); None: no bias.
+        r_drop: alpha of R-Drop, for rows in pairs (`training/r_drop.py`); 0: no R-Drop.
     """
     device = hidden.device.type
     if torch.is_autocast_enabled(device):
@@ -50,7 +59,7 @@ def smoothed_loss(
     if bias is not None:
         hidden, weight = _with_bias(hidden, weight, bias)
     with torch.autocast(device, enabled=False):
-        smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon)  # type: ignore[no-untyped-call]
+        smoothed, nll = _ChunkedLoss.apply(hidden, weight, target, epsilon, r_drop)  # type: ignore[no-untyped-call]
     return Loss(smoothed, nll)
 
 
@@ -88,7 +97,7 @@ class _ChunkedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float
+        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, epsilon: float, r_drop: float
     ) -> tuple[Tensor, Tensor]:
         n_outputs = len(weight) - 1
         needs_grad = any(ctx.needs_input_grad)
@@ -99,7 +108,8 @@ class _ChunkedLoss(torch.autograd.Function):
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
         n_logits = _CHUNK_LOGITS if hidden.device.type == "cpu" else _CHUNK_LOGITS_GPU
-        chunk = max(1, n_logits // len(weight))
+        rows = 2 if r_drop else 1  # that must be in the same chunk
+        chunk = rows * max(1, n_logits // len(weight) // rows)
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)
@@ -110,9 +120,11 @@ class _ChunkedLoss(torch.autograd.Function):
             nll += (log_norm - z_y).sum()
             uniform = log_norm.sum() - (h.float() @ column_sum).sum() / n_outputs
             smoothed += (1 - epsilon) * (log_norm - z_y).sum() + epsilon * uniform
+            divergences, d_divergences = divergence(z - log_norm, p) if r_drop else (0.0, 0.0)
+            smoothed += r_drop / 2 * divergences
             if d_hidden is not None and d_weight is not None:
                 dz = p.scatter_add_(1, y, p.new_full((1, 1), epsilon - 1).expand_as(y))
-                dz = dz.to(hidden.dtype)
+                dz = (dz + r_drop / 2 * d_divergences if r_drop else dz).to(hidden.dtype)
                 d_hidden[begin : begin + chunk] = dz @ matrix - (
                     column_sum * (epsilon / n_outputs)
                 ).to(hidden.dtype)
@@ -124,6 +136,6 @@ class _ChunkedLoss(torch.autograd.Function):
         return smoothed, nll
 
     @staticmethod
-    def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         d_hidden, d_weight = ctx.saved_tensors
-        return d_hidden * d_smoothed, d_weight * d_smoothed, None, None
+        return d_hidden * d_smoothed, d_weight * d_smoothed, None, None, None

@@ -26,6 +26,7 @@ from yakusu.errors import RunError
 from yakusu.model.base import Seq2Seq
 from yakusu.training.distributed import Group, is_sharded, no_sync, sync_gradients
 from yakusu.training.loss import Loss, smoothed_loss
+from yakusu.training.r_drop import interleaved
 
 _log = logging.getLogger(__name__)
 
@@ -38,26 +39,47 @@ class ModelLoss(nn.Module):
         epsilon: Label smoothing.
         bf16: Run the model under bfloat16 autocast.
         compiled: Run the model with torch.compile if it supports that.
+        r_drop: alpha of R-Drop, in training mode; 0: no R-Drop.
     """
 
-    def __init__(self, model: Seq2Seq, *, epsilon: float, bf16: bool, compiled: bool) -> None:
+    def __init__(
+        self, model: Seq2Seq, *, epsilon: float, bf16: bool, compiled: bool, r_drop: float = 0.0
+    ) -> None:
         super().__init__()
-        self.model, self.epsilon, self.bf16 = model, epsilon, bf16
+        self.model, self.epsilon, self.bf16, self.r_drop = model, epsilon, bf16, r_drop
         self._hidden: Callable[..., Tensor] = (
             torch.compile(model, dynamic=True) if compiled and model.compiles else model
         )
 
     def forward(self, src: Tensor, tgt: Tensor) -> Loss:
         """Return the loss of padded source ids (B, S) and target ids (B, T)."""
-        is_token = tgt != self.model.tgt_pad  # (B, T)
         try:
-            with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-                hidden = self._hidden(src, tgt)[is_token]  # (N, D)
-                weight, bias = self.model.output_weight, self.model.output_bias
-                loss = smoothed_loss(hidden, weight, tgt[is_token], epsilon=self.epsilon, bias=bias)
-            return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
+            if self.r_drop and self.model.training:
+                loss = self._loss(torch.cat([src, src]), torch.cat([tgt, tgt]), self.r_drop)
+                return Loss(loss.smoothed / 2, loss.nll / 2)
+            return self._loss(src, tgt, 0.0)
         finally:
             forget_routing(self.model)
+
+    def _loss(self, src: Tensor, tgt: Tensor, r_drop: float) -> Loss:
+        """Return the loss; with R-Drop, that of both halves of the batch, which are equal."""
+        is_token = tgt != self.model.tgt_pad  # (B, T)
+        with torch.autocast(src.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+            hidden, target = self._hidden(src, tgt), tgt[is_token]  # (B, T, D), (N,)
+            if r_drop:
+                hidden = interleaved(hidden, is_token.chunk(2)[0])  # (N, D)
+                target = target.chunk(2)[0].repeat_interleave(2)  # (N,)
+            else:
+                hidden = hidden[is_token]  # (N, D)
+            loss = smoothed_loss(
+                hidden,
+                self.model.output_weight,
+                target,
+                epsilon=self.epsilon,
+                bias=self.model.output_bias,
+                r_drop=r_drop,
+            )
+        return loss._replace(smoothed=with_balance_loss(loss.smoothed, self.model, src, tgt))
 
 
 def load_batch(pairs: Pairs, batch: Indices, model: Seq2Seq) -> Batch:

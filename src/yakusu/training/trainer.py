@@ -30,6 +30,7 @@ from yakusu.training.config import TrainingConfig
 from yakusu.training.distributed import Group, full_model, full_tensor, wrap
 from yakusu.training.log import Event, SkipEvent, TrainEvent, ValidateEvent
 from yakusu.training.loss import zero_point
+from yakusu.training.moving_average import MovingAverage
 from yakusu.training.schedule import expected_steps, limit_reached, lrate
 from yakusu.training.signals import StopSignal
 from yakusu.training.state import Clock, TrainerState, seed_step
@@ -88,7 +89,13 @@ class Trainer:
         on_gpu = self.device.type != "cpu"
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
         compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
-        loss = ModelLoss(model, epsilon=config.label_smoothing, bf16=self.bf16, compiled=compiled)
+        loss = ModelLoss(
+            model,
+            epsilon=config.label_smoothing,
+            bf16=self.bf16,
+            compiled=compiled,
+            r_drop=config.r_drop,
+        )
         self.loss = wrap(loss, model, self.group, sharded=config.sharded)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
@@ -96,10 +103,12 @@ class Trainer:
             eps=config.adam_epsilon,
             fused=True,
         )
+        self.average = MovingAverage(model, config.ema_decay) if config.ema_decay else None
         self.checkpoints = RunCheckpoints(
             output.checkpoints,
             model,
             self.optimizer,
+            average=self.average,
             group=self.group,
             keep_last=config.keep_last,
             max_failed=config.max_failed_saves,
@@ -187,6 +196,8 @@ class Trainer:
             for group in self.optimizer.param_groups:
                 group["lr"] = self.learning_rate
             self.optimizer.step()
+            if self.average:
+                self.average.update(self.state.step - self.state.skipped)
             self.state.target_tokens += step.n_tokens
             self._since_log.append(step.sums)
         else:
@@ -271,7 +282,8 @@ class Trainer:
     def _validate(self) -> None:
         state, start = self.state, time.monotonic()
         state.validated = state.step
-        model = full_model(self.model, self.group).eval()
+        averaged = self.average.weights if self.average else None
+        model = full_model(self.model, self.group, averaged).eval()
         perplexity = dev_perplexity(
             model, self.data.dev, self.group, batch_tokens=self.batch_tokens, bf16=self.bf16
         )
