@@ -183,6 +183,7 @@ def test_parse_is_the_base_model_with_the_settings_of_section_6_3() -> None:
     assert sorted(differences(load_recipe("parse"), load_recipe("base"))) == [
         "filters.max_ratio = 100.0, not 4.0",
         "filters.max_tokens = 1024, not 256",
+        "model.attention_dropout = 0.2, not 0.0",
         "model.d_k = 128, not 64",
         "model.d_model = 1024, not 512",
         "model.d_v = 128, not 64",
@@ -203,6 +204,7 @@ def test_the_semi_supervised_parser_has_32_thousand_tokens_and_less_dropout() ->
     assert differences(load_recipe("parse-semi"), load_recipe("parse")) == [
         "tokenizer.vocab_size = 32000, not 16000",
         "model.dropout = 0.1, not 0.2",
+        "model.attention_dropout = 0.0, not 0.2",
     ]
 
 
