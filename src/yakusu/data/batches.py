@@ -39,10 +39,15 @@ class BatchConfig(Config):
     step_tokens: int = Field(25_000, ge=1)
     batch_tokens: int = Field(0, ge=0)  # 0: an eighth of a step; on a CPU at most 4,096, its caches
 
-    def batch_tokens_on(self, device: str) -> int:
-        """Return `batch_tokens`, or the default for a device type ("cpu", "cuda")."""
-        eighth = max(1, self.step_tokens // 8)
-        default = min(eighth, 4096) if device == "cpu" else eighth
+    def batch_tokens_on(self, device: str, *, per_step: int = 8) -> int:
+        """Return `batch_tokens`, or the default for a device type ("cpu", "cuda").
+
+        Args:
+            device: Device type.
+            per_step: Number of batches per step by default; runs of yakusu 0.1.0 have two.
+        """
+        share = max(1, self.step_tokens // per_step)
+        default = min(share, 4096) if device == "cpu" else share
         return min(self.batch_tokens or default, self.step_tokens)
 
 

@@ -1,6 +1,8 @@
 """The state of a run apart from its tensors: position, best result, time and random numbers."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -8,8 +10,8 @@ import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from yakusu.device import MadeBy
-from yakusu.errors import ModelError
+from yakusu.device import MadeBy, out_of_memory
+from yakusu.errors import ModelError, RunError
 from yakusu.folder import read_json, write_json
 from yakusu.training.config import Engine
 
@@ -34,6 +36,7 @@ class TrainerState:
         validated: Step of the last validation.
         skipped: Steps whose loss or gradient was not finite.
         n_processes: Number of processes.
+        batch_tokens: Size of a batch; 0 in older files.
         milestones: Steps whose checkpoints are averaged.
         made_by: Software versions and hardware.
         engine: The engine that translates the dev set; torch in older files.
@@ -53,6 +56,7 @@ class TrainerState:
     validated: int = 0
     skipped: int = 0
     n_processes: int = 1
+    batch_tokens: int = 0
     milestones: list[int] = field(default_factory=list)
     made_by: MadeBy
     engine: Engine = "torch"
@@ -143,3 +147,24 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
     """Make torch's random numbers a pure function of (seed, step, rank), docs/decisions/0006."""
     entropy = np.random.SeedSequence([seed, step, rank])
     torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))
+
+
+@contextmanager
+def explained_out_of_memory(state: Callable[[], TrainerState]) -> Iterator[None]:
+    """Turn an error of missing memory into one that names the step and a smaller batch.
+
+    Args:
+        state: Returns the state of the run at the time of the error.
+
+    Raises:
+        RunError: Memory ran out.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not out_of_memory(error):
+            raise
+        raise RunError(
+            f"out of memory at step {state().step}: set "
+            f"batches.batch_tokens={state().batch_tokens // 2} in a new run"
+        ) from error

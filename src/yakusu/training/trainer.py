@@ -8,7 +8,6 @@ of (seed, epoch), so a resumed run gives the same bytes as one that was never in
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from torch import nn
 
 from yakusu.data.batches import BatchConfig, Indices, epoch_steps
 from yakusu.data.pairs import Pairs
-from yakusu.device import made_by, out_of_memory
+from yakusu.device import made_by
 from yakusu.errors import RunError, SignalError
 from yakusu.metrics import Score
 from yakusu.model.base import Seq2Seq
@@ -33,7 +32,7 @@ from yakusu.training.loss import zero_point
 from yakusu.training.moving_average import MovingAverage
 from yakusu.training.schedule import expected_steps, limit_reached, lrate
 from yakusu.training.signals import StopSignal
-from yakusu.training.state import Clock, TrainerState, seed_step
+from yakusu.training.state import Clock, TrainerState, explained_out_of_memory, seed_step
 from yakusu.training.step import ModelLoss, Step, Sums, dev_perplexity
 
 _LOG_SECONDS = 60.0  # log at least this often
@@ -85,7 +84,6 @@ class Trainer:
         self.model, self.device = model, model.output_weight.device
         self.data, self.config, self.score, self.output = data, config, score, output
         self.group, self.stop = group or Group(), stop or StopSignal()
-        self.batch_tokens = data.batches.batch_tokens_on(self.device.type)
         on_gpu = self.device.type != "cpu"
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and on_gpu)
         compiled = config.compile == "yes" or (config.compile == "auto" and on_gpu)
@@ -114,7 +112,10 @@ class Trainer:
             max_failed=config.max_failed_saves,
         )
         self.state = TrainerState(
-            n_processes=self.group.size, engine=config.engine, made_by=made_by(self.device)
+            n_processes=self.group.size,
+            batch_tokens=data.batches.batch_tokens_on(self.device.type),
+            engine=config.engine,
+            made_by=made_by(self.device),
         )
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
@@ -129,7 +130,7 @@ class Trainer:
         """
         state, clock = self.state, Clock(self.state)
         with (
-            self._explain_out_of_memory(),
+            explained_out_of_memory(lambda: self.state),
             self.output.progress.track("training", "steps", self.config.max_steps) as tracker,
         ):
             tracker.advance(state.step)
@@ -166,7 +167,7 @@ class Trainer:
             steps = epoch_steps(
                 data.train,
                 step_tokens=data.batches.step_tokens,
-                batch_tokens=self.batch_tokens,
+                batch_tokens=self.state.batch_tokens,
                 seed=data.seed,
                 epoch=state.epoch,
             )
@@ -285,7 +286,7 @@ class Trainer:
         averaged = self.average.weights if self.average else None
         model = full_model(self.model, self.group, averaged).eval()
         perplexity = dev_perplexity(
-            model, self.data.dev, self.group, batch_tokens=self.batch_tokens, bf16=self.bf16
+            model, self.data.dev, self.group, batch_tokens=self.state.batch_tokens, bf16=self.bf16
         )
         score = self.score(model)
         value = score.value if self.config.best_by == "score" else -perplexity
@@ -327,7 +328,8 @@ class Trainer:
         state = self.checkpoints.restore(self.output.progress.say, engine=self.config.engine)
         if state is None:
             return False
-        self.state = replace(state, made_by=self.state.made_by)
+        size = state.batch_tokens or self.data.batches.batch_tokens_on(self.device.type, per_step=2)
+        self.state = replace(state, batch_tokens=size, made_by=self.state.made_by)
         return True
 
     def _save_and_stop(self, signal: int) -> None:
@@ -343,15 +345,3 @@ class Trainer:
             f"command to {next_}",
             signal,
         )
-
-    @contextmanager
-    def _explain_out_of_memory(self) -> Iterator[None]:
-        try:
-            yield
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            raise RunError(
-                f"out of memory at step {self.state.step}: set "
-                f"batches.batch_tokens={self.batch_tokens // 2} in a new run"
-            ) from error
