@@ -266,6 +266,16 @@ def test_a_matrix_file_gives_the_same_bytes_as_its_array(
     assert report.loss == pytest.approx(error / V, rel=1e-6) and report.share_lost < 0.002
 
 
+def test_an_npz_without_words_is_a_plain_matrix(vectors: Floats, tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", x=vectors.astype(">f4"))
+    for name, source in (("a", tmp_path / "m.npz"), ("b", vectors)):
+        yakusu.vectors.compress(source, tmp_path / name, config=CONFIGS[0])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    np.savez(tmp_path / "m.npz", x=np.where(np.arange(V)[:, None] == 9, np.inf, vectors))
+    with pytest.raises(DataError, match=r"m\.npz, row 9 is not finite: correct or remove it"):
+        yakusu.vectors.compress(tmp_path / "m.npz", tmp_path / "v")
+
+
 @pytest.mark.parametrize("config", CONFIGS, ids=["codes", "integers", "tiers"])
 def test_a_matrix_is_compressed_like_word_vectors_without_the_words(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, config: CompressConfig
