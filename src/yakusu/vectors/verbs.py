@@ -114,12 +114,12 @@ def compress(
     blocks of rows.
 
     Args:
-        source: Word vectors or a plain matrix (V, H), in memory or in a file: in any format of
-            `read_vectors`, or of `open_matrix` for a plain matrix.
+        source: Word vectors or a plain matrix (V, H), in memory or in a file, in any format of
+            `read_vectors`.
         out: File to write; an existing file of compressed vectors is replaced.
         config: Settings; by default the paper's codes with M = H and K = 16.
         words: File with one word per line, if the file `source` contains no words. Without it, a
-            file in a format of `open_matrix` is a plain matrix.
+            matrix without words is a plain matrix.
         weights: File with one frequency per line, in the order of the words. The words are stored
             by descending frequency; without weights, `source` is assumed to be in this order.
         progress: Progress reporter.
