@@ -164,7 +164,7 @@ class Measurement:
         engine = yakusu.EngineConfig(precision=precision, threads=self.args.threads)
         return {
             "model_bytes": (folder / "model.safetensors").stat().st_size,
-            "memory": memory_of(folder, engine=engine),
+            "memory": memory_of(folder, engine=engine).n_bytes,
             "dev": str(self.scorers["dev"].score(self.texts("dev", folder, precision))),
         }
 

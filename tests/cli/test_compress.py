@@ -9,6 +9,7 @@ import pytest
 
 from yakusu.compress.config import CompressConfig
 from yakusu.folder import read_json
+from yakusu.pipeline.compress import Memory
 
 FILES = Path(__file__).parents[1] / "fixtures" / "format-1"
 RunYakusu = Callable[..., Any]
@@ -17,7 +18,10 @@ RunYakusu = Callable[..., Any]
 def test_a_translator_is_compressed_and_scored(
     run_yakusu: RunYakusu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = {str(FILES / "transformer"): 4000, str(tmp_path / "small"): 1000}  # no new processes
+    sizes = {  # no new processes
+        str(FILES / "transformer"): Memory(4000, "float32"),
+        str(tmp_path / "small"): Memory(1000, "int8"),
+    }
     monkeypatch.setattr("yakusu.pipeline.compress.memory_of", lambda path: sizes[str(path)])
     out = tmp_path / "small"
     texts = ("--src", FILES / "test.en", "--ref", FILES / "test.de")
@@ -28,7 +32,7 @@ def test_a_translator_is_compressed_and_scored(
         "src_table = tgt_table = output_table: 159 vectors x 16 dimensions as 16 "
     )
     assert re.search(r"^weights on disk: .* -> .* \(\d+%\)$", said.out, re.MULTILINE)
-    assert "\nmemory to load and translate: 4.0 kB -> 1.0 kB (25%)\n" in said.out
+    assert "\nmemory to load and translate: 4.0 kB in float32 -> 1.0 kB in int8 (25%)\n" in said.out
     assert re.search(r"^before: BLEU = .*\nafter:  BLEU = ", said.out, re.MULTILINE)
     assert said.out.endswith(f"model: {out}\n")
     facts = read_json(out / "receipt.json")["compressed"]

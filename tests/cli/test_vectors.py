@@ -149,7 +149,9 @@ def test_vectors_are_exported(
     again = run_yakusu("vectors", "export", made, out, *options)
     assert again.error == f"{out} exists: choose another name, or delete it"
     other = run_yakusu("vectors", "export", made, tmp_path / "v.dat")
-    assert "v.dat has the suffix '.dat', which determines no format: add --format" in other.error
+    assert (
+        "v.dat has the suffix '.dat', which determines no format: add --format, or" in other.error
+    )
 
 
 def test_other_files_and_unknown_words_are_named(
@@ -205,7 +207,7 @@ def test_a_matrix_is_compressed_inspected_searched_extended_and_exported(
     assert said.out == "".join(f"{near:.4f}\t{row}\n" for row, near in found)
 
     said = run_yakusu("vectors", "append", out, matrix)
-    assert re.match(r"1,100 vectors added, \d+\.\d\d% of their variance lost\n", said.out)
+    assert re.match(r"1,100 vectors added, \d+\.\d\d% of the variance lost\n", said.out)
     assert re.search(r"big\.ykv: 2,200 vectors, \d\.\d kB\n$", said.out)
     said = run_yakusu("vectors", "export", out, tmp_path / "back.npy")
     assert (said.code, said.err) == (0, "")
@@ -215,6 +217,30 @@ def test_a_matrix_is_compressed_inspected_searched_extended_and_exported(
     )
     back = np.load(tmp_path / "back.npy")
     np.testing.assert_array_equal(back, yakusu.vectors.open_compressed(out).dense())
+
+
+@pytest.mark.parametrize(
+    ("shape", "fix"),
+    [((5, 32), "they are too few to compress"), ((200, 32), "set --ratio")],
+)
+def test_a_result_that_is_larger_than_the_vectors_says_so(
+    run_yakusu: RunYakusu, tmp_path: Path, shape: tuple[int, int], fix: str
+) -> None:
+    np.save(tmp_path / "m.npy", np.random.default_rng(3).standard_normal(shape, np.float32))
+    arguments = ("vectors", "compress", tmp_path / "m.npy", tmp_path / "v")
+    said = run_yakusu(*arguments, "--set", "compress.k=256")
+    assert f"the result is larger than the vectors: {fix}\n" in said.out
+    assert (run_yakusu(*arguments, "--ratio", "1").code == 0) == (fix == "set --ratio")
+
+
+def test_one_is_a_singular(run_yakusu: RunYakusu, matrix: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.load(matrix)[:, :1])
+    out = tmp_path / "v"
+    said = run_yakusu("vectors", "compress", tmp_path / "m.npy", out)
+    assert said.out.startswith("1,100 vectors x 1 dimension as 1 code with K = 16: 4.0 bits per")
+    np.save(tmp_path / "m.npy", np.load(matrix)[:1, :1])
+    said = run_yakusu("vectors", "append", out, tmp_path / "m.npy")
+    assert re.match(r"1 vector added, \d+\.\d\d% of the variance lost\n", said.out)
 
 
 def test_a_report_on_a_sample_says_so(

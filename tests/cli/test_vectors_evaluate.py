@@ -74,7 +74,7 @@ def test_scores_and_differences_stand_side_by_side(
         assert len(line) <= 80 and "…" not in line
     sentence = f"If the {control} floats gain over the floats as much as Code does, whitening is"
     assert sentence in said.out
-    assert "whitening alone loses" in said.out
+    assert "compared with centred floats, whitening alone loses" in said.out
     assert "\nnear: 3 items, 1 left out; Spearman's rho of cosines" in said.out
 
 
@@ -85,7 +85,7 @@ def test_without_the_original_only_compressed_vectors_are_scored(
     said = run_yakusu("vectors", "evaluate", tmp_path / "v.ykv", similarities)
     assert said.code == 0, said.err
     assert re.search(r"^ +task +Real +centred +Code *$", said.out, re.MULTILINE)
-    assert "no control: add the vectors before compression with --original" in said.out
+    assert "no comparison with the uncompressed vectors: add them with --original" in said.out
 
 
 def test_a_score_that_is_undefined_is_a_dash(

@@ -1,6 +1,7 @@
 """Budgets: the choice equals that of brute force and meets the budget on all vectors."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -177,11 +178,20 @@ def test_choices_are_deterministic(vectors: Floats) -> None:
 # ---- errors --------------------------------------------------------------------------------------
 
 
+def test_a_loss_that_needs_more_codes_names_the_setting(vectors: Floats) -> None:
+    hint = "with K up to 256; for a larger K, set compress.k"
+    with pytest.raises(DataError, match=rf"the minimum is [\d.]+ {hint}$"):
+        choose_codes(vectors, Budget(max_loss=1e-9))
+    with pytest.raises(DataError, match=r"the maximum is [\d.]+$"):
+        choose_codes(vectors, Budget(ratio=1000))
+
+
 def refused(limit: Budget, said: str, choose: Callable[[], Any]) -> Budget:
     """The closest budget that can be met, as named by the error."""
     with pytest.raises(DataError, match=f"{said} cannot be reached: the ") as caught:
         choose()
-    best = float(str(caught.value).split()[-1])
+    [found] = re.findall(r"the m\w+imum is ([\d.]+)", str(caught.value))
+    best = float(found)
     [(name, value)] = ((name, value) for name, value in vars(limit).items() if value)
     assert best < value if name == "ratio" else best > value
     return Budget(**{name: best})

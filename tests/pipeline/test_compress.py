@@ -27,6 +27,7 @@ from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.model.transformer import Transformer
 from yakusu.pipeline.card import documents
+from yakusu.pipeline.compress import memory_of
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.tables import _compressed, _storage
 from yakusu.progress import Silent
@@ -420,3 +421,9 @@ def test_codes_of_a_table_are_packed_into_bytes(saved: Path) -> None:
     assert table.packed.shape == (47, 4)  # 30 bits
     assert table.packed.dtype == torch.uint8
     assert np.prod(table.exact.shape) == 0
+
+
+def test_memory_names_the_precision_in_which_it_is_measured() -> None:
+    engine = EngineConfig(engine="native", precision="int8")  # the default would be float32
+    memory = memory_of(FILES / "transformer", engine=engine)
+    assert memory.precision == "int8" and memory.n_bytes > 0

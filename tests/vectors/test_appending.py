@@ -108,6 +108,21 @@ def test_words_that_do_not_fit_are_rejected(vectors: Floats, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_vectors_that_would_lose_most_of_their_variance_are_rejected(
+    vectors: Floats, tmp_path: Path, config: CompressConfig
+) -> None:
+    path = tmp_path / "v.ykv"
+    yakusu.vectors.compress(vectors[:V], path, config=config)
+    before = path.read_bytes()
+    mean, factor = vectors.mean(axis=0), 100 if config.method == "codes" else 1e-3
+    with pytest.raises(
+        DataError, match=r"^\d+\.\d\d% of the variance of the new vectors would be lo"
+    ):
+        yakusu.vectors.append(path, (mean + factor * (vectors[V:] - mean)).astype(np.float32))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
 def test_rows_of_a_matrix_file_are_added_to_a_plain_matrix(
     vectors: Floats, tmp_path: Path, config: CompressConfig, kind: str

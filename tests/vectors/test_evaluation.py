@@ -142,6 +142,19 @@ def test_several_similarity_sets_have_a_mean(
         assert mean.score == pytest.approx((near.score + other.score) / 2)
 
 
+def test_a_test_set_without_known_words_causes_a_warning(
+    dense: yakusu.vectors.WordVectors,
+    tmp_path: Path,
+    tasks: list[Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "unknown.tsv").write_text("no\tnot\t1\n")
+    yakusu.vectors.compress(dense, tmp_path / "v")
+    yakusu.vectors.evaluate(tmp_path / "v", iter([*tasks, tmp_path / "unknown.tsv"]))
+    expected = f"{tmp_path / 'unknown.tsv'}: no item has known words, so it has no score"
+    assert caplog.messages == [expected]
+
+
 def test_evaluation_needs_words(vectors: Floats, tmp_path: Path, tasks: list[Path]) -> None:
     yakusu.vectors.compress(vectors, tmp_path / "v")
     with pytest.raises(DataError, match="v has row numbers instead of words: compress the vectors"):

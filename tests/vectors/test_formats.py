@@ -300,10 +300,14 @@ def saved(array: npt.NDArray[np.generic]) -> bytes:
         (saved(np.array([[1e39]])), b"a", "v.npy, row 0 (words.txt, line 1): the vector of 'a'"),
         (saved(np.ones(2)), b"a\nb\n", "v.npy has an array of shape (2,) and type float64: save"),
         (saved(np.ones((1, 1), int)), b"a", "v.npy has an array of shape (1, 1) and type int64"),
-        (saved(np.ones((0, 2))), b"a", "v.npy has an array of shape (0, 2) and type float64"),
-        (saved(np.array([[{}]])), b"a", "v.npy cannot be opened (Array can't be memory-mapped: Py"),
+        (saved(np.ones((0, 2))), b"a", "v.npy has no rows: choose a file with vectors"),
+        (
+            saved(np.array([[{}]])),
+            b"a",
+            "v.npy cannot be opened (Array can't be memory-mapped: Python objects in dtype): ",
+        ),
         (saved(np.ones((1, 1))).replace(b"} ", b"} {"), b"a", "v.npy cannot be opened ("),
-        (saved(np.ones((9, 9)))[:-1], b"a", "v.npy cannot be opened (mmap length is greater than"),
+        (saved(np.ones((9, 9)))[:-1], b"a", "v.npy is truncated: copy the file again"),
     ],
 )
 def test_an_error_describes_what_is_wrong_with_an_array(
@@ -351,10 +355,30 @@ def test_an_error_names_a_truncated_file_of_arrays(tmp_path: Path, vectors: Matr
 def test_an_error_for_several_matrices_lists_them(tmp_path: Path, vectors: Matrix) -> None:
     listed = written(tmp_path, b"a\n")
     save_file({"a": vectors, "b": vectors}, tmp_path / "v")
-    message = "has 2 matrices (a, b), 0 of them named vectors, weight or embedding: save a file"
+    message = "has 2 matrices (a, b), none of them named vectors, weight or embedding: save a file"
     assert message in refusal(tmp_path / "v", listed)
     np.savez(tmp_path / "v.npz", words=np.array(["a"]))
-    assert "has 0 matrices ()" in refusal(tmp_path / "v.npz")
+    assert refusal(tmp_path / "v.npz") == "v.npz has no matrix: save a file with one matrix"
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors", "parquet"])
+def test_a_damaged_file_of_arrays_is_not_read_as_text(tmp_path: Path, suffix: str) -> None:
+    for data in (b"\x17\xf0 1 2\n", b"king 1 2\n"):
+        path = written(tmp_path, data, f"v.{suffix}")
+        assert refusal(path) == f"v.{suffix} is not a valid {suffix} file: write it again"
+
+
+def test_a_file_of_tensors_may_begin_like_a_pickle(tmp_path: Path, vectors: Matrix) -> None:
+    save_file({"vectors": vectors}, tmp_path / "v", {"about": "x" * 30})
+    assert (tmp_path / "v").read_bytes().startswith(b"\x80")
+    listed = written(tmp_path, "\n".join(WORDS).encode(), "words.txt")
+    assert_same(read_vectors(tmp_path / "v", words=listed), WORDS, vectors)
+
+
+def test_words_of_another_number_than_rows_are_rejected(tmp_path: Path, vectors: Matrix) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(["a", "b"]), vectors=vectors)
+    expected = "v.npz has 7 rows and 2 words: give one word per row"
+    assert refusal(tmp_path / "v.npz") == expected
 
 
 def test_words_of_another_type_are_rejected(tmp_path: Path, vectors: Matrix) -> None:

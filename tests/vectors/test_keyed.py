@@ -2,6 +2,7 @@
 
 import pickle
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -155,3 +156,49 @@ def test_vectors_can_be_pickled_after_a_search(vectors: CompressedVectors) -> No
 def test_another_number_of_words_than_rows_is_rejected(vectors: CompressedVectors) -> None:
     with pytest.raises(DataError, match="204 words do not fit 205 rows"):
         CompressedVectors.of(WORDS[1:], vectors)
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([0.0, 1.5], "rows of type float64"),
+        (np.arange(205) < 3, "rows of type bool"),
+        (["king"], "rows of type <U4"),
+        ([[0, 1]], r"rows of shape \(1, 2\)"),
+        (3, r"rows of shape \(\)"),
+    ],
+    ids=["floats", "mask", "words", "2-D", "number"],
+)
+def test_rows_that_are_not_integers_are_rejected(
+    vectors: CompressedVectors, rows: npt.ArrayLike, found: str
+) -> None:
+    for of in (vectors.rows, vectors.code_rows):
+        with pytest.raises(DataError, match=f"{found}: give integers from 0 to 204"):
+            of(rows)
+
+
+@pytest.mark.parametrize("row", [1.0, "king", np.bool_(True), None])
+def test_a_row_that_is_not_an_integer_is_rejected(vectors: CompressedVectors, row: Any) -> None:
+    kind = type(row).__name__
+    with pytest.raises(DataError, match=f"a row of type {kind}: give integers from 0 to 204"):
+        vectors.row(row)
+
+
+def test_rows_may_be_integers_of_any_type(vectors: CompressedVectors) -> None:
+    for kind in ("uint8", "int16", "uint64"):
+        rows = np.array([4, 0], kind)
+        assert (vectors.rows(rows) == vectors.rows([4, 0])).all()
+        assert (vectors.row(rows[0]) == vectors.row(4)).all()
+    assert vectors.rows([]).shape == (0, 6)
+
+
+def test_most_similar_says_where_vectors_are_searched(vectors: CompressedVectors) -> None:
+    for given in (vectors["king"], [vectors["king"]]):
+        with pytest.raises(DataError, match=r"takes words, not .*: search for a vector with index"):
+            vectors.most_similar(given)  # type: ignore[arg-type]
+
+
+def test_vectors_are_described_by_their_sizes(vectors: CompressedVectors) -> None:
+    kind = "integers" if vectors.n_codes is None else "M = 5, K = 64"
+    expected = f"CompressedVectors(V = 205, H = 6, {kind})"
+    assert (repr(vectors), repr(vectors.index)) == (expected, f"Index({expected})")

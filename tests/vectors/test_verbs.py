@@ -179,7 +179,10 @@ def test_equal_vectors_are_rejected_before_writing(
     tmp_path: Path, config: CompressConfig, n_words: int
 ) -> None:
     same = yakusu.vectors.WordVectors(WORDS[:n_words], np.ones((n_words, 3), dtype=np.float32))
-    with pytest.raises(DataError, match=f"all {n_words} vectors are equal"):
+    which = "one vector" if n_words == 1 else "5 equal vectors"
+    with pytest.raises(
+        DataError, match=f"{which} cannot be compressed: give two or more different"
+    ):
         yakusu.vectors.compress(same, tmp_path / "v", config=config)
     assert not list(tmp_path.iterdir())
 
@@ -266,6 +269,16 @@ def test_a_matrix_file_gives_the_same_bytes_as_its_array(
     assert report.loss == pytest.approx(error / V, rel=1e-6) and report.share_lost < 0.002
 
 
+def test_an_npz_without_words_is_a_plain_matrix(vectors: Floats, tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", x=vectors.astype(">f4"))
+    for name, source in (("a", tmp_path / "m.npz"), ("b", vectors)):
+        yakusu.vectors.compress(source, tmp_path / name, config=CONFIGS[0])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    np.savez(tmp_path / "m.npz", x=np.where(np.arange(V)[:, None] == 9, np.inf, vectors))
+    with pytest.raises(DataError, match=r"m\.npz, row 9 is not finite: correct or remove it"):
+        yakusu.vectors.compress(tmp_path / "m.npz", tmp_path / "v")
+
+
 @pytest.mark.parametrize("config", CONFIGS, ids=["codes", "integers", "tiers"])
 def test_a_matrix_is_compressed_like_word_vectors_without_the_words(
     dense: yakusu.vectors.WordVectors, tmp_path: Path, config: CompressConfig
@@ -284,6 +297,28 @@ def test_a_plain_matrix_has_one_band_of_neighbours(vectors: Floats, tmp_path: Pa
     report = yakusu.vectors.compress(vectors, tmp_path / "v", config=CompressConfig(k=256))
     (band,) = report.recall
     assert (band.first, band.last, band.used) == (1, V, 100) and 0.8 < band.recall < 1
+
+
+def test_vectors_that_are_far_longer_than_the_others_cause_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    normal = np.random.default_rng(0).standard_normal((2000, 32)).astype(np.float32)
+    config = CompressConfig(method="integers")
+    yakusu.vectors.compress(normal, tmp_path / "v", config=config)
+    assert not caplog.messages
+    normal[5] *= 1e4
+    normal[7, 3] = 1e6
+    report = yakusu.vectors.compress(normal, tmp_path / "v", config=config)
+    (band,) = report.recall
+    assert report.share_lost < 0.05 and band.recall < 0.05
+    assert caplog.messages == [
+        f"only {band.recall:.1%} of the ten nearest neighbours are kept: a few vectors may be far "
+        "longer than the others; scale or remove them, or set --bits"
+    ]
+    yakusu.vectors.compress(
+        normal, tmp_path / "v", config=CompressConfig(method="integers", bits=100)
+    )
+    assert len(caplog.messages) == 1
 
 
 def test_large_matrices_are_measured_on_evenly_spaced_rows(
@@ -362,7 +397,7 @@ def test_weights_need_words(vectors: Floats, tmp_path: Path) -> None:
         (np.ones((0, 2)), r"vectors have shape \(0, 2\) and type float64: give a matrix"),
         ([[1.0, 2.0]], r"vectors have shape \(1, 2\) and type list: give a matrix"),
         (np.array([[1, 2], [np.nan, 1]]), "row 1 is not finite: correct or remove it"),
-        (np.ones((9, 3), "f2"), "all 9 vectors are equal: there is nothing to compress"),
+        (np.ones((9, 3), "f2"), "9 equal vectors cannot be compressed: give two or more"),
     ],
     ids=["1-D", "integers", "empty", "list", "NaN", "equal"],
 )
@@ -419,13 +454,17 @@ def test_every_other_row_can_be_a_neighbour(vectors: Floats, tmp_path: Path) -> 
 
 def test_what_is_not_a_row_number_is_rejected(vectors: Floats, tmp_path: Path) -> None:
     yakusu.vectors.compress(vectors, tmp_path / "v")
-    for wrong in ("king", "", "-1", -1, V, "1.0", "9" * 5000):
+    for wrong in ("king", "", "1.0", "9" * 5000):
         with pytest.raises(DataError) as caught:
             yakusu.vectors.neighbours(tmp_path / "v", wrong)
         assert str(caught.value) == (
             f"{tmp_path / 'v'} has row numbers instead of words: give one from 0 to {V - 1}, not "
             f"'{wrong}'"
         )
+    for row in (-1, V):
+        for wrong in (row, str(row)):
+            with pytest.raises(DataError, match=f"v: row {row} is out of range: give 0 to {V - 1}"):
+                yakusu.vectors.neighbours(tmp_path / "v", wrong)
     with pytest.raises(DataError, match="n = 0 is out of range: give n >= 1"):
         yakusu.vectors.neighbours(tmp_path / "v", 0, 0)
 

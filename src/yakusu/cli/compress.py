@@ -102,13 +102,15 @@ def _print_result(model: str, made: "CompressedTranslator") -> None:
             "the result is larger than the original: compress both stacks of tied tables, or set "
             "--ratio"
         )
-    memory = memory_of(model), memory_of(made.folder)
-    print(f"memory to load and translate: {_change(memory)}")
+    before, after = memory_of(model), memory_of(made.folder)
+    precisions = f" in {before.precision}", f" in {after.precision}"
+    change = _change((before.n_bytes, after.n_bytes), precisions)
+    print(f"memory to load and translate: {change}")
     if made.scores:
         print(f"before: {made.scores[0]}\nafter:  {made.scores[1]}")
     print(f"model: {made.folder}")
 
 
-def _change(sizes: tuple[int, int]) -> str:
+def _change(sizes: tuple[int, int], kinds: tuple[str, str] = ("", "")) -> str:
     before, after = (max(1, size) for size in sizes)
-    return f"{decimal(before)} -> {decimal(after)} ({after / before:.0%})"
+    return f"{decimal(before)}{kinds[0]} -> {decimal(after)}{kinds[1]} ({after / before:.0%})"

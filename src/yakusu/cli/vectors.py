@@ -12,6 +12,7 @@ from rich.table import Table
 import yakusu
 from yakusu.cli.compress import Bits, ConfigFile, MaxLoss, Method, Ratio, Set, resolved
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.show import counted
 from yakusu.cli.vectors_evaluate import evaluate
 from yakusu.cli.vectors_export import export
 
@@ -43,7 +44,7 @@ def compress(
         str,
         typer.Argument(
             metavar="IN",
-            help="Word vectors (GloVe, word2vec, fastText, .npz, ...) or a matrix (.npy, "
+            help="Word vectors (GloVe, word2vec, fastText, .npz, ...) or a matrix (.npy, .npz, "
             "safetensors, Parquet).",
         ),
     ],
@@ -98,7 +99,8 @@ def _print_report(report: "Report") -> None:
     facts = report.facts
     _print_facts(facts)
     if facts.ratio < 1:
-        print("the result is larger than the vectors: set --ratio")
+        fix = "set --ratio" if facts.are_compressible else "they are too few to compress"
+        print(f"the result is larger than the vectors: {fix}")
     for what, n in (("fitted", report.n_fitted), ("measured", report.n_measured)):
         if n < facts.n_vectors:
             print(f"{what} on {n:,} of {facts.n_vectors:,} vectors, evenly spaced")
@@ -125,11 +127,13 @@ def inspect(file: File) -> None:
 
 
 def _print_facts(facts: "Facts") -> None:
-    kind = f"{facts.n_components} codes with K = {facts.n_codes}" if facts.n_codes else "integers"
+    codes = f"{counted(facts.n_components, 'code')} with K = {facts.n_codes}"
+    kind = codes if facts.n_codes else "integers"
+    words = "with words" if facts.has_words else "no words, rows numbered from 0"
     without_words = f"{facts.ratio:.1f} (file without words), " if facts.has_words else ""
     print(
-        f"{facts.n_vectors:,} vectors x {facts.width} dimensions as {kind}: {facts.bits:.1f} bits "
-        f"per vector; {'with words' if facts.has_words else 'no words, rows numbered from 0'}\n"
+        f"{counted(facts.n_vectors, 'vector')} x {counted(facts.width, 'dimension')} as {kind}: "
+        f"{facts.bits:.1f} bits per vector; {words}\n"
         f"compression ratio, compared with float32: {facts.codes_ratio:.1f} (codes alone), "
         f"{without_words}{facts.file_ratio:.1f} (file)\n"
         f"file size: {decimal(facts.file_bytes)}; the vectors as float32: "
@@ -151,7 +155,7 @@ def append(
     """
     made = yakusu.vectors.append(file, source, words=words, progress=ConsoleProgress())
     print(
-        f"{made.n_added:,} vectors added, {made.share_lost:.2%} of their variance lost\n"
+        f"{counted(made.n_added, 'vector')} added, {made.share_lost:.2%} of the variance lost\n"
         f"{file}: {made.n_vectors:,} vectors, {decimal(made.file_bytes)}"
     )
 

@@ -63,7 +63,7 @@ def evaluate(
         _print_differences(systems)
         _print_control(systems)
     else:
-        print("no control: add the vectors before compression with --original to print one")
+        print("no comparison with the uncompressed vectors: add them with --original")
     for result in systems[0].results:
         print(f"{result.name}: {result.used:,} items, {result.left_out:,} left out; {result.how}")
 
@@ -124,6 +124,6 @@ def _print_control(systems: "list[SystemScores]") -> None:
         if after.score < before.score - _HARM:
             lost = 100 * (before.score - after.score)
             print(
-                f"whitening alone loses {lost:.1f} points on {before.name}: use the rebuilt "
-                "vectors there"
+                f"compared with centred floats, whitening alone loses {lost:.1f} points on "
+                f"{before.name}: use the rebuilt vectors there"
             )

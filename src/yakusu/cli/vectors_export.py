@@ -7,6 +7,7 @@ from rich.filesize import decimal
 
 import yakusu
 from yakusu.cli.console import ConsoleProgress
+from yakusu.cli.show import counted
 
 _NAMES = {
     "word2vec": "word2vec text",
@@ -42,6 +43,7 @@ def export(
     size = decimal(sum(path.stat().st_size for path in made.files))
     name = _NAMES[made.form] + (" and a list of words" if len(made.files) > 1 else "")
     print(
-        f"{made.n_vectors:,} vectors x {made.width} dimensions as {name}, {size}\n"
+        f"{counted(made.n_vectors, 'vector')} x {counted(made.width, 'dimension')} as {name}, "
+        f"{size}\n"
         f"file: {', '.join(map(str, made.files))}"
     )

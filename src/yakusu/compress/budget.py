@@ -74,12 +74,12 @@ class BudgetError(DataError):
     best: The closest value that can be reached.
     """
 
-    def __init__(self, budget: Budget, best: float) -> None:
+    def __init__(self, budget: Budget, best: float, hint: str = "") -> None:
         # Rounded to a value that can be reached.
         rounding = ROUND_FLOOR if budget.ratio else ROUND_CEILING
         shown = Context(prec=3, rounding=rounding).create_decimal_from_float(best)
         most = "maximum" if budget.ratio else "minimum"
-        super().__init__(f"{budget} cannot be reached: the {most} is {shown:f}")
+        super().__init__(f"{budget} cannot be reached: the {most} is {shown:f}{hint}")
         self.best = best
 
 
@@ -150,7 +150,9 @@ def choose_codes(
         best = _on_all_vectors(min(choices, key=lambda choice: choice.loss), vectors)
     if budget.allows(best.reached(budget)):  # even if the loss on the sample was too high
         return best
-    raise BudgetError(budget, best.reached(budget))
+    more_codes = budget.max_loss and len(vectors) > _CODES[-1]
+    hint = f" with K up to {_CODES[-1]}; for a larger K, set compress.k" if more_codes else ""
+    raise BudgetError(budget, best.reached(budget), hint)
 
 
 def choose_step(

@@ -41,7 +41,7 @@ _COMPONENTS = 2**16  # sums of as many 16-bit numbers fit in 32 bits
 _GROUPS = 4096  # of rows, of which only the best are sorted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Index:
     """The codes of a matrix in memory, in the layout in which they are scored.
 
@@ -56,6 +56,9 @@ class Index:
     matrix: CompressedMatrix
     lengths: Vectors
     _candidates: Candidates
+
+    def __repr__(self) -> str:
+        return f"Index({self.matrix!r})"
 
     @classmethod
     def of(cls, matrix: CompressedMatrix) -> "Index":

@@ -5,6 +5,7 @@ V rows, H dimensions, M components, K codes per component.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from operator import index
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ class Size(NamedTuple):
         return 4 * shape[0] * shape[1] / self.total
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompressedMatrix:
     """A compressed matrix of vectors, (V, H).
 
@@ -60,6 +61,10 @@ class CompressedMatrix:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __repr__(self) -> str:
+        kind = f"M = {self.codes.n_components}, K = {self.n_codes}" if self.n_codes else "integers"
+        return f"{type(self).__name__}(V = {len(self)}, H = {self.width}, {kind})"
 
     @property
     def width(self) -> int:
@@ -114,30 +119,51 @@ class CompressedMatrix:
         """Return the rebuilt vector (H,) of one row.
 
         Raises:
+            DataError: The row is not an integer.
             IndexError: The row is not from 0 to V - 1.
         """
-        self._check(row, row)
-        vector: Vectors = self.book.rebuild(self.codes.row(row)).astype(np.float32)
+        try:
+            number = index(row)
+        except TypeError as error:
+            raise self._not_integers(f"a row of type {type(row).__name__}") from error
+        self._check(number, number)
+        vector: Vectors = self.book.rebuild(self.codes.row(number)).astype(np.float32)
         return vector
 
-    def rows(self, rows: Ints) -> Vectors:
+    def rows(self, rows: npt.ArrayLike) -> Vectors:
         """Return the rebuilt vectors (n, H) of the rows with these indices (n,).
 
         Raises:
+            DataError: The indices are not integers (n,).
             IndexError: An index is not from 0 to V - 1.
         """
-        if len(rows):
-            self._check(int(rows.min()), int(rows.max()))
-        return self.book.rebuild(self.codes.rows(rows)).astype(np.float32)
+        return self.book.rebuild(self.codes.rows(self._checked(rows))).astype(np.float32)
+
+    def _checked(self, rows: npt.ArrayLike) -> Ints:
+        """Return the indices of rows as integers (n,)."""
+        numbers = np.asarray(rows)
+        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+            what = f"type {numbers.dtype}" if numbers.ndim == 1 else f"shape {numbers.shape}"
+            raise self._not_integers(f"rows of {what}")
+        if numbers.size:
+            self._check(int(numbers.min()), int(numbers.max()))
+        return numbers.astype(np.int64, copy=False)
+
+    def _not_integers(self, found: str) -> DataError:
+        return DataError(f"{found}: give integers from 0 to {len(self) - 1}")
 
     def _check(self, least: int, most: int) -> None:
         if least < 0 or most >= len(self):
             row = least if least < 0 else most
             raise IndexError(f"row {row} is out of range: there are {len(self)} rows")
 
-    def code_rows(self, rows: Ints) -> Vectors:
-        """Return the codes (n, M) as floats: the paper's "Code"; centre them before comparing."""
-        return self.codes.rows(rows).astype(np.float32)
+    def code_rows(self, rows: npt.ArrayLike) -> Vectors:
+        """Return the codes (n, M) as floats: the paper's "Code"; centre them before comparing.
+
+        Raises:
+            DataError, IndexError: As for `rows`.
+        """
+        return self.codes.rows(self._checked(rows)).astype(np.float32)
 
     def dense(self) -> Vectors:
         """Return all rebuilt vectors, (V, H)."""

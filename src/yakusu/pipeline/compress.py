@@ -4,12 +4,13 @@ import multiprocessing
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from yakusu.compress.config import CompressConfig
 from yakusu.data.text import Text, language_of, read_lines
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.engine.config import EngineConfig
+from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import DataError, ModelError, RunError, unequal
 from yakusu.folder import sha256
 from yakusu.metrics import Score, score
@@ -186,8 +187,15 @@ class _Test:
         return score(lines, self.references, **options)[0]
 
 
-def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> int:
-    """Return how many bytes of memory a new process needs to load a translator and translate.
+class Memory(NamedTuple):
+    """Bytes of memory, and the precision of the matrix products: float32 or int8."""
+
+    n_bytes: int
+    precision: str
+
+
+def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> Memory:
+    """Return how much memory a new process needs to load a translator and translate.
 
     Args:
         model: A model folder.
@@ -197,10 +205,12 @@ def memory_of(model: str | Path, *, engine: EngineConfig | None = None) -> int:
         return pool.apply(_grown, (model, engine))
 
 
-def _grown(folder: str | Path, engine: EngineConfig | None) -> int:
+def _grown(folder: str | Path, engine: EngineConfig | None) -> Memory:
     before = _resident()
-    Translator.load(folder, engine=engine).translate(["a"])
-    return _resident() - before
+    translator = Translator.load(folder, engine=engine)
+    translator.translate(["a"])
+    n_bytes, decoder = _resident() - before, translator.decoder
+    return Memory(n_bytes, decoder.precision if isinstance(decoder, NativeDecoder) else "float32")
 
 
 def _resident() -> int:

@@ -13,6 +13,8 @@ from yakusu.vectors.file import open_compressed, write_compressed
 from yakusu.vectors.keyed import CompressedVectors
 from yakusu.vectors.sources import Given, Source, opened
 
+_MOST_LOST = 0.5  # of the variance of vectors that are added
+
 
 @dataclass(frozen=True)
 class Appended:
@@ -40,7 +42,8 @@ def append(
     """Add vectors to the end of a compressed file, with the codebook that it has.
 
     The codebook does not change, so vectors of another kind lose more than those that it was fitted
-    to. The file is replaced as a whole. Its report still describes the first compression.
+    to: a loss of more than half of their variance is an error. The file is replaced as a whole. Its
+    report still describes the first compression.
 
     Args:
         path: File of compressed vectors.
@@ -49,15 +52,20 @@ def append(
         progress: Progress reporter.
 
     Raises:
-        DataError: The new vectors cannot be read or have other dimensions, a word is already in the
-            file, or only the file or only the new vectors have words.
+        DataError: The new vectors cannot be read, have other dimensions or lose too much, a word is
+            already in the file, or only the file or only the new vectors have words.
         ModelError: The file is missing, in another format, truncated or corrupted.
     """
     path, old = Path(path), open_compressed(path, verified=True)
     given = opened(source, words, progress or Silent())
     made = _joined(path, old, given)
-    write_compressed(path, made)
     share = _share_lost(made, given, len(old))
+    if share > _MOST_LOST:
+        raise DataError(
+            f"{share:.2%} of the variance of the new vectors would be lost: compress all vectors "
+            "again"
+        )
+    write_compressed(path, made)
     return Appended(len(given.vectors), len(made), share, path.stat().st_size)
 
 

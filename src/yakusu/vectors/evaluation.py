@@ -3,6 +3,7 @@
 V words, H dimensions.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from yakusu.vectors.nearest import Neighbours
 from yakusu.vectors.outcomes import TaskResult, mean_of
 from yakusu.vectors.testsets import read_task
 from yakusu.vectors.wordtasks import Analogy, Similarity, TestSet
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def evaluate(
         DataError: A test set cannot be read, the file has no words, or `original` lacks a word.
         ModelError: The file of compressed vectors is truncated or corrupted.
     """
-    progress, made = progress or Silent(), open_words(Path(path))
+    progress, made, tasks = progress or Silent(), open_words(Path(path)), list(tasks)
     sets = [read_task(task) for task in tasks]
     index = {word: number for number, word in enumerate(made.words)}
     floats = kept = None
@@ -92,7 +95,11 @@ def evaluate(
         scored[system] = SystemScores(system, tuple(results))
         if reference is not None:
             scored[system] = _compared(scored[system], scored[reference])
-    return list(scored.values())
+    systems = list(scored.values())
+    for path, result in zip(tasks, systems[0].results, strict=False):
+        if not result.used:
+            _log.warning("%s: no item has known words, so it has no score", path)
+    return systems
 
 
 def _systems(

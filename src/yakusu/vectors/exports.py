@@ -118,8 +118,8 @@ def _resolved(form: str | None, out: Path) -> Form:
         raise DataError(f"'{form}' is not a format: choose {', '.join(known)}")
     if form is None and out.suffix not in _FORMS:
         raise DataError(
-            f"{out} has the suffix '{out.suffix}', which determines no format: add --format "
-            f"(form=...), or choose a suffix among {', '.join(_FORMS)}"
+            f"{out} has the suffix '{out.suffix}', which determines no format: add --format, "
+            f"or choose a suffix among {', '.join(_FORMS)}"
         )
     return _FORMS[out.suffix] if form is None else known[form]
 

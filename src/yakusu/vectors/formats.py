@@ -5,7 +5,7 @@
     word2vec binary                "V H\\n", V times "word ", H float32, optional "\\n"; also .gz
     .npz                           `words` (V,) and a matrix (V, H)
     .npy, .npz, .safetensors,
-    Parquet                        a matrix (V, H); the words are in another file, one per line
+    Parquet                        a matrix (V, H); words, if any, in another file, one per line
 
 V words, H dimensions. In text, a line ends with "\\n" or "\\r\\n", and spaces separate its fields.
 The last H fields are the numbers, so a word may contain any other character, even spaces, as in
@@ -50,6 +50,7 @@ _BYTES = 1 << 20  # read from a binary file at a time
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
 _WIDEST = 1 << 20  # maximum H: limits the bytes that a wrong header makes us read for one row
 _SAMPLE = 1 << 16  # bytes after a header that distinguish text from binary
+_ARRAYS = (".npy", ".npz", ".safetensors", ".parquet")  # suffixes of files without text
 _NOT_READ = {b"\x80": "a Python pickle", b"\xba\x16\x4f\x2f": "a fastText model"}
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _BROKEN_NPZ = (
@@ -117,18 +118,28 @@ def read_vectors(
             occurs twice; a value is not finite. The message names the file and the line or, in
             formats without lines, the row, counted from 0.
     """
+    found = read_any(path, words=words, progress=progress or Silent())
+    if not isinstance(found, WordVectors):
+        raise DataError(f"{path} contains no words: give a file with one word per line")
+    return found
+
+
+def read_any(
+    path: str | Path, *, words: str | Path | None, progress: Progress
+) -> WordVectors | MatrixFile | AnyArray:
+    """Read word vectors as `read_vectors`, or open a matrix (V, H) without checking its values."""
     path = Path(path)
     head = _head(path)
     match _array(path, head), words:
         case None, None:
             packed = head.startswith(b"\x1f\x8b")
-            return _from_rows(path, packed=packed, progress=progress or Silent())
+            return _from_rows(path, packed=packed, progress=progress)
         case (matrix, list(own)), None:
             return _joined(path, matrix, own, path)
         case (matrix, None), str() | Path() as listed:
             return _joined(path, matrix, _listed(Path(listed)), listed)
-        case (_, None), None:
-            raise DataError(f"{path} contains no words: give a file with one word per line")
+        case (matrix, None), None:
+            return matrix
     raise DataError(f"{path} already contains words: leave out the file {words}")
 
 
@@ -144,7 +155,7 @@ def given(
 def _head(path: Path) -> bytes:
     head = first_bytes(path)
     for magic, what in _NOT_READ.items():
-        if head.startswith(magic):
+        if head.startswith(magic) and not matrix_format(head):
             raise DataError(f"{path} is {what}, which cannot be read: save it as word2vec text")
     return head
 
@@ -153,10 +164,14 @@ def _array(path: Path, head: bytes) -> tuple[MatrixFile | AnyArray, list[str] | 
     """Return the matrix of a file of arrays, with its words if any; None for other files."""
     if matrix_format(head):
         return open_matrix(path), None
-    try:
-        return _from_npz(path) if head.startswith(b"PK\x03\x04") else None
-    except _BROKEN_NPZ as error:
-        raise unreadable(path, error) from error
+    if head.startswith(b"PK\x03\x04"):
+        try:
+            return _from_npz(path)
+        except _BROKEN_NPZ as error:
+            raise unreadable(path, error) from error
+    if path.suffix in _ARRAYS:
+        raise DataError(f"{path} is not a valid {path.suffix[1:]} file: write it again")
+    return None
 
 
 def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
@@ -169,15 +184,17 @@ def _from_npz(path: Path) -> tuple[AnyArray, list[str] | None]:
         )
     matrix = arrays[only_matrix(path, {name: array.shape for name, array in arrays.items()})]
     check_matrix(path, matrix.shape, matrix.dtype)
-    return matrix, None if words is None else words.tolist()
+    native = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
+    return native, None if words is None else words.tolist()
 
 
 def _joined(
     path: Path, matrix: MatrixFile | AnyArray, words: list[str], source: str | Path
 ) -> WordVectors:
     if len(words) != len(matrix):
+        listed = "" if source == path else f"{source} "
         raise DataError(
-            f"{path} has {len(matrix)} rows and {source} {len(words)} words: give one word per row"
+            f"{path} has {len(matrix)} rows and {listed}{len(words)} words: give one word per row"
         )
     vectors = np.empty(matrix.shape, np.float32)
     with np.errstate(over="ignore"):  # WordVectors rejects infinite values

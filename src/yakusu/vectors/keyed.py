@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from yakusu.vectors.nearest import unit
 from yakusu.vectors.words import Words
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
     """Mapping from words to rebuilt vectors (H,).
 
@@ -76,7 +77,7 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
 
         Raises:
             KeyError: A word has no vector; the message suggests a similar one.
-            DataError: `topn` is less than 1, or no word is given.
+            DataError: `topn` is less than 1, no word is given, or a vector is given.
         """
         plus, minus = (self._numbers(words) for words in (positive, negative))
         if topn < 1 or not plus + minus:
@@ -90,9 +91,14 @@ class CompressedVectors(CompressedMatrix, Mapping[str, Vectors]):
         found = zip(rows[0].tolist(), cosines[0].tolist(), strict=True)
         return [(self.words[row], cosine) for row, cosine in found if row not in given][:topn]
 
-    def _numbers(self, words: str | Sequence[str]) -> list[int]:
+    def _numbers(self, words: Any) -> list[int]:
         numbers = []
         for word in [words] if isinstance(words, str) else words:
+            if not isinstance(word, str):
+                raise DataError(
+                    f"most_similar takes words, not {type(word).__name__}: search for a vector "
+                    "with index.search"
+                )
             if (number := self.words.find(word)) is None:
                 raise KeyError(f"'{word}' has no vector{self._hint(word)}")
             numbers.append(number)

@@ -91,16 +91,19 @@ def only_matrix(path: Path, shapes: Mapping[str, Sequence[int]]) -> str:
     for names in (matrices, usual):
         if len(names) == 1:
             return names[0]
+    if not matrices:
+        raise DataError(f"{path} has no matrix: save a file with one matrix")
     raise DataError(
-        f"{path} has {len(matrices)} matrices ({', '.join(matrices[:5])}), {len(usual)} of them "
-        "named vectors, weight or embedding: save a file with one matrix"
+        f"{path} has {len(matrices)} matrices ({', '.join(matrices[:5])}), {len(usual) or 'none'} "
+        "of them named vectors, weight or embedding: save a file with one matrix"
     )
 
 
 def unreadable(path: Path, error: Exception) -> DataError:
     """Return the error for an invalid file of arrays."""
+    reason = str(error).rstrip(".")
     return DataError(
-        f"{path} cannot be opened ({error}): save it again, without Python objects, as float16, "
+        f"{path} cannot be opened ({reason}): save it again, without Python objects, as float16, "
         "float32 or float64"
     )
 
@@ -155,6 +158,8 @@ def _from_npy(path: Path) -> MatrixFile:
     try:
         mapped = np.lib.format.open_memmap(path, mode="r")  # reads the header only
     except _BROKEN_NPY as error:
+        if "greater than file size" in str(error):  # said by mmap
+            raise DataError(f"{path} is truncated: copy the file again") from error
         raise unreadable(path, error) from error
     by_column = not mapped.flags.c_contiguous
     return _Flat(path, mapped.shape, mapped.dtype, mapped.offset, by_column=by_column)

@@ -90,6 +90,8 @@ class MatrixFile(StoredMatrix):
 
 def check_matrix(path: Path, shape: Sequence[int], kind: np.dtype[Any] | str) -> None:
     """Raise DataError if an array is not a matrix (V, H) of floats, or is empty."""
+    if len(shape) == 2 and not shape[0]:
+        raise DataError(f"{path} has no rows: choose a file with vectors")
     if len(shape) != 2 or 0 in shape or np.dtype(kind).name not in _KINDS:
         raise DataError(
             f"{path} has an array of shape {tuple(shape)} and type {kind}: "

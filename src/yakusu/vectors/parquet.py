@@ -128,9 +128,11 @@ def _list_column(path: Path, schema: Any, name: str | None) -> tuple[str, str]:
         raise DataError(
             f"{path} has no column '{name}' of lists of floats (but {listed(found)}): choose one"
         )
+    which = f"{len(found)} columns" if found else "no column"
+    names = f" ({listed(found)})" if found else ""
     raise DataError(
-        f"{path} has {len(found)} columns of lists of float16, float32 or float64 "
-        f"({listed(found)}): save a file with one such column"
+        f"{path} has {which} of lists of float16, float32 or float64{names}: save a file with one "
+        "such column"
     )
 
 

@@ -12,8 +12,7 @@ from yakusu.compress.blocks import AnyMatrix, Matrix, blocks
 from yakusu.errors import DataError
 from yakusu.progress import Progress
 from yakusu.vectors.file import is_compressed
-from yakusu.vectors.formats import WordVectors, read_vectors
-from yakusu.vectors.matrices import first_bytes, matrix_format, open_matrix
+from yakusu.vectors.formats import WordVectors, read_any
 from yakusu.vectors.matrixfile import MatrixFile
 
 Source = str | Path | WordVectors | MatrixFile | Matrix
@@ -35,8 +34,7 @@ class Given:
 def opened(source: Source, words: str | Path | None, progress: Progress) -> Given:
     """Return vectors as they are, or open a file of them.
 
-    A file in a format of `open_matrix` without a file of words is a plain matrix and is not read
-    here; all others are read by `read_vectors`.
+    A matrix without words is plain; one in a format of `open_matrix` is not read here.
 
     Raises:
         DataError: The vectors cannot be read, or an array is not a finite matrix (V, H) of floats.
@@ -46,10 +44,12 @@ def opened(source: Source, words: str | Path | None, progress: Progress) -> Give
     if isinstance(source, str | Path):
         if Path(source).is_file() and is_compressed(Path(source)):
             raise DataError(f"{source} is already compressed: give the original vectors")
-        if words is None and matrix_format(first_bytes(Path(source))):
-            return Given(open_matrix(source), None)
-        dense = read_vectors(source, words=words, progress=progress)
-        return Given(dense.vectors, dense.words)
+        found = read_any(source, words=words, progress=progress)
+        if isinstance(found, WordVectors):
+            return Given(found.vectors, found.words)
+        if not isinstance(found, MatrixFile):
+            _check(found, f"{source}, ")
+        return Given(found, None)
     if words is not None:
         raise DataError(
             f"{words} cannot be combined with a matrix in memory: give WordVectors(words, vectors)"
@@ -59,7 +59,7 @@ def opened(source: Source, words: str | Path | None, progress: Progress) -> Give
     return Given(source, None)
 
 
-def _check(matrix: Matrix) -> None:
+def _check(matrix: Matrix, place: str = "") -> None:
     """Raise DataError if an array is not a finite matrix (V, H) of floats, or is empty."""
     shape, kind = np.shape(matrix), getattr(matrix, "dtype", type(matrix).__name__)
     if len(shape) != 2 or 0 in shape or str(kind) not in _KINDS:
@@ -71,5 +71,6 @@ def _check(matrix: Matrix) -> None:
         finite = np.isfinite(matrix[rows]).all(axis=1)
         if not finite.all():
             raise DataError(
-                f"row {rows.start + int(finite.argmin())} is not finite: correct or remove it"
+                f"{place}row {rows.start + int(finite.argmin())} is not finite: correct or remove "
+                "it"
             )

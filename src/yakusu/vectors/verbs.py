@@ -3,6 +3,7 @@
 V vectors, H dimensions, M components, K codes per component.
 """
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from yakusu.compress.budget import trade_off
 from yakusu.compress.compressor import compressor_of
 from yakusu.compress.config import CompressConfig
 from yakusu.compress.search import Index
-from yakusu.compress.storage import CompressedMatrix, Vectors
+from yakusu.compress.storage import CompressedMatrix, Vectors, size_of_codes
 from yakusu.errors import DataError
 from yakusu.folder import json_text, write_text
 from yakusu.progress import Progress, Silent
@@ -28,7 +29,10 @@ from yakusu.vectors.sources import Given, Source, opened
 _BANDS = (1_000, 10_000, 100_000)  # last frequency rank of each band except the last
 _FIGURE = 8_000  # vectors on which the curve of the figure is measured, or fewer:
 _DRAWN = 2**22  # numbers of these vectors
+_FEW, _SMALL = 0.2, 0.1  # share of neighbours kept, and of the variance lost, for a warning
 _TRANSLATORS_ONLY = ("stacks", "exact", "int8")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class Facts:
     file_ratio: float
     file_bytes: int
     dense_bytes: int
+
+    @property
+    def are_compressible(self) -> bool:
+        """Whether the smallest codes are not larger than the float32 vectors."""
+        shape = self.n_vectors, self.width
+        return size_of_codes(shape, 1, 2).ratio(shape) >= 1
 
 
 @dataclass(frozen=True)
@@ -104,12 +114,12 @@ def compress(
     blocks of rows.
 
     Args:
-        source: Word vectors or a plain matrix (V, H), in memory or in a file: in any format of
-            `read_vectors`, or of `open_matrix` for a plain matrix.
+        source: Word vectors or a plain matrix (V, H), in memory or in a file, in any format of
+            `read_vectors`.
         out: File to write; an existing file of compressed vectors is replaced.
         config: Settings; by default the paper's codes with M = H and K = 16.
         words: File with one word per line, if the file `source` contains no words. Without it, a
-            file in a format of `open_matrix` is a plain matrix.
+            matrix without words is a plain matrix.
         weights: File with one frequency per line, in the order of the words. The words are stored
             by descending frequency; without weights, `source` is assumed to be in this order.
         progress: Progress reporter.
@@ -131,12 +141,25 @@ def compress(
     loss, recall, n_measured = _measured(made, given, progress)
     facts = _facts(out, made)
     report = Report(facts, config, n_fitted, n_measured, loss.per_vector, loss.share, recall)
+    _warn_of_neighbours(report)
     text, picture = _companions(out)
     write_text(text, json_text(_REPORT.dump_python(report, mode="json")))
     most = max(2, min(_FIGURE, _DRAWN // facts.width))
     curve = list(trade_off(given.vectors, most=most, progress=progress))
     draw_trade_off(picture, curve, (facts.ratio, report.share_lost))
     return report
+
+
+def _warn_of_neighbours(report: Report) -> None:
+    """Warn if few nearest vectors stay although little of the variance is lost."""
+    used = sum(band.used for band in report.recall)
+    kept = sum(band.used * band.recall for band in report.recall)
+    if kept < _FEW * used and report.share_lost < _SMALL:
+        _log.warning(
+            "only %.1f%% of the ten nearest neighbours are kept: a few vectors may be far longer "
+            "than the others; scale or remove them, or set --bits",
+            100 * kept / used,
+        )
 
 
 def inspect(path: str | Path) -> Facts:
@@ -177,13 +200,13 @@ def _row(path: Path, number: str | int, n_rows: int) -> int:
     """Return the number of a row."""
     try:
         row = int(number)
-    except ValueError:
-        row = -1
-    if not 0 <= row < n_rows:
+    except ValueError as error:
         raise DataError(
             f"{path} has row numbers instead of words: give one from 0 to {n_rows - 1}, not "
             f"'{number}'"
-        )
+        ) from error
+    if not 0 <= row < n_rows:
+        raise DataError(f"{path}: row {row} is out of range: give 0 to {n_rows - 1}")
     return row
 
 
@@ -225,7 +248,8 @@ def _check_different(given: Given) -> None:
     """Raise DataError, before any work, if all vectors are equal."""
     first, n_vectors = given.vectors[:1], len(given.vectors)
     if all((given.vectors[rows] == first).all() for rows in blocks(n_vectors)):
-        raise DataError(f"all {n_vectors} vectors are equal: there is nothing to compress")
+        which = "one vector cannot be" if n_vectors == 1 else f"{n_vectors} equal vectors cannot be"
+        raise DataError(f"{which} compressed: give two or more different vectors")
 
 
 def _facts(path: Path, made: CompressedMatrix) -> Facts:
