@@ -185,6 +185,10 @@ def test_a_batch_is_an_eighth_of_a_step_by_default(
     assert config.batch_tokens_on(device) == size
 
 
+def test_older_runs_have_two_batches_per_step_by_default() -> None:
+    assert BatchConfig(step_tokens=2000).batch_tokens_on("cpu", per_step=2) == 1000
+
+
 def test_a_corpus_smaller_than_a_step_is_one_step() -> None:
     steps = epoch_steps(generated(10), step_tokens=10**6, batch_tokens=100, seed=1, epoch=0)
     assert len(steps) == 1 and len(steps[0]) > 1

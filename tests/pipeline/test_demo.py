@@ -1,27 +1,29 @@
-"""The demo's share of sentences with the right numbers."""
+"""The demo counts sentences with the right digits."""
 
 import pytest
 
-from yakusu.pipeline.demo import same_numbers
+from yakusu.pipeline.demo import Digits
 
 
 @pytest.mark.parametrize(
-    ("translation", "is_same"),
+    ("translation", "n_right"),
     [
-        ("20時16分の電車", True),
-        ("電車は20時、16分", True),  # words do not matter
-        ("2時16分の電車", False),
-        ("16時20分の電車", False),  # another order
-        ("20時16分6秒の電車", False),
-        ("2016の電車", False),
-        ("電車", False),
+        ("20時16分の電車", 1),
+        ("電車は20時、16分", 1),  # words do not matter
+        ("2時16分の電車", 0),
+        ("16時20分の電車", 0),  # another order
+        ("20時16分6秒の電車", 0),
+        ("2016の電車", 0),
+        ("電車", 0),
     ],
 )
-def test_a_sentence_counts_if_its_digits_are_those_of_the_reference(
-    translation: str, is_same: bool
+def test_a_sentence_is_right_if_its_digits_are_those_of_the_reference(
+    translation: str, n_right: int
 ) -> None:
-    assert same_numbers([translation], ["20時16分の電車"]) == is_same
+    assert Digits.of([translation], ["20時16分の電車"]) == Digits(n_right, 1)
 
 
-def test_the_share_of_sentences_is_returned() -> None:
-    assert same_numbers(["1", "2", "3", "-"], ["1", "2", "4", ""]) == 0.75
+def test_sentences_without_digits_do_not_count() -> None:
+    digits = Digits.of(["1", "2", "a", "3"], ["1", "5", "b", ""])
+    assert str(digits) == "all digits right in 1 of 2 sentences with digits"
+    assert Digits.of([], []) == Digits(0, 0)

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,23 @@ def test_optimizer_resumes_with_its_moments(make_trainer: MakeTrainer) -> None:
     assert ours.keys() == theirs.keys()
     for i in ours:
         assert all(torch.equal(ours[i][key], theirs[i][key]) for key in theirs[i])
+
+
+@pytest.mark.parametrize("stored", [0, 77])
+def test_the_size_of_batches_is_that_of_the_run(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch, stored: int
+) -> None:
+    """Runs of 0.1.0 did not store it: it was half a step by default."""
+    make_trainer(max_steps=1).run()
+    second = make_trainer(max_steps=1)
+    restore, batches = second.checkpoints.restore, second.data.batches
+    monkeypatch.setattr(
+        second.checkpoints,
+        "restore",
+        lambda *given, **named: replace(restore(*given, **named), batch_tokens=stored),  # type: ignore[arg-type]
+    )
+    second.resume()
+    assert second.state.batch_tokens == (stored or batches.batch_tokens_on("cpu", per_step=2))
 
 
 def test_run_at_its_limit_changes_nothing(make_trainer: MakeTrainer) -> None:

@@ -133,8 +133,7 @@ def demo(
     example = min(good or [made.samples[0][0]], key=len)
     print(
         f"{made.bleu} on {made.n_test} unseen sentences\n"
-        f"{made.same_numbers:.1%} of them have all digits right; trained in "
-        f"{made.seconds / 60:.1f} minutes\n"
+        f"{made.digits}; trained in {made.seconds / 60:.1f} minutes\n"
         f"model: {made.model}\n"
         f"next: echo {shlex.quote(example)} | {command()} translate {made.model}\n"
         f"  or: {command()} serve {made.model}, and open http://127.0.0.1:5000/"

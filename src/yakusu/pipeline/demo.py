@@ -6,14 +6,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from yakusu.data.text import Pair
 from yakusu.errors import RunError
 from yakusu.metrics import Score, score
 from yakusu.pipeline.train import train
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import load_recipe
+from yakusu.recipe_files import RecipeFiles
 from yakusu.translator import Translator
 
 _EVERY = 19  # every 19th test sentence is a sample, because neighbours are similar
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Sentences whose reference contains digits.
+
+    Attributes:
+        n_right: Number of translations with the digits of the reference, in the same order.
+        n_sentences: Number of sentences.
+    """
+
+    n_right: int
+    n_sentences: int
+
+    @classmethod
+    def of(cls, translations: Sequence[str], references: Sequence[str]) -> "Digits":
+        """Compare translations with their references."""
+        found = [[re.findall(r"\d+", text) for text in side] for side in (translations, references)]
+        right = [own == given for own, given in zip(*found, strict=True) if given]
+        return cls(sum(right), len(right))
+
+    def __str__(self) -> str:
+        return f"all digits right in {self.n_right} of {self.n_sentences} sentences with digits"
 
 
 @dataclass(frozen=True)
@@ -24,7 +49,7 @@ class Demo:
         model: Model folder.
         samples: Source, translation and reference of some test sentences.
         bleu: BLEU on all test sentences.
-        same_numbers: Share of the test sentences whose translation has the reference's digits.
+        digits: How many test sentences have the right digits.
         n_test: Number of test sentences.
         seconds: Training time.
     """
@@ -32,7 +57,7 @@ class Demo:
     model: Path
     samples: list[tuple[str, str, str]]
     bleu: Score
-    same_numbers: float
+    digits: Digits
     n_test: int
     seconds: float
 
@@ -58,6 +83,22 @@ def demo(
         DataError: There is no phrasebook in that language.
         RunError: A library of the extra "demo" is missing.
     """
+    progress, folder = progress or Silent(), Path(folder)
+    files, test = _text(target, folder / f"phrasebook-en-{target}", progress)
+    files["run"] = folder / f"demo-en-{target}"
+    settings = [f"data.target_language={json.dumps(target)}", f"seed={seed}", *changes]
+    recipe = load_recipe("demo", settings, **files)
+    trained = train(recipe, progress=progress)
+    sources, references = zip(*test, strict=True)
+    translations = Translator.load(trained.model).translate(sources)
+    bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
+    samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
+    digits = Digits.of(translations, references)
+    return Demo(trained.model, samples, bleu, digits, len(sources), trained.seconds)
+
+
+def _text(target: str, folder: Path, progress: Progress) -> tuple[RecipeFiles, list[Pair]]:
+    """Write a phrasebook; return the files of its training and dev set, and its test set."""
     try:
         from yakusu.data.phrasebook import phrasebook, write
     except ModuleNotFoundError as error:
@@ -65,32 +106,13 @@ def demo(
             f"the demo needs {error.name}: install yakusu with its extra 'demo', as in "
             "pip install '.[demo]'"
         ) from error
-
-    progress, folder = progress or Silent(), Path(folder)
     book = phrasebook(target)
-    text = folder / f"phrasebook-en-{target}"
-    files = write(book, text)
-    progress.say(f"wrote a phrasebook of {len(book.train):,} sentence pairs to {text}")
-    recipe = load_recipe(
-        "demo",
-        [f"data.target_language={json.dumps(target)}", f"seed={seed}", *changes],
-        run=folder / f"demo-en-{target}",
-        src=files["train.en"],
-        tgt=files[f"train.{target}"],
-        dev_src=files["dev.en"],
-        dev_tgt=files[f"dev.{target}"],
-    )
-    trained = train(recipe, progress=progress)
-    sources, references = zip(*book.test, strict=True)
-    translations = Translator.load(trained.model).translate(sources)
-    bleu = score(translations, references, metrics=("bleu",), target_language=target)[0]
-    samples = list(zip(sources, translations, references, strict=True))[::_EVERY]
-    same = same_numbers(translations, references)
-    return Demo(trained.model, samples, bleu, same, len(sources), trained.seconds)
-
-
-def same_numbers(translations: Sequence[str], references: Sequence[str]) -> float:
-    """Return the share of translations with the same digits as the reference, in the same order."""
-    pairs = zip(translations, references, strict=True)
-    same = [re.findall(r"\d+", one) == re.findall(r"\d+", other) for one, other in pairs]
-    return sum(same) / len(same)
+    files = write(book, folder)
+    progress.say(f"wrote a phrasebook of {len(book.train):,} sentence pairs to {folder}")
+    sets: RecipeFiles = {
+        "src": files["train.en"],
+        "tgt": files[f"train.{target}"],
+        "dev_src": files["dev.en"],
+        "dev_tgt": files[f"dev.{target}"],
+    }
+    return sets, book.test
