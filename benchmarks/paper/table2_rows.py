@@ -48,7 +48,7 @@ NOT_REPRODUCED = {
     "MoE": "it is an LSTM with layers of up to thousands of experts; the row with experts is a "
     "Transformer, whose feed-forward networks are mixtures of four",
 }
-# What the systems of earlier records are called today.
+# Name of a system in earlier records -> its current name.
 _RENAMED = {
     "convolutional": "ConvS2S",
     "convolutional, dilated": "ConvS2S, dilated",
@@ -58,7 +58,7 @@ _RENAMED = {
 
 
 def newest(records: Iterable[Record]) -> dict[tuple[str, float], Record]:
-    """The newest record of each system, by its name of today, and budget."""
+    """The newest record of each system, by its current name, and budget."""
     in_order = sorted(records, key=lambda record: record.date)
     return {(_RENAMED.get(each["name"], each["name"]), each["budget"]): each for each in in_order}
 

@@ -30,7 +30,7 @@ HeldOut = Annotated[
     ),
 ]
 Drop = Annotated[
-    bool, typer.Option("--drop-held-out", help="Leave held-out lines out instead of refusing them.")
+    bool, typer.Option("--drop-held-out", help="Drop held-out lines instead of refusing them.")
 ]
 
 
@@ -122,7 +122,7 @@ def backtranslate(
         typer.Option(
             "--forward",
             metavar="MODEL",
-            help="Translate back with this model, and drop pairs that differ from the original.",
+            help="Translate back with this model, and drop pairs below --min-chrf.",
         ),
     ] = None,
     min_chrf: Annotated[

@@ -74,7 +74,7 @@ class Placeholders:
     Args:
         share: Share of the pairs without protected spans that may get placeholders.
         ignore_case: Whether words are compared without case.
-        symbols: A symbol at the beginning of a source, such as "<BT>", is not part of the text.
+        symbols: Symbols such as "<BT>", which are not part of the text at the start of a source.
     """
 
     share: float

@@ -34,8 +34,8 @@ class Choice:
 def choose_recipe(overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]) -> Choice:
     """Load the recipe of a run folder, or choose a packaged recipe for a new run.
 
-    A run that starts from a model gets "adapt". Any other one gets the recipe for as many sentence
-    pairs as its training corpora contain, before they are filtered.
+    A run that starts from a model gets "adapt". Any other run gets the recipe for the number of
+    sentence pairs that its training corpora contain before they are filtered.
 
     Args:
         overrides: Keys to override, such as "training.max_steps=500".

@@ -1,7 +1,7 @@
 """Sequence-level knowledge distillation (Kim and Rush 2016, arXiv:1606.07947).
 
-A student is trained on the translations of its teachers. A teacher's translations are more regular
-than those of people, so a smaller model learns them better, and needs no beam.
+A student is trained on the translations of its teachers. These are more regular than human
+translations, so a smaller model learns them better, and needs no beam search.
 """
 
 import os

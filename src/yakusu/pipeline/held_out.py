@@ -1,4 +1,4 @@
-"""Held-out lines: what text for training must not contain, by the hash of the words of a line.
+"""Held-out lines, which training text must not contain, compared by a hash of their words.
 
 As in `overlap.py`, case, punctuation and white space are ignored; a line without words is not held
 out. Either side of a pair is compared with all files.

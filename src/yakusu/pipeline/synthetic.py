@@ -1,4 +1,4 @@
-"""Synthetic corpora: texts that models translate in shards, so that a killed command is resumed.
+"""Synthetic corpora: texts that models translate in shards, so that commands can be resumed.
 
 FOLDER/parts/texts/           the texts, SHARD_LINES in each 000001.src; their references in *.ref
 FOLDER/parts/teacher/ etc.    the translations of each shard, by the role of the models
@@ -41,7 +41,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.translator.folder import WEIGHTS
 from yakusu.translator.passage import TextConfig
 
-SHARD_LINES = 5_000  # that are translated again if the command is killed
+SHARD_LINES = 5_000  # of a shard, which is translated again if the command is killed
 _TEXTS = "texts.json"
 
 

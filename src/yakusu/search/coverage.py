@@ -3,7 +3,7 @@
     cp(X; Y) = beta * sum over source tokens i of log(min(sum over target tokens j of p_ij, 1))
 
 p_ij is the attention weight from the position that predicts token j to source token i; X and Y end
-with eos. A model with several layers or heads, and an ensemble, has the mean of their weights.
+with eos. For a model with several layers or heads, and for an ensemble, it is the mean weight.
 cp is at most 0, and 0 if every source token receives a total weight of 1 or more.
 """
 

@@ -251,12 +251,12 @@ def shard_like(full: Tensor, like: Tensor) -> Tensor:
 def full_model(
     model: Seq2Seq, group: Group, weights: Mapping[str, Tensor] | None = None
 ) -> Seq2Seq:
-    """Return a model with all its weights: the same one, or a copy if it is sharded.
+    """Return a model with all its weights: the same one, or a copy if sharded or with `weights`.
 
     Args:
         model: The model.
         group: The processes.
-        weights: Weights that a copy gets instead of the model's, sharded like them; None: none.
+        weights: Weights of the copy, sharded like those of the model; None: those of the model.
     """
     if weights is None and not isinstance(model.output_weight, DTensor):
         return model

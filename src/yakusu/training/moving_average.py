@@ -1,7 +1,7 @@
 """An exponential moving average of the weights, which is what validation and averaging use.
 
 average = decay_n average + (1 - decay_n) weights        after the n-th update of the weights
-decay_n = min(decay, (1 + n) / (10 + n))                 so that random weights do not count
+decay_n = min(decay, (1 + n) / (10 + n))                 so that random weights soon vanish
 """
 
 import torch
