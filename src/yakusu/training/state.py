@@ -36,9 +36,9 @@ class TrainerState:
         validated: Step of the last validation.
         skipped: Steps whose loss or gradient was not finite.
         n_processes: Number of processes.
-        batch_tokens: Size of a batch; 0 in older files.
         milestones: Steps whose checkpoints are averaged.
         made_by: Software versions and hardware.
+        batch_tokens: Size of a batch; 0 in older files.
         engine: The engine that translates the dev set; torch in older files.
         version: Version of state.json; a file without one has version 1.
     """
@@ -56,9 +56,9 @@ class TrainerState:
     validated: int = 0
     skipped: int = 0
     n_processes: int = 1
-    batch_tokens: int = 0
     milestones: list[int] = field(default_factory=list)
     made_by: MadeBy
+    batch_tokens: int = 0
     engine: Engine = "torch"
     version: int = VERSION
 
