@@ -663,3 +663,14 @@ def test_a_key_without_effect_is_refused(override: str, choice: str) -> None:
         f"remove model.{key}"
     )
     assert fault("tiny", f"model.{override}") == told
+
+
+@pytest.mark.parametrize(
+    "model", ["{name = 'bytenet'}", "{name = 'recurrent', attention = 'none'}"]
+)
+def test_a_coverage_penalty_without_attention_is_refused(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(f"model = {model}\nsearch = {{coverage = 0.2}}\n")
+    with pytest.raises(RecipeError, match=r"search.coverage = 0.2 needs attention to the source"):
+        load_recipe(path)
+    assert load_recipe(path, ["search.coverage=0"]).search.coverage == 0

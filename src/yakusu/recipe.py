@@ -74,6 +74,16 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _check_coverage(self) -> "Recipe":
+        if self.search.coverage and not self.model.attends:
+            raise ValueError(
+                f"search.coverage = {self.search.coverage:g} needs attention to the source, which "
+                f"model.name = '{self.model.name}' with these settings does not have: set "
+                "search.coverage = 0"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_task(self) -> "Recipe":
         parsing = self.task == "parsing"
         for key, corpus in self.data.corpora.items():

@@ -25,8 +25,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "bytenet": [
         {},
-        {"n_layers": 6, "kernel": 2, "unfolding": 1.0, "tied": "none"},
-        {"n_layers": 1, "kernel": 4, "unfolding": 2.5, "tied": "decoder"},
+        {"n_layers": 6, "kernel": 1, "unfolding": 1.0, "tied": "none"},
+        {"n_layers": 1, "kernel": 5, "unfolding": 2.5, "tied": "decoder"},
     ],
     "transformer": [
         {},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from pydantic import ValidationError
 from torch import Tensor
 
 from yakusu.model.base import Seq2Seq
@@ -134,3 +135,8 @@ def test_a_configuration_is_read_back(tiny: Callable[..., Seq2Seq]) -> None:
     assert (sizes.n_layers, sizes.kernel, sizes.unfolding) == (30, 3, 1.2)
     assert [sizes.dilation(i) for i in range(6)] == [1, 2, 4, 8, 16, 1]
     assert config_of(sizes.model_dump(mode="json")) == sizes
+
+
+def test_an_even_kernel_is_refused_with_its_value() -> None:
+    with pytest.raises(ValidationError, match=r"model.kernel = 4 is even"):
+        config_of({"name": "bytenet", "kernel": 4})

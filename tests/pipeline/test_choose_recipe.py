@@ -9,6 +9,7 @@ import pytest
 import yakusu
 from yakusu.errors import DataError, RecipeError
 from yakusu.pipeline.choose_recipe import choose_recipe, recipe_for
+from yakusu.progress import Silent
 from yakusu.recipe import load_recipe, save_recipe
 
 SIZES = {"tiny": 5_000, "small": 30_000, "medium": 150_000, "large": 1_000_000}
@@ -26,6 +27,16 @@ def corpus(tmp_path: Path) -> Corpus:
         return {"src": tmp_path / "a.en", "tgt": tmp_path / "a.de", "run": tmp_path / "run"}
 
     return write
+
+
+class Told(Silent):
+    """Records the lines that are displayed."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
 
 
 def fault(*overrides: str, **files: Path) -> str:
@@ -108,7 +119,7 @@ def test_the_pairs_of_all_directions_are_added(corpus: Corpus) -> None:
 def test_a_run_keeps_its_recipe_if_its_corpus_grows(corpus: Corpus) -> None:
     files = corpus(100)
     first = choose_recipe(["training.max_steps=5"], **files).recipe
-    files["run"].mkdir()
+    (files["run"] / "data").mkdir(parents=True)
     save_recipe(first, files["run"] / "recipe.toml")
     again = choose_recipe(**corpus(12_000))
     assert again.recipe == first
@@ -119,9 +130,55 @@ def test_a_run_keeps_its_recipe_if_its_corpus_grows(corpus: Corpus) -> None:
     )
 
 
+def test_a_run_that_failed_before_its_data_were_written_is_chosen_a_recipe_again(
+    corpus: Corpus,
+) -> None:
+    with pytest.raises(DataError):
+        yakusu.prepare(**corpus(3))
+    files = corpus(12_000)
+    assert (files["run"] / "recipe.toml").exists()
+    assert "using the recipe small" in choose_recipe(**files).reason
+
+
+def test_overrides_need_to_be_valid_for_the_chosen_recipe_only(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yakusu.pipeline.choose_recipe.count_pairs", lambda corpus: 390_000)
+    depths, files = ["model.n_encoder_layers=12", "model.n_decoder_layers=2"], corpus(1)
+    train = f"data.train = {{src = '{files['src']}', tgt = '{files['tgt']}'}}"
+    recipe = choose_recipe([*depths, train], run=files["run"]).recipe
+    assert recipe == load_recipe("large", depths, **files)  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match=r"model.n_layers = 4 has no effect"):
+        load_recipe("tiny", depths)
+
+
+@pytest.mark.parametrize("verb", [yakusu.prepare, yakusu.train])
+def test_the_reason_is_told_before_the_run_starts(
+    verb: Callable[..., object], corpus: Corpus
+) -> None:
+    progress = Told()
+    with pytest.raises(DataError):
+        verb(progress=progress, **corpus(3))
+    assert progress.lines[0].startswith("3 sentence pairs: using the recipe tiny,")
+
+
+def test_for_a_named_recipe_no_reason_is_told(corpus: Corpus) -> None:
+    progress = Told()
+    with pytest.raises(DataError):
+        yakusu.prepare("tiny", progress=progress, **corpus(3))  # type: ignore[arg-type]
+    assert not any("using the recipe" in line for line in progress.lines)
+
+
+def test_a_loaded_recipe_takes_no_overrides(corpus: Corpus) -> None:
+    recipe = load_recipe("tiny", **corpus(3))  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="a loaded recipe takes no overrides"):
+        yakusu.prepare(recipe, ["seed=2"])
+
+
 def test_a_run_of_another_kind_keeps_its_recipe(tmp_path: Path) -> None:
     parser = load_recipe("parse-small", trees="a.mrg", run=tmp_path)
     save_recipe(parser, tmp_path / "recipe.toml")
+    (tmp_path / "checkpoints").mkdir()
     assert choose_recipe(trees="a.mrg", run=tmp_path).recipe == parser
 
 

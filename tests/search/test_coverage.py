@@ -16,10 +16,10 @@ from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import Ensemble
 from yakusu.search.beam import beam_search
 from yakusu.search.config import SearchConfig
-from yakusu.search.coverage import coverage_penalty
+from yakusu.search.coverage import Coverage, coverage_penalty
 from yakusu.search.hypothesis import Hypothesis, length_penalty
 from yakusu.search.tokens import TokenRules
-from yakusu.search.trace import Step
+from yakusu.search.trace import Extension, Step, best_first
 
 GNMT: dict[str, Any] = {"name": "recurrent", "decoder": "gnmt", "attention": "additive"}
 
@@ -68,6 +68,36 @@ def test_scores_are_log_probability_by_length_penalty_plus_coverage_penalty(
             assert h.score == pytest.approx(expected, abs=1e-4)
         finished = [e.score for step in trace for e in step.finished if e.score is not None]
         assert [h.score for h in best] == sorted(finished, reverse=True)[: len(best)]
+
+
+def test_only_hypotheses_that_can_enter_the_n_best_are_decoded_again(
+    tiny: Callable[..., Seq2Seq],
+    sequences: Callable[..., list[list[int]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, n_decoded = tiny(**GNMT), list[int]()
+    src, config = pad(sequences(12, seed=4), model.src_pad), SearchConfig(max_extra=4, coverage=5.0)
+    compute = Coverage.penalties
+
+    def counted(self: Coverage, found: Sequence[Any]) -> list[float]:
+        n_decoded.append(len(found))
+        return compute(self, found)
+
+    monkeypatch.setattr(Coverage, "penalties", counted)
+    traces = [list[Step[int]]() for _ in src]
+    traced = beam_search(model, src, config, traces=traces)
+    n_ended = sum(n_decoded)
+    assert n_ended == sum(len(step.finished) for trace in traces for step in trace)
+    n_decoded.clear()
+    assert beam_search(model, src, config, traces=[None] * 12) == traced
+    assert len(src) <= sum(n_decoded) < n_ended
+
+
+def test_finished_hypotheses_of_a_step_are_in_the_order_of_their_scores() -> None:
+    likely, covered = Extension(0, EOS, -1.0, -3.0), Extension(1, EOS, -2.0, -2.5)
+    assert best_first([likely, covered]) == (covered, likely)
+    equal = [Extension(0, EOS, -2.0, -2.5), Extension(1, EOS, -1.0, -2.5)]
+    assert best_first(equal) == (equal[1], equal[0])
 
 
 def test_coverage_changes_which_hypothesis_is_best_but_not_its_log_probability(

@@ -17,7 +17,7 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.engine.decoder import NativeDecoder
 from yakusu.errors import ModelError, RecipeError
 from yakusu.native import library
-from yakusu.pipeline.translate import translate
+from yakusu.pipeline.translate import open_translator, translate
 from yakusu.search.config import SearchConfig
 from yakusu.search.torch_decoder import TorchDecoder
 from yakusu.translator import Translator, opening
@@ -247,3 +247,22 @@ def test_a_library_of_other_structures_is_not_used(monkeypatch: pytest.MonkeyPat
     other = replace(functions, numbers=(*functions.numbers[:-1], 999))
     monkeypatch.setattr(engine_library, "_FUNCTIONS", other)
     assert engine_library.why_unavailable() == f"was compiled from other sources ({library.PATH})"
+
+
+def test_of_an_ensemble_the_first_model_decides_whether_there_is_a_coverage_penalty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAKUSU_ENGINE", raising=False)
+    covered = changed(tmp_path / "model", "transformer", search={"coverage": 0.2})
+    both = [FILES / "transformer", covered]
+    assert isinstance(open_decoder(both, EngineConfig())[2], NativeDecoder)
+    assert isinstance(open_decoder(both[::-1], EngineConfig())[2], TorchDecoder)
+
+
+def test_torch_runs_a_search_for_which_a_coverage_penalty_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("YAKUSU_ENGINE", raising=False)
+    model, options = FILES / "transformer", SearchConfig(coverage=0.2)
+    assert isinstance(open_translator(model, options).decoder, TorchDecoder)
+    assert isinstance(open_translator(model, options, engine="native").decoder, NativeDecoder)

@@ -56,14 +56,7 @@ def prepare(
 
     Example: `yakusu prepare small --pairs memory.tmx --columns en,de --run runs/en-de`
     """
-    progress = ConsoleProgress()
-    if recipe is None:
-        choice = yakusu.choose_recipe(set_ or (), **files)
-        progress.say(choice.reason)
-        loaded = choice.recipe
-    else:
-        loaded = yakusu.load_recipe(recipe, set_ or (), **files)
-    made = yakusu.prepare(loaded, progress=progress, workers=workers)
+    made = yakusu.prepare(recipe, set_ or (), progress=ConsoleProgress(), workers=workers, **files)
     print(("already prepared: " if made.existed else "") + str(made))
 
 

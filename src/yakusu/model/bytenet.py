@@ -8,7 +8,7 @@ Figure 3, left: a residual block of width 2d, whose dilated convolution has widt
     x' = x + W_3 ReLU(LayerNorm(W_2 [taps of a] + b_2)) + b_3                  k d -> d -> 2d
 
 In sets of five blocks, the dilations are 1, 2, 4, 8 and 16 (section 3.5). The taps of the encoder
-are around a position; those of the decoder are masked (section 3.3): they look back.
+are around a position; those of the decoder are masked (section 3.4): they look back.
 
 Sections 3.1 and 3.2: the decoder is stacked on the encoder and unfolds dynamically. The encoder
 computes s_1 to s_L, where L = a |X| is an upper bound on |Y|; inputs after X are zero. The decoder
@@ -34,8 +34,9 @@ from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ByteNetConfig
 from yakusu.model.layers import Layers
+from yakusu.model.linear import ScaledProjection
 from yakusu.model.table import Table
-from yakusu.model.taps import Projection, TapCache, taps_of
+from yakusu.model.taps import TapCache, taps_of
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ByteNet(Seq2Seq[ByteNetMemory, ByteNetState]):
         self.unfolding = config.unfolding
         self.encoder = Layers(ResidualBlock(config, i) for i in range(config.n_layers))
         self.decoder = Layers(ResidualBlock(config, i) for i in range(config.n_layers))
-        self.last = Projection(config.d_model, config.d_model)
+        self.last = ScaledProjection(config.d_model, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ByteNetMemory:
@@ -146,16 +147,15 @@ class ResidualBlock(nn.Module):
         self.span = (config.kernel - 1) * self.dilation  # distance from the first tap to the last
         self.norms = Layers(nn.LayerNorm(size) for size in (width, inner, inner))
         # A ReLU halves the mean square of its input. Each block adds 1 / n_layers to that of x.
-        self.w_1 = Projection(width, inner, gain=2)
-        self.w_2 = Projection(config.kernel * inner, inner, gain=2)
-        self.w_3 = Projection(inner, width, gain=2 / config.n_layers)
+        self.w_1 = ScaledProjection(width, inner, gain=2)
+        self.w_2 = ScaledProjection(config.kernel * inner, inner, gain=2)
+        self.w_3 = ScaledProjection(inner, width, gain=2 / config.n_layers)
         self.dropout = nn.Dropout(config.dropout)
 
     def around(self, x: Tensor, real: Tensor) -> Tensor:
         """(B, L, D) -> (B, L, D), where `real` (B, L, 1) is False at padding."""
-        back = (self.span + 1) // 2  # an even kernel sees one more position on the left
-        a = self.inner(x) * real
-        return self.outer(x, taps_of(a, dilation=self.dilation, back=back, ahead=self.span - back))
+        a, half = self.inner(x) * real, self.span // 2
+        return self.outer(x, taps_of(a, dilation=self.dilation, back=half, ahead=half))
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D), with a masked convolution."""

@@ -28,6 +28,11 @@ class ModelConfig(Config):
         """The longest sentence, in tokens, that the model can process."""
         return UNLIMITED
 
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder has attention to the source."""
+        return True
+
 
 class TransformerConfig(ModelConfig):
     """The hyperparameters that Tables 1 to 3 vary; the defaults are those of the base model."""
@@ -138,6 +143,11 @@ class RecurrentConfig(ModelConfig):
     residual: bool = False  # residual connections from the third layer on (GNMT, arXiv:1609.08144)
     decoder: Literal["luong", "gnmt"] = "luong"  # what attends and what reads the context: gnmt.py
 
+    @property
+    def attends(self) -> bool:
+        """Whether attention is not switched off."""
+        return self.attention != "none"
+
     @model_validator(mode="after")
     def _gnmt_attends(self) -> "RecurrentConfig":
         if self.decoder == "gnmt" and self.attention == "none":
@@ -188,8 +198,22 @@ class ByteNetConfig(ModelConfig):
 
     name: Literal["bytenet"] = "bytenet"
     n_layers: int = Field(30, ge=1)  # residual blocks per stack
-    kernel: int = Field(3, ge=1)  # k, of both stacks
+    kernel: int = Field(3, ge=1)  # k, of both stacks; odd
     unfolding: float = Field(1.2, ge=1, le=10)  # a: positions per source token, section 3.2
+
+    @property
+    def attends(self) -> bool:
+        """There is no attention."""
+        return False
+
+    @model_validator(mode="after")
+    def _odd_kernel(self) -> "ByteNetConfig":
+        if self.kernel % 2 == 0:
+            raise ValueError(
+                f"model.kernel = {self.kernel} is even, so that the dilated convolutions of the "
+                "encoder would not read their own position: set an odd model.kernel"
+            )
+        return self
 
     def dilation(self, layer: int) -> int:
         """The distance between the taps of a block: sets of five with 1, 2, 4, 8 and 16."""

@@ -30,7 +30,8 @@ from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ConvolutionalConfig, Role
 from yakusu.model.layers import Embedding, Layers, LearnedPositions, sigmoid
-from yakusu.model.taps import Projection, TapCache, taps_of
+from yakusu.model.linear import ScaledProjection
+from yakusu.model.taps import TapCache, taps_of
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         d_model, d_conv = config.d_model, config.d_conv
         self.src_embedding, self.tgt_embedding = _embedding(config), _embedding(config)
         keep = 1 - config.dropout  # dropout scales the inputs of both projections
-        self.encoder_in = Projection(d_model, d_conv, gain=keep)
-        self.decoder_in = Projection(d_model, d_conv, gain=keep)
+        self.encoder_in = ScaledProjection(d_model, d_conv, gain=keep)
+        self.decoder_in = ScaledProjection(d_model, d_conv, gain=keep)
         self.encoder = Layers(EncoderLayer(config, i) for i in range(config.n_layers))
         self.decoder = Layers(DecoderLayer(config, i) for i in range(config.n_layers))
-        self.encoder_out = Projection(d_conv, d_model)
-        self.decoder_out = Projection(d_conv, d_model)
+        self.encoder_out = ScaledProjection(d_conv, d_model)
+        self.decoder_out = ScaledProjection(d_conv, d_model)
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ConvolutionalMemory:
@@ -156,9 +157,9 @@ class DecoderLayer(nn.Module):
         self.convolution = GatedConvolution(
             config, kernel=config.decoder_kernel, dilation=config.dilation(layer)
         )
-        self.query = Projection(config.d_conv, config.d_model)
+        self.query = ScaledProjection(config.d_conv, config.d_model)
         self.attention = DotAttention()
-        self.context = Projection(config.d_model, config.d_conv)
+        self.context = ScaledProjection(config.d_model, config.d_conv)
 
     def forward(self, x: Tensor, embedded: Tensor, memory: ConvolutionalMemory) -> Tensor:
         """(B, T, C) -> (B, T, C), all positions at once; `embedded` (B, T, d_model) is g."""
@@ -190,7 +191,7 @@ class GatedConvolution(nn.Module):
         self.span = (kernel - 1) * dilation  # distance from the first tap to the last
         self.dropout = nn.Dropout(config.dropout)
         width = config.d_conv
-        self.taps = Projection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
+        self.taps = ScaledProjection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
 
     def forward(self, x: Tensor, back: int) -> Tensor:
         """(B, T, C) -> (B, T, C); `back` positions of the span are before the current one."""

@@ -4,6 +4,7 @@ The result for a row does not depend on the other rows, because oneDNN sums the 
 row in the same order. See docs/decisions/0017-packed-weights.md and 0027-one-length-per-batch.md.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -60,6 +61,21 @@ class PackedLinear(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed weight, which cannot be copied."""
         return self.__dict__ | {"_packed": None}
+
+
+class ScaledProjection(nn.Module):
+    """x W^T + b, initialised to give the output `gain` times the mean square of x."""
+
+    def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(n_out, n_in))
+        self.bias = nn.Parameter(torch.zeros(n_out))
+        nn.init.normal_(self.weight, std=math.sqrt(gain / n_in))
+        self._product = PackedLinear()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., n_in) -> (..., n_out)."""
+        return self._product(x, self.weight, self.bias)
 
 
 def _can_pack(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:

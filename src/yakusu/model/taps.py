@@ -7,15 +7,13 @@ With kernel size k and dilation d, a convolution that looks back multiplies, at 
 B batch, T positions, K beam, C width of x, k taps.
 """
 
-import math
 from collections import deque
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from yakusu.model.cache import Ancestry, Cache
-from yakusu.model.linear import PackedLinear
 
 
 def taps_of(x: Tensor, *, dilation: int, back: int, ahead: int = 0) -> list[Tensor]:
@@ -72,18 +70,3 @@ class TapCache(Cache):
     def keep(self, sentences: Tensor) -> None:
         """Keep only these sentences."""
         self._inputs = deque((x[sentences] for x in self._inputs), self._inputs.maxlen)
-
-
-class Projection(nn.Module):
-    """x W^T + b, initialised to give the output `gain` times the mean square of x."""
-
-    def __init__(self, n_in: int, n_out: int, *, gain: float = 1.0) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(n_out, n_in))
-        self.bias = nn.Parameter(torch.zeros(n_out))
-        nn.init.normal_(self.weight, std=math.sqrt(gain / n_in))
-        self._product = PackedLinear()
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., n_in) -> (..., n_out)."""
-        return self._product(x, self.weight, self.bias)

@@ -1,6 +1,7 @@
 """Chooses the recipe of a run for which none is named (docs/decisions/0046-recipes-by-size.md)."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Unpack
 from yakusu.config import apply_override
 from yakusu.data.corpus import Corpus, count_pairs, read_pairs
 from yakusu.errors import RecipeError
+from yakusu.pipeline.run import is_started
 from yakusu.recipe import Recipe, load_recipe
 from yakusu.recipe_files import RecipeFiles, as_overrides
 
@@ -16,6 +18,7 @@ from yakusu.recipe_files import RecipeFiles, as_overrides
 # a million pairs; the limits between them are the geometric means.
 _SMALLEST = {"tiny": 0, "small": 12_000, "medium": 67_000, "large": 390_000, "base": 3_000_000}
 _FOR_GPUS = ("large", "base")
+_COUNTED = ("data", "parent", "run")  # keys and sections that choose a recipe
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,35 @@ class Choice:
     reason: str
 
 
+def recipe_of(
+    given: Recipe | str | Path | None, overrides: Sequence[str], files: RecipeFiles
+) -> tuple[Recipe, str | None]:
+    """Return a loaded recipe, load the one that is named, or choose one if none is given.
+
+    Args:
+        given: A recipe, or the name or path of one; None: as in `choose_recipe`.
+        overrides: Keys to override, unless the recipe is loaded.
+        files: Files and folders, unless the recipe is loaded.
+
+    Returns:
+        The recipe, and why it was chosen; None: it was given.
+
+    Raises:
+        RecipeError: A recipe cannot be loaded or chosen, or a loaded one has overrides.
+        DataError: A corpus cannot be read.
+    """
+    if given is None:
+        choice = choose_recipe(overrides, **files)
+        return choice.recipe, choice.reason
+    if not isinstance(given, Recipe):
+        return load_recipe(given, overrides, **files), None
+    if overrides or files:
+        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
+    return given, None
+
+
 def choose_recipe(overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]) -> Choice:
-    """Load the recipe of a run folder, or choose a packaged recipe for a new run.
+    """Load the recipe of a run that has started, or choose a packaged recipe for a new run.
 
     A run that starts from a model gets "adapt". Any other run gets the recipe for the number of
     sentence pairs that its training corpora contain before they are filtered.
@@ -56,7 +86,9 @@ def choose_recipe(overrides: Sequence[str] = (), **files: Unpack[RecipeFiles]) -
             "a recipe is chosen for translators only: name the recipe of a parser, as in yakusu "
             "train parse-small --trees FILE"
         )
-    name, reason = _packaged(load_recipe("tiny", overrides, **files))
+    # Other overrides may be invalid for the recipe that counts, and valid for the chosen one.
+    counted = [each for each in overrides if re.split(r"[.=\s]", each.strip())[0] in _COUNTED]
+    name, reason = _packaged(load_recipe("tiny", counted, **files))
     recipe = load_recipe(name, overrides, **files)
     return Choice(recipe, f"{reason}; to use another recipe, name it")
 
@@ -67,12 +99,13 @@ def recipe_for(n_pairs: int) -> str:
 
 
 def _saved(overrides: Sequence[str], files: RecipeFiles) -> Path | None:
-    """Return the recipe in the run folder, if these settings name one that has a recipe."""
+    """Return the recipe in the run folder, if these settings name one whose run has started."""
     given: dict[str, Any] = {}
     for override in (*as_overrides(files), *overrides):
         apply_override(given, override)
-    saved = Path(os.path.expandvars(str(given.get("run", "")))) / "recipe.toml"
-    return saved if given.get("run") and saved.is_file() else None
+    run = Path(os.path.expandvars(str(given.get("run", ""))))
+    saved = run / "recipe.toml"
+    return saved if given.get("run") and is_started(run) and saved.is_file() else None
 
 
 def _packaged(given: Recipe) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from yakusu.data.text import Pair
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import DataError
 from yakusu.folder import save_folder, sha256, verify_folder
+from yakusu.pipeline.choose_recipe import recipe_of
 from yakusu.pipeline.inputs import check_unchanged, first_changed, inputs_of, models_of
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.run import opened
@@ -47,6 +49,7 @@ from yakusu.pipeline.selection import PairSelector
 from yakusu.pipeline.vocabulary_size import warn_of_large_vocabulary
 from yakusu.progress import Progress, Silent
 from yakusu.recipe import Recipe
+from yakusu.recipe_files import RecipeFiles
 from yakusu.tasks.task import tasks
 
 _FULLNESS_SAMPLE = 100_000  # pairs from which the share of padding is estimated
@@ -83,30 +86,43 @@ class Prepared:
 
 
 def prepare(
-    recipe: Recipe, *, progress: Progress | None = None, workers: int | None = None
+    recipe: Recipe | str | Path | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    progress: Progress | None = None,
+    workers: int | None = None,
+    **files: Unpack[RecipeFiles],
 ) -> Prepared:
     """Filter the corpus, select the dev set, learn the tokenizer and binarise all pairs.
 
     A complete data folder from an earlier call is verified and left unchanged.
 
     Args:
-        recipe: Names the corpora and the run; the data folder is `recipe.run`/data.
+        recipe: A recipe, or the name or path of one; None: as in `choose_recipe`. It names the
+            corpora and the run; the data folder is RUN/data.
+        overrides: Keys to override, unless `recipe` is loaded.
         progress: Progress reporter.
         workers: Number of processes that encode (default: one per core); no effect on the result.
+        files: `run`, `src`, `tgt` and the other file arguments of `load_recipe`, unless `recipe` is
+            loaded.
 
     Raises:
         DataError: The corpus is missing, malformed or too small.
         RecipeError: The recipe does not specify a run folder or a corpus.
         RunError: The run folder holds a different run, or a corpus has changed since that run.
     """
-    recipe = resolved(recipe)
+    progress = progress or Silent()
+    found, why = recipe_of(recipe, overrides, files)
+    if why:
+        progress.say(why)
+    recipe = resolved(found)
     with opened(recipe) as run:
         folder = run / "data"
         if existed := folder.exists():
             verify_folder(folder)
             check_unchanged(folder, recipe)
         else:
-            save_folder(folder, _Preparation(recipe, progress or Silent(), workers).write)
+            save_folder(folder, _Preparation(recipe, progress, workers).write)
     facts = DataFacts.read(folder)
     sizes = [part.n_pairs for part in (facts.parts or {}).get("train", ())]
     names = ["-".join(each.languages) for each in recipe.directions if recipe.data.others]

@@ -62,6 +62,11 @@ def opened(recipe: Recipe) -> Iterator[Path]:
         yield run
 
 
+def is_started(run: Path) -> bool:
+    """Return whether a run folder holds a run; one that failed before may start differently."""
+    return (run / "data").exists() or (run / "checkpoints").exists()
+
+
 def refuse_other_run(run: Path, recipe: Recipe) -> None:
     """Refuse a folder that holds another run or other files.
 
@@ -71,8 +76,7 @@ def refuse_other_run(run: Path, recipe: Recipe) -> None:
     if run.exists() and not run.is_dir():
         raise RunError(f"{run} is a file: choose another folder with --run")
     saved = run / "recipe.toml"
-    started = (run / "data").exists() or (run / "checkpoints").exists()
-    if saved.exists() and started:
+    if saved.exists() and is_started(run):
         free = _MAY_CHANGE if (run / "checkpoints").exists() else _MAY_CHANGE_BEFORE
         changed = {
             key: values

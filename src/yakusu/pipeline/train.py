@@ -11,11 +11,10 @@ import torch
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
-from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.model.base import Seq2Seq
 from yakusu.pipeline.average import average, averaged
-from yakusu.pipeline.choose_recipe import choose_recipe
+from yakusu.pipeline.choose_recipe import recipe_of
 from yakusu.pipeline.inherit import freeze, inherit, kept_pieces
 from yakusu.pipeline.parent import Parent, resolved
 from yakusu.pipeline.prepare import Prepared, prepare
@@ -23,7 +22,7 @@ from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.run import opened
 from yakusu.pipeline.validation import DevScore, require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, load_recipe
+from yakusu.recipe import Recipe
 from yakusu.recipe_files import RecipeFiles
 from yakusu.tasks.task import tasks
 from yakusu.training.distributed import Group, process_group
@@ -78,18 +77,11 @@ def train(
     Example:
         `yakusu.train(src="train.en", tgt="train.de", run="runs/en-de")`
     """
-    reason = ""
-    if recipe is None:
-        choice = choose_recipe(overrides, **files)
-        recipe, reason = choice.recipe, choice.reason
-    elif not isinstance(recipe, Recipe):
-        recipe = load_recipe(recipe, overrides, **files)
-    elif overrides or files:
-        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
-    return _train(recipe, progress or Silent(), choice=reason)
+    found, why = recipe_of(recipe, overrides, files)
+    return _train(found, progress or Silent(), why=why)
 
 
-def _train(recipe: Recipe, progress: Progress, *, choice: str) -> Trained:
+def _train(recipe: Recipe, progress: Progress, *, why: str | None) -> Trained:
     # These fail before anything is written.
     recipe = resolved(recipe)
     pick_device(recipe.training.device)
@@ -97,8 +89,8 @@ def _train(recipe: Recipe, progress: Progress, *, choice: str) -> Trained:
     with process_group(recipe.training.stall_minutes) as group, ExitStack() as held:
 
         def prepare_data() -> Prepared:
-            if choice:
-                progress.say(choice)
+            if why:
+                progress.say(why)
             held.enter_context(opened(recipe))
             prepared = prepare(recipe, progress=progress)
             if not prepared.existed:

@@ -75,6 +75,9 @@ def open_translator(
     engine: EngineConfig | Engine | None = None,
 ) -> Translator:
     """Load a model folder and override its search settings; arguments as in `translate`."""
+    engine = EngineConfig.of(engine)
+    if options is not None and options.coverage and engine.requested is None:
+        engine = engine.model_copy(update={"engine": "torch"})  # the native engine refuses it
     translator = Translator.load(model, ensemble=ensemble, engine=engine, text=text)
     if options is not None:
         given = _given(options)

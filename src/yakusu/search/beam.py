@@ -30,7 +30,7 @@ from yakusu.search.constraint import Ints
 from yakusu.search.coverage import Coverage
 from yakusu.search.decoder import refuse_longer
 from yakusu.search.hypothesis import Hypothesis, length_penalty, limit
-from yakusu.search.repetition import limits_on_repetition
+from yakusu.search.repetition import limits_on_repetition, restrict
 from yakusu.search.restrictions import Restrictions
 from yakusu.search.sampling import samplers_of
 from yakusu.search.trace import Step
@@ -73,6 +73,7 @@ def beam_search(
         ModelError: `config.coverage` is set, but the model has no attention to the source.
     """
     found: list[list[Hypothesis]] = [[]] * len(src)
+    is_traced = any(trace is not None for trace in traces)
     with torch.inference_mode():
         for rows, same_length in _by_length(src, model):
             search = (kind or Search)(
@@ -81,7 +82,7 @@ def beam_search(
                 config,
                 [restrictions[row] for row in rows] if restrictions else [],
                 [list(prefixes[row]) for row in rows] if prefixes else [[]] * len(rows),
-                Tracer([traces[row] for row in rows], config) if traces else None,
+                Tracer([traces[row] for row in rows], config) if is_traced else None,
             )
             for row, best in zip(rows, search.run(), strict=True):
                 found[row] = best
@@ -139,9 +140,8 @@ class Search:
         self.default = restrictions[0].rules.allowed if restrictions else None  # of all sentences
         excluded = [UNK] if self.default is None else np.flatnonzero(~self.default)
         self.excluded = torch.as_tensor(excluded, device=src.device)
-        self.sources = [[i for i in ids if i != model.src_pad] for ids in src.tolist()]
-        self.samplers = samplers_of(config, self.sources, self.limits)
-        self.coverage = Coverage(model, config.coverage) if config.coverage else None
+        self.samplers = samplers_of(config, src, self.limits, pad=model.src_pad)
+        self.coverage = Coverage(model, src, config.coverage) if config.coverage else None
         self.length = 0
         self.state: DecoderState = model.start(model.encode(src), k)
         self.log_probs = torch.zeros(len(src), k, dtype=torch.float64, device=src.device)
@@ -197,7 +197,8 @@ class Search:
         self._apply_restrictions(logits, left)
         last = torch.tensor([n == 1 for n in left], device=logits.device)
         logits[last, :, EOS + 1 :] = -torch.inf
-        self._limit_repetition(logits)
+        if self.repetition:
+            restrict(logits, self.repetition, goals=[row for row, _ in self._goals()])
         for row, token, values in forced:
             logits[row] = -torch.inf
             logits[row, :, token] = values
@@ -216,19 +217,6 @@ class Search:
             return
         for row in as_default:
             logits[row][:, self.excluded] = -torch.inf
-
-    def _limit_repetition(self, logits: Tensor) -> None:
-        """Apply the limits, except where they leave no token to a hypothesis with a goal."""
-        if not self.repetition:
-            return
-        goals = torch.tensor([row for row, _ in self._goals()], dtype=torch.long)
-        goals = goals.to(logits.device)
-        unlimited = logits[goals]  # a copy
-        for limits in self.repetition:
-            limits.restrict(logits)
-        stuck = logits[goals].amax(dim=-1, keepdim=True) == -torch.inf
-        if stuck.any():
-            logits[goals] = unlimited.where(stuck, logits[goals])
 
     def best(self, logits: Tensor, log_norm: Tensor) -> Candidates:
         """The best extensions of each sentence, twice as many as the beam holds."""
@@ -271,21 +259,28 @@ class Search:
         penalty = length_penalty(self.length, self.config.alpha)
         scores: list[list[float]] = (candidates.log_probs / penalty).tolist()
         log_probs, beams = candidates.log_probs.tolist(), candidates.beams.tolist()
-        places = [place for place in ended.nonzero().tolist() if self.sentences[place[0]] >= 0]
-        found = [tuple(self.tokens[row, beams[row][place]].tolist()) for row, place in places]
+        found = {
+            (row, place): tuple(self.tokens[row, beams[row][place]].tolist())
+            for row, place in ended.nonzero().tolist()
+            # The coverage penalty can only decrease a score; a trace has the scores of all.
+            if self.sentences[row] >= 0 and (self.tracer or self._enters(row, scores[row][place]))
+        }
         if self.coverage and found:
-            sources = [self.sources[self.sentences[row]] for row, _ in places]
-            pairs = [(ids, (*tokens, EOS)) for ids, tokens in zip(sources, found, strict=True)]
-            penalties = self.coverage.penalties(pairs)
-            for (row, place), own in zip(places, penalties, strict=True):
+            pairs = [(self.sentences[row], tokens) for (row, _), tokens in found.items()]
+            for (row, place), own in zip(found, self.coverage.penalties(pairs), strict=True):
                 scores[row][place] += own
-        for (row, place), tokens in zip(places, found, strict=True):
-            best, score = self.found[self.sentences[row]], scores[row][place]
-            if len(best) < self.config.n_best or score > best[-1].score:
+        for (row, place), tokens in found.items():
+            if self._enters(row, score := scores[row][place]):
+                best = self.found[self.sentences[row]]
                 hypothesis = Hypothesis(tokens, log_probs[row][place], score)
                 insort(best, hypothesis, key=lambda h: -h.score)
                 del best[self.config.n_best :]
         return scores
+
+    def _enters(self, row: int, score: float) -> bool:
+        """Whether a hypothesis with this score is among the n best that have ended."""
+        best = self.found[self.sentences[row]]
+        return score > (best[-1].score if len(best) == self.config.n_best else -math.inf)
 
     def _follow(self, candidates: Candidates, ended: Tensor, scores: list[list[float]]) -> None:
         """Continue with the K best candidates that have not ended."""
@@ -330,9 +325,7 @@ class Search:
         penalty increases at most to that of the maximum length. `best_open / lp(limit)` is
         therefore an upper bound on all later scores, so stopping early does not change the result.
         """
-        found = self.found[self.sentences[row]]
-        worst = found[-1].score if len(found) == self.config.n_best else -math.inf
-        return best_open / length_penalty(self.limits[row], self.config.alpha) > worst
+        return self._enters(row, best_open / length_penalty(self.limits[row], self.config.alpha))
 
     def drop_closed_rows(self) -> None:
         """Drop closed rows once an eighth of the batch is closed, but keep MIN_SENTENCES rows."""

@@ -10,11 +10,13 @@ cp is at most 0, and 0 if every source token receives a total weight of 1 or mor
 from collections.abc import Sequence
 
 import numpy as np
+from torch import Tensor
 
+from yakusu.data.vocabulary import EOS
 from yakusu.errors import ModelError
 from yakusu.model.base import SearchModel, Seq2Seq
 from yakusu.model.ensemble import members_of
-from yakusu.search.decoder import Pair, Weights
+from yakusu.search.decoder import Weights
 from yakusu.search.forced import attention_weights
 
 
@@ -29,13 +31,14 @@ class Coverage:
 
     Args:
         model: A model, or an ensemble, in evaluation mode.
+        src: Source ids (B, S), each sentence ending with eos, padded with `model.src_pad`.
         beta: The weight of the penalty.
 
     Raises:
         ModelError: The model, or a member of the ensemble, has no attention to the source.
     """
 
-    def __init__(self, model: SearchModel, beta: float) -> None:
+    def __init__(self, model: SearchModel, src: Tensor, beta: float) -> None:
         every = members_of(model)
         members = [
             each
@@ -47,10 +50,20 @@ class Coverage:
                 f"search.coverage = {beta:g} needs attention to the source, which the model does "
                 "not have: set search.coverage to 0"
             )
-        self.members, self.beta = members, beta
+        self.members, self.src, self.beta = members, src, beta
 
-    def penalties(self, pairs: Sequence[Pair]) -> list[float]:
-        """cp of each pair of source and target ids; it does not depend on the other pairs."""
+    def penalties(self, found: Sequence[tuple[int, Sequence[int]]]) -> list[float]:
+        """cp of each hypothesis; it does not depend on the others.
+
+        Args:
+            found: The number of the sentence, and the target ids without eos.
+        """
+        pad = self.members[0].src_pad
+        sources = [self.src[sentence] for sentence, _ in found]
+        pairs = [
+            (ids[ids != pad].tolist(), (*tokens, EOS))
+            for ids, (_, tokens) in zip(sources, found, strict=True)
+        ]
         of_members = [
             [own["cross"].mean(axis=(0, 1)) for own in attention_weights(member, pairs, ["cross"])]
             for member in self.members

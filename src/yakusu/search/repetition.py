@@ -7,6 +7,7 @@ them. Its last p tokens then occur 1 + m // p times in a row.
 """
 
 import copy
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import torch
@@ -138,3 +139,21 @@ def limits_on_repetition(model: SearchModel, src: Tensor, config: SearchConfig) 
         n = config.no_repeat_ngram
         limits.append(NoRepeatedNgram(len(src), config.n_slots, n=n, device=src.device))
     return limits
+
+
+def restrict(logits: Tensor, limits: Sequence[Limit], *, goals: Sequence[int]) -> None:
+    """Apply limits to logits (B, K, V - 1) in place.
+
+    Args:
+        logits: Of all hypotheses.
+        limits: All limits of the search.
+        goals: Rows of sentences that must generate certain tokens. A hypothesis of theirs is not
+            limited where no token would remain.
+    """
+    rows = torch.tensor(goals, dtype=torch.long, device=logits.device)
+    unlimited = logits[rows]  # a copy
+    for limit in limits:
+        limit.restrict(logits)
+    stuck = logits[rows].amax(dim=-1, keepdim=True) == -torch.inf
+    if stuck.any():
+        logits[rows] = unlimited.where(stuck, logits[rows])

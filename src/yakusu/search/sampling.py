@@ -5,13 +5,16 @@ K samples of a sentence, V vocabulary.
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yakusu.search.config import SamplingConfig, SearchConfig
 from yakusu.search.constraint import Ints
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Sampler:
@@ -70,18 +73,19 @@ def _uniform(seed: int, ids: list[int], sample: int, n_steps: int) -> NDArray[np
 
 
 def samplers_of(
-    config: SearchConfig, sources: Sequence[Sequence[int]], limits: Sequence[int]
+    config: SearchConfig, src: "Tensor", limits: Sequence[int], *, pad: int
 ) -> list[Sampler]:
     """The sampler of each sentence; [] if translations are searched and not sampled.
 
     Args:
         config: Settings of the search.
-        sources: The ids of each sentence.
+        src: The ids of the sentences (B, S), padded.
         limits: The maximum number of steps of each.
+        pad: The padding id.
     """
     if config.sampling is None:
         return []
     return [
-        Sampler(config.sampling, source, n_samples=config.n_slots, n_steps=most)
-        for source, most in zip(sources, limits, strict=True)
+        Sampler(config.sampling, ids[ids != pad].tolist(), n_samples=config.n_slots, n_steps=most)
+        for ids, most in zip(src, limits, strict=True)
     ]

@@ -32,7 +32,7 @@ class Step(Generic[T]):
     Attributes:
         open: Those that the next step extends, at most K: best first, except those of samples, and
             of sentences with phrases to include or placeholder tokens.
-        finished: Those that ended, best first, even if they are not among the n best.
+        finished: Those that ended, the best score first, even if they are not among the n best.
         dropped: Those that would be open without the margin, best first.
     """
 
@@ -51,9 +51,9 @@ class Step(Generic[T]):
         return Step(shown(self.open), shown(self.finished), shown(self.dropped))
 
 
-def best_first(extensions: Iterable[Extension[T]]) -> tuple[Extension[T], ...]:
-    """Extensions of a step in the order of their log-probabilities."""
-    return tuple(sorted(extensions, key=lambda extension: -extension.log_prob))
+def best_first(finished: Iterable[Extension[T]]) -> tuple[Extension[T], ...]:
+    """Finished hypotheses of a step in the order of their scores."""
+    return tuple(sorted(finished, key=lambda h: (h.score or 0.0, h.log_prob), reverse=True))
 
 
 Trace = tuple[Step[str], ...]  # of one search

@@ -79,7 +79,7 @@ def _why_not(folders: Sequence[ModelFolder], config: EngineConfig) -> str | None
     found = (unsupported(folder.config.model) for folder in folders)
     if missing := next(filter(None, found), None):
         return f"does not support {missing}"
-    if any(folder.config.search.coverage for folder in folders):
+    if folders[0].config.search.coverage:
         return "does not support search.coverage"
     return why_unavailable()
 
