@@ -89,14 +89,16 @@ SECTIONS = (
         "Table 3 and Figure 2: translation against the ratio",
         "With sizes chosen on the development set, integers make all tables of the Tatoeba models "
         "9.8 and 10.2 times smaller, for 0.32 and 0.49 BLEU on the test set, and the models 6.38 "
-        "instead of 13.74 MB and 7.15 instead of 21.93 MB; the paper's codes reach 5.0 and 5.2. For "
-        "Multi30k with 6,000 pieces, integers reach 8.7, for 0.67 BLEU, and codes 4.5, for 0.29.",
+        "instead of 13.74 MB and 7.15 instead of 21.93 MB; the paper's codes reach 5.0 and 5.2. "
+        "With the 6,000 pieces of Multi30k, integers reach 8.7, for 0.67 BLEU, and codes 4.5, for "
+        "0.29.",
         "python -m benchmarks.compression.embedding_translation --model runs/multi30k/model --name "
         "'Multi30k en-de' --lowercase",
         translation,
         "The CPU engine translates, in 8-bit integers unless a row says float32; torch translated "
-        "for the older records of Multi30k test2016, whose sizes were chosen on the test set. The model "
-        "of the newer one was trained with the recipe multi30k in bf16. The Tatoeba models have 3 layers and d_model 128 (recipe tatoeba-tiny with 16,000 and 32,000 pieces, "
+        "for the older records of Multi30k test2016, whose sizes were chosen on the test set. The "
+        "newer model of Multi30k was trained with the recipe multi30k in bf16. The Tatoeba models "
+        "have 3 layers and d_model 128 (recipe tatoeba-tiny with 16,000 and 32,000 pieces, "
         "bf16), and were measured at the same time, with one thread each. Translations of a model "
         "that has lost much are of other lengths, which changes its speed. "
         "A size is chosen on the development set: the largest "
