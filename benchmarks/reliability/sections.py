@@ -196,8 +196,8 @@ SECTIONS = (
         digits,
         "No date, time, number, price or measure of the 200 test sentences occurs in a training "
         "sentence. The digits of a translation are right if they are those of the reference, in "
-        'the same order. "Of all sentences" is the share without wrong digits. Other jobs were running '
-        "at the same time, and one run was paused, so the minutes are too high.",
+        'the same order. "Of all sentences" is the share without wrong digits. Other jobs ran at '
+        "the same time, and one run was paused, so the minutes are too high.",
     ),
     Section(
         "kills",
