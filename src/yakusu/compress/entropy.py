@@ -162,7 +162,12 @@ class EntropyCodes:
         return integers
 
     def rows(self, rows: Ints) -> Integers:
-        """Return the integers (n, M) of the rows with these indices (n,)."""
+        """Return the integers (n, M) of the rows with these indices (n,).
+
+        Raises:
+            ModelError: The stream is damaged. Damage is detected in blocks that are decoded to their
+                end.
+        """
         integers = np.empty((len(rows), self.n_components), dtype=np.int16)
         segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
         for segment in np.unique(segment_of):
