@@ -165,8 +165,7 @@ class EntropyCodes:
         """Return the integers (n, M) of the rows with these indices (n,).
 
         Raises:
-            ModelError: The stream is damaged. Damage is detected in blocks that are decoded to their
-                end.
+            ModelError: The stream is damaged, in a block that is decoded to its end.
         """
         integers = np.empty((len(rows), self.n_components), dtype=np.int16)
         segment_of = np.searchsorted(self._begins[:-1], rows, side="right") - 1
