@@ -18,6 +18,7 @@ from yakusu.engine.config import Engine, EngineConfig
 from yakusu.errors import ModelError, RecipeError, RunError
 from yakusu.folder import locked, sha256
 from yakusu.metrics import sentence_scorer
+from yakusu.pipeline.choose_recipe import recipe_of
 from yakusu.pipeline.corpus_receipt import CorpusFacts, Making
 from yakusu.pipeline.held_out import HeldOutLines, Overlaps, dev_files_of
 from yakusu.pipeline.parent import resolved
@@ -35,7 +36,7 @@ from yakusu.pipeline.synthetic import (
 from yakusu.pipeline.train import Trained, train
 from yakusu.pipeline.validation import require_engine
 from yakusu.progress import Progress, Silent
-from yakusu.recipe import Recipe, load_recipe, save_recipe
+from yakusu.recipe import Recipe, save_recipe
 from yakusu.recipe_files import RecipeFiles
 from yakusu.search.config import SearchConfig
 
@@ -108,12 +109,9 @@ def distil(
     Example:
         `yakusu.distil("runs/en-de/model", src="mono.en", run="runs/student")`
     """
-    if not isinstance(recipe, Recipe):
-        recipe = load_recipe(recipe, overrides, **files)
-    elif overrides or files:
-        raise RecipeError("a loaded recipe takes no overrides: pass them to load_recipe")
+    loaded, _ = recipe_of(recipe, overrides, files)
     folders = [teachers] if isinstance(teachers, str | Path) else list(teachers)
-    distillation = _Distillation(recipe, folders, config or DistilConfig(), progress or Silent())
+    distillation = _Distillation(loaded, folders, config or DistilConfig(), progress or Silent())
     return distillation.run(options, engine)
 
 
