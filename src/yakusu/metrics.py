@@ -143,7 +143,7 @@ def sentence_scorer(name: str, target_language: str = "") -> Callable[[str, str]
         target_language: Code of the language of both, which chooses BLEU's tokenizer.
 
     Raises:
-        RecipeError: There is no such metric.
+        RecipeError: The metric is unknown.
         ModuleNotFoundError: The tokenizer needs a library of the extra `mecab`.
     """
     metric = METRICS[name](MetricOptions(target_language=target_language))

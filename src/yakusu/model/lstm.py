@@ -65,7 +65,7 @@ def run_layers(
         state: The state after the previous position.
         residual: Whether layers from the third on add their input.
         dropout: Of the input of each layer.
-        context: (B, K, D), a further input of every layer; None: none.
+        context: (B, K, D), a further input of every layer; None: no further input.
     """
     for i, (cell, (h, c)) in enumerate(zip(layers, state.layers, strict=True)):
         fed = x if context is None else torch.cat([x, context], dim=-1)
