@@ -48,6 +48,15 @@ def test_fused_attention_equals_the_formula(masked: bool, d_v: int) -> None:
     )
 
 
+def test_fused_attention_in_bfloat16_computes_in_float32_on_a_cpu() -> None:
+    query, key, value = (randn(3, 2, 6, 8, seed=seed).bfloat16() for seed in range(3))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = fused_attention(query, key, value)
+    assert found.dtype is torch.bfloat16
+    expected = attention(query.float(), key.float(), value.float()).bfloat16()
+    torch.testing.assert_close(found, expected, rtol=2**-8, atol=1e-6)
+
+
 @pytest.mark.parametrize("score", [None, DotProduct(), AdditiveCompatibility(n_heads=2, d_k=8)])
 def test_dropout_keeps_each_attention_weight_scaled_or_sets_it_to_zero(
     score: Compatibility | None,

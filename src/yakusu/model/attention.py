@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from yakusu.model.cache import Ancestry, CausalMixing, KeyValueCache, Mixing
 from yakusu.model.config import TransformerConfig
+from yakusu.model.dropout import drop
 from yakusu.model.linear import PackedLinear
 
 
@@ -54,7 +55,28 @@ def fused_attention(
     Training and the encoder call this, because they compute all positions at once. `dropout` is the
     probability that a weight is set to zero; the others are divided by 1 - `dropout`.
     """
+    if query.device.type == "cpu":
+        return _attention_on_cpu(query, key, value, mask, dropout)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+
+
+def _attention_on_cpu(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, p: float
+) -> Tensor:
+    """`fused_attention` with the kernels that are fast on a CPU (docs/decisions/0048).
+
+    In bfloat16, the backward pass of PyTorch's fused kernel is several times slower than in
+    float32. No fused kernel for CPUs has dropout.
+    """
+    dtype = query.dtype
+    with torch.autocast("cpu", enabled=False):
+        if dtype is torch.bfloat16:
+            query, key, value = query.float(), key.float(), value.float()
+        if p:
+            heads = drop(attention_weights(query, key, mask), p) @ value
+        else:
+            heads = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return heads.to(dtype)
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None) -> Tensor:
@@ -90,7 +112,7 @@ class Compatibility(nn.Module, ABC):
         dropout: float = 0.0,
     ) -> Tensor:
         """Replacement for `fused_attention`; a subclass may have a fused kernel."""
-        return F.dropout(self.attention_weights(query, key, mask), dropout) @ value
+        return drop(self.attention_weights(query, key, mask), dropout) @ value
 
 
 class Attends(nn.Module):

@@ -33,6 +33,7 @@ from torch import Tensor, nn
 from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ByteNetConfig
+from yakusu.model.dropout import Dropout
 from yakusu.model.layers import Layers
 from yakusu.model.linear import ScaledProjection
 from yakusu.model.table import Table
@@ -84,7 +85,7 @@ class ByteNet(Seq2Seq[ByteNetMemory, ByteNetState]):
         self.encoder = Layers(ResidualBlock(config, i) for i in range(config.n_layers))
         self.decoder = Layers(ResidualBlock(config, i) for i in range(config.n_layers))
         self.last = ScaledProjection(config.d_model, config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ByteNetMemory:
         """Section 3.2: the representation of a source of n tokens has a n positions, rounded up."""
@@ -150,7 +151,7 @@ class ResidualBlock(nn.Module):
         self.w_1 = ScaledProjection(width, inner, gain=2)
         self.w_2 = ScaledProjection(config.kernel * inner, inner, gain=2)
         self.w_3 = ScaledProjection(inner, width, gain=2 / config.n_layers)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def around(self, x: Tensor, real: Tensor) -> Tensor:
         """(B, L, D) -> (B, L, D), where `real` (B, L, 1) is False at padding."""

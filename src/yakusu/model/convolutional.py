@@ -29,6 +29,7 @@ from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState, Memory, Seq2Seq, models
 from yakusu.model.cache import Ancestry
 from yakusu.model.config import ConvolutionalConfig, Role
+from yakusu.model.dropout import Dropout
 from yakusu.model.layers import Embedding, Layers, LearnedPositions, sigmoid
 from yakusu.model.linear import ScaledProjection
 from yakusu.model.taps import TapCache, taps_of
@@ -67,7 +68,7 @@ class Convolutional(Seq2Seq[ConvolutionalMemory, "ConvolutionalState"]):
         self.decoder = Layers(DecoderLayer(config, i) for i in range(config.n_layers))
         self.encoder_out = ScaledProjection(d_conv, d_model)
         self.decoder_out = ScaledProjection(d_conv, d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> ConvolutionalMemory:
         """The encoder stack; padding counts as zeros, like positions outside a sentence."""
@@ -189,7 +190,7 @@ class GatedConvolution(nn.Module):
         super().__init__()
         self.dilation = dilation
         self.span = (kernel - 1) * dilation  # distance from the first tap to the last
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         width = config.d_conv
         self.taps = ScaledProjection(kernel * width, 2 * width, gain=4 * (1 - config.dropout))
 

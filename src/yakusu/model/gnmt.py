@@ -19,6 +19,7 @@ B batch, S source, K beam, D width (d_model).
 from torch import Tensor, nn
 
 from yakusu.model.config import RecurrentConfig
+from yakusu.model.dropout import Dropout
 from yakusu.model.layers import Layers
 from yakusu.model.lstm import Cell, GlobalAttention, RecurrentState, run_layers
 
@@ -32,7 +33,7 @@ class GnmtDecoder(nn.Module):
         self.attention = GlobalAttention(config)
         self.layers = Layers(Cell(2 * width, width) for _ in range(config.n_layers))
         self.residual = config.residual
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, state: RecurrentState) -> Tensor:
         """The output (B, K, D) of the highest layer at one position; updates the state.

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from yakusu.model.dropout import Dropout
 from yakusu.model.linear import PackedLinear
 
 Layer = TypeVar("Layer", bound=nn.Module)
@@ -58,7 +59,7 @@ class FeedForward(nn.Module):
         self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.activation = ACTIVATIONS[activation]
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
@@ -90,7 +91,7 @@ class Residual(nn.Module):
     def __init__(self, d_model: int, dropout: float, *, pre_norm: bool = False) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.pre_norm = pre_norm
 
     def input(self, x: Tensor) -> Tensor:
@@ -123,7 +124,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.scale = math.sqrt(d_model) if scaled else 1.0
         self.positions = positions
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, vectors: Tensor, position: int | None = None) -> Tensor:
         """Embed vectors (B, T, d_model) at positions 0 to T - 1, or all of them at `position`."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends, masked_softmax
 from yakusu.model.base import DecoderState
 from yakusu.model.config import RecurrentConfig
+from yakusu.model.dropout import Dropout
 from yakusu.model.layers import sigmoid
 from yakusu.model.linear import PackedLinear
 
@@ -54,7 +55,7 @@ def run_layers(
     state: RecurrentState,
     *,
     residual: bool,
-    dropout: nn.Dropout,
+    dropout: Dropout,
     context: Tensor | None = None,
 ) -> Tensor:
     """The output (B, K, D) of a stack at one position; updates the states of its layers.

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from yakusu.model.attention import Attends
 from yakusu.model.base import Memory, Seq2Seq, models
 from yakusu.model.config import RecurrentConfig, Role
+from yakusu.model.dropout import Dropout
 from yakusu.model.gnmt import GnmtDecoder
 from yakusu.model.layers import Layers
 from yakusu.model.lstm import (
@@ -68,7 +69,7 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
         super().__init__(config, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
         self.encoder = Encoder(config)
         self.decoder = GnmtDecoder(config) if config.decoder == "gnmt" else Decoder(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def encode(self, src: Tensor) -> RecurrentMemory:
         """Run the encoder: a bidirectional first layer, then the layers above it."""
@@ -116,7 +117,7 @@ class Encoder(nn.Module):
         self.backwards = Cell(width, width // 2)
         self.above = Layers(Cell(width, width) for _ in range(config.n_layers - 1))
         self.residual = config.residual
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[LayerState]]:
         """The top states (B, S, D) and the last states of each layer, (B, D) each.
@@ -147,7 +148,7 @@ class Decoder(nn.Module):
         n_first = width if self.attention is None else 2 * width
         self.layers = Layers(Cell(width if i else n_first, width) for i in range(config.n_layers))
         self.residual = config.residual
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, state: RecurrentState) -> Tensor:
         """h~ (B, K, D) of one position; updates the state.
