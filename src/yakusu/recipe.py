@@ -74,6 +74,18 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _check_bpe_dropout(self) -> "Recipe":
+        if not self.training.bpe_dropout:
+            return self
+        if self.tokenizer.kind != "bpe" or (self.parent.vocabulary == "keep" and self.parent.model):
+            raise ValueError(
+                f"training.bpe_dropout = {self.training.bpe_dropout:g} needs a vocabulary that is "
+                "learned by BPE in this run: set tokenizer.kind = 'bpe' and, with a parent, "
+                "parent.vocabulary = 'learn'; or remove training.bpe_dropout"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_coverage(self) -> "Recipe":
         if self.search.coverage and not self.model.attends:
             raise ValueError(

@@ -84,29 +84,41 @@ class DataFacts(Config):
         write_json(folder / "data.json", self.model_dump(mode="json", exclude_none=True))
 
 
+@dataclass(frozen=True)
 class Sentences:
     """One side of a binarised corpus; item i is the array of ids of sentence i, ending in eos.
 
-    Args:
-        stem: Folder, split and side, such as data/train.src.
-        dtype: Data type of the token file.
-
-    Raises:
-        RunError: A file is missing or truncated.
+    Attributes:
+        tokens: The ids of all sentences.
+        offsets: The index of the first id of each sentence, then the number of ids.
     """
 
-    def __init__(self, stem: Path, dtype: str) -> None:
-        offsets = Path(f"{stem}.offsets")
-        if not offsets.exists():
-            raise RunError(f"{offsets} is missing: run 'yakusu prepare' again")
-        self.offsets = np.memmap(offsets, dtype="<u8", mode="r")  # (n + 1)
-        n_tokens = int(self.offsets[-1])
-        tokens = Path(f"{stem}.tokens")
-        if not tokens.exists() or tokens.stat().st_size != n_tokens * np.dtype(dtype).itemsize:
-            raise RunError(f"{tokens} is missing or truncated: run 'yakusu prepare' again")
-        self.tokens: Ids = (
-            np.memmap(tokens, dtype=dtype, mode="r") if n_tokens else np.zeros(0, dtype=dtype)
+    tokens: Ids
+    offsets: npt.NDArray[np.uint64]
+
+    @classmethod
+    def map(cls, stem: Path, dtype: str) -> "Sentences":
+        """Memory-map the files of a side.
+
+        Args:
+            stem: Folder, split and side, such as data/train.src.
+            dtype: Data type of the token file.
+
+        Raises:
+            RunError: A file is missing or truncated.
+        """
+        path = Path(f"{stem}.offsets")
+        if not path.exists():
+            raise RunError(f"{path} is missing: run 'yakusu prepare' again")
+        offsets = np.memmap(path, dtype="<u8", mode="r")  # (n + 1)
+        n_tokens = int(offsets[-1])
+        path = Path(f"{stem}.tokens")
+        if not path.exists() or path.stat().st_size != n_tokens * np.dtype(dtype).itemsize:
+            raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")
+        tokens: Ids = (
+            np.memmap(path, dtype=dtype, mode="r") if n_tokens else np.zeros(0, dtype=dtype)
         )
+        return cls(tokens, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -155,7 +167,7 @@ class Pairs:
             dtype: Data type of the token files.
             parts: Parts of the corpus; None: one part of weight 1.
         """
-        src, tgt = (Sentences(Path(f"{stem}.{side}"), dtype) for side in _SIDES)
+        src, tgt = (Sentences.map(Path(f"{stem}.{side}"), dtype) for side in _SIDES)
         path = Path(f"{stem}.lines")
         if not path.exists() or path.stat().st_size != 8 * len(src):
             raise RunError(f"{path} is missing or truncated: run 'yakusu prepare' again")

@@ -93,6 +93,11 @@ class Pieces:
         """Return the piece of an id."""
         return str(self._model.id_to_piece(id_)) if self.table is None else self.table[id_]
 
+    def is_text(self, id_: int) -> bool:
+        """Whether an id of the SentencePiece model stands for text, and not for a byte or token."""
+        model = self._model
+        return not (model.is_control(id_) or model.is_unknown(id_) or model.is_byte(id_))
+
     def id_of(self, piece: str) -> int:
         """Return the id of a piece; UNK if there is none."""
         if self.table is None:

@@ -8,6 +8,7 @@ from typing import Unpack
 
 import torch
 
+from yakusu.data.bpe_dropout import BpeDropout
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.device import keep_freed_memory, pick_device
@@ -135,12 +136,7 @@ def _train_model(
     with RunLog(run, progress) if group.is_main else nullcontext() as log, StopSignal() as stop:
         trainer = Trainer(
             model,
-            TrainingData(
-                train=Pairs.open(data, "train"),
-                dev=Pairs.open(data, "dev"),
-                batches=recipe.batches,
-                seed=recipe.seed,
-            ),
+            _training_data(recipe, data, tokenizer),
             config=recipe.training,
             score=DevScore(recipe, tokenizer, data, group, progress),
             output=TrainingOutput(
@@ -159,6 +155,26 @@ def _train_model(
                 f"(training.warmup_steps = {warmup:,}): lower training.warmup_steps in a new run"
             )
         return trainer, trainer.run()
+
+
+def _training_data(recipe: Recipe, data: Path, tokenizer: Tokenizer) -> TrainingData:
+    train, p = Pairs.open(data, "train"), recipe.training.bpe_dropout
+    dropout = BpeDropout(
+        train,
+        tokenizer,
+        p,
+        seed=recipe.seed,
+        symbols=recipe.tokenizer.symbols,
+        sides=("src", "tgt") if recipe.tokenizer.target == "text" else ("src",),
+        max_tokens=recipe.filters.max_tokens,
+    )
+    return TrainingData(
+        train=train,
+        dev=Pairs.open(data, "dev"),
+        batches=recipe.batches,
+        seed=recipe.seed,
+        divided=dropout.epoch if p else None,
+    )
 
 
 def _starting(trainer: Trainer) -> str:

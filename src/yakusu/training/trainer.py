@@ -46,6 +46,11 @@ class TrainingData:
     dev: Pairs  # for validation
     batches: BatchConfig  # sizes of steps and batches
     seed: int  # of the data order and of dropout
+    divided: Callable[[int], Pairs] | None = None  # `train` in other pieces, by epoch
+
+    def of(self, epoch: int) -> Pairs:
+        """The training pairs of an epoch."""
+        return self.divided(epoch) if self.divided else self.train
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,7 @@ class Trainer:
             engine=config.engine,
             made_by=made_by(self.device),
         )
+        self._pairs = data.train  # of the current epoch
         self._since_log: list[Sums] = []
         self._seconds_unsaved = 0.0
 
@@ -164,8 +170,9 @@ class Trainer:
         """Advance the state to each next step and yield its batches, until a limit is reached."""
         state, data = self.state, self.data
         while not limit_reached(self.config, state):
+            self._pairs = data.of(state.epoch)
             steps = epoch_steps(
-                data.train,
+                self._pairs,
                 step_tokens=data.batches.step_tokens,
                 batch_tokens=self.state.batch_tokens,
                 seed=data.seed,
@@ -183,7 +190,7 @@ class Trainer:
     def _begin_step(self, batches: list[Indices]) -> Step:
         self.model.train()
         seed = partial(seed_step, self.data.seed, self.state.step, self.group.rank)
-        return Step(self.loss, self.model, self.data.train, batches, group=self.group, seed=seed)
+        return Step(self.loss, self.model, self._pairs, batches, group=self.group, seed=seed)
 
     def _update(self, step: Step) -> None:
         """Update the weights, unless the loss or the gradient is not finite."""
