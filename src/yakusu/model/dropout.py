@@ -2,6 +2,7 @@
 
 On a CPU, a value is dropped if 16 random bits are below p 2^16, with p rounded to a multiple of
 2^-16. PyTorch draws 64 bits for each value, which takes four times as long (docs/decisions/0048).
+torch.compile generates its own code for PyTorch's.
 """
 
 import torch
@@ -31,7 +32,7 @@ def drop(x: Tensor, p: float) -> Tensor:
     """Set values of `x` to zero with probability `p`, and divide the others by 1 - `p`."""
     if p == 0:
         return x
-    if x.device.type != "cpu":
+    if x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, p)
     n_dropped = min(round(p * _CHOICES), _CHOICES - 1)
     words = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
