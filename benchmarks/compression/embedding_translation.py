@@ -24,12 +24,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import yakusu
+from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
 from benchmarks.compression.translators import (
     STACKS,
     Made,
-    ParallelLines,
-    Scorer,
     compressed,
     compressed_by_shu,
     tokens_per_second,

@@ -1,4 +1,4 @@
-"""Compressed translators: how they are made, what they translate, and the interval of a difference.
+"""Compressed translators: how they are made, and what they translate.
 
 V tokens, D width, M components, K codes.
 """
@@ -10,17 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import torch
-from sacrebleu.metrics.bleu import BLEU
 
 import yakusu
 from benchmarks.peers.gumbel import learn
 from benchmarks.peers.gumbel import ratio as gumbel_ratio
 from yakusu.compress.config import CompressConfig
-from yakusu.data.text import read_lines
-from yakusu.errors import DataError, ModelError, unequal
-from yakusu.metrics import Score, score
+from yakusu.errors import ModelError
 from yakusu.model.config import TransformerConfig
 from yakusu.model.table import DenseTable
 from yakusu.translator.network import open_model, save_translator
@@ -33,8 +29,6 @@ _TABLES = {
     "decoder": ("tgt_table", "output_table"),
     "both": ("src_table", "tgt_table", "output_table"),
 }
-_ORDER = 4  # of the n-grams of BLEU
-_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -114,28 +108,6 @@ def digest(folder: Path) -> str:
 # ---- translation --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ParallelLines:
-    """Sentences and their references."""
-
-    src: list[str]
-    ref: list[str]
-
-    @classmethod
-    def read(cls, src: Path, ref: Path, most: int | None = None) -> "ParallelLines":
-        """Read two files, or their first `most` lines.
-
-        Raises:
-            DataError: They have different numbers of lines.
-        """
-        lines = [list(read_lines(path)) for path in (src, ref)]
-        if len(lines[0]) != len(lines[1]):
-            raise unequal(str(src), len(lines[0]), str(ref), len(lines[1]))
-        if not lines[0]:
-            raise DataError(f"{src} is empty: give at least one sentence")
-        return cls(lines[0][:most], lines[1][:most])
-
-
 @cache
 def _loaded(folder: Path, precision: Precision, threads: int) -> yakusu.Translator:
     engine = yakusu.EngineConfig(engine="native", precision=precision, threads=threads)
@@ -155,61 +127,3 @@ def translated(folder: Path, src: list[str], *, precision: Precision, threads: i
     """Return the translations of the CPU engine."""
     translator = _loaded.__wrapped__(folder, precision, threads)
     return [best[0].text for best in translator.stream(src)]
-
-
-# ---- BLEU ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Scorer:
-    """BLEU against references.
-
-    lowercase: Ignore case.
-    language: Target language; None if unknown.
-    """
-
-    ref: list[str]
-    lowercase: bool
-    language: str | None
-
-    def score(self, texts: list[str]) -> Score:
-        """Return the BLEU of translations."""
-        return score(
-            texts,
-            self.ref,
-            metrics=("bleu",),
-            lowercase=self.lowercase,
-            target_language=self.language,
-        )[0]
-
-    def difference(self, before: list[str], after: list[str]) -> tuple[float, float, float]:
-        """Return BLEU after minus before, with its 95% interval by paired bootstrap resampling."""
-        counts = [self._counts(texts) for texts in (before, after)]
-        n = len(self.ref)
-        rng = np.random.default_rng(12345)
-        times = np.stack([np.ones(n)] + [self._resample(rng, n) for _ in range(_RESAMPLES)])
-        pairs = zip(*(times @ each for each in counts), strict=True)
-        differences = [_bleu(two) - _bleu(one) for one, two in pairs]
-        low, high = np.percentile(differences[1:], [2.5, 97.5])
-        return differences[0], float(low), float(high)
-
-    @staticmethod
-    def _resample(rng: np.random.Generator, n: int) -> np.ndarray:
-        return np.bincount(rng.integers(0, n, n), minlength=n)
-
-    def _counts(self, texts: list[str]) -> np.ndarray:
-        """Return what BLEU counts in each sentence, (n, 2 + 8)."""
-        metric = BLEU(lowercase=self.lowercase, trg_lang=self.language or "")
-        found = [
-            metric.corpus_score([text], [[ref]]) for text, ref in zip(texts, self.ref, strict=True)
-        ]
-        return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in found], float)
-
-
-def _bleu(counts: np.ndarray) -> float:
-    lengths, correct, total = np.split(counts, [2, 2 + _ORDER])
-    score = BLEU.compute_bleu(
-        *(list(correct.astype(int)), list(total.astype(int)), *map(int, lengths)),
-        smooth_method="exp",
-    )
-    return float(score.score)

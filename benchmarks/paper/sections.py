@@ -146,6 +146,24 @@ def translators(records: list[Record]) -> Iterable[Table]:
     yield Table([*head, "Published BLEU"], rows, records)
 
 
+def techniques(records: list[Record]) -> Iterable[Table]:
+    """What each technique gains, and its cost."""
+    first = next(record for record in records if record["gain"] == [0, 0, 0])
+    rows = [
+        [
+            record["name"],
+            fixed(record["dev_bleu"]),
+            f"{record['gain'][0]:+.2f}",
+            "{:+.2f} to {:+.2f}".format(*record["gain"][1:]),
+            fixed(record["minutes"], 0),
+            fixed(record["flops"] / first["flops"]),
+        ]
+        for record in records
+    ]
+    head = ["Model", "Dev BLEU", "Gain", "95% interval", "Minutes", "FLOPs of training, relative"]
+    yield Table(head, rows, records)
+
+
 def alignments(records: list[Record]) -> Iterable[Table]:
     """Alignment error rates of methods, of other aligners, and of each layer and head."""
     for record in records:

@@ -13,6 +13,7 @@ from yakusu.errors import DataError
 from yakusu.metrics import score
 from yakusu.translator import Translator
 
+bleu: Any = pytest.importorskip("benchmarks.bleu")
 measured: Any = pytest.importorskip("benchmarks.compression.embedding_translation")
 records: Any = pytest.importorskip("benchmarks.records")
 sections: Any = pytest.importorskip("benchmarks.compression.translation_sections")
@@ -39,7 +40,7 @@ def test_an_interval_contains_the_difference_of_both_scores() -> None:
     ref = [f"the dog number {i} sees a large red ball in the park today" for i in range(60)]
     good = [line.replace("large", "big") if i % 3 else line for i, line in enumerate(ref)]
     bad = [line.replace("park", "garden") if i % 2 else line for i, line in enumerate(good)]
-    scorer = translators.Scorer(ref, False, "en")
+    scorer = bleu.Scorer(ref, False, "en")
     value, low, high = scorer.difference(good, bad)
     one, two = (score(texts, ref, metrics=("bleu",))[0].value for texts in (good, bad))
     assert value == pytest.approx(two - one) and low < value < high < 0
@@ -82,7 +83,7 @@ def test_sets_of_different_lengths_are_rejected(tmp_path: Path) -> None:
     src.write_text("one\ntwo\n")
     ref.write_text("eins\n")
     with pytest.raises(DataError, match=r"\(2 and 1 lines\)"):
-        translators.ParallelLines.read(src, ref)
+        bleu.ParallelLines.read(src, ref)
 
 
 # ---- the page ------------------------------------------------------------------------------------

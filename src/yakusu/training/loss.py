@@ -19,8 +19,8 @@ from torch import Tensor
 
 from yakusu.training.r_drop import divergence
 
-# Logits of a chunk: as many as fit into the caches of a CPU, or enough to keep a GPU busy.
-_CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 2**22, 2**27
+# Tokens of a chunk: few, whose logits fit into the caches of a CPU, or enough to keep a GPU busy.
+_CHUNK, _CHUNK_LOGITS_GPU = 256, 2**27
 
 
 class Loss(NamedTuple):
@@ -107,9 +107,8 @@ class _ChunkedLoss(torch.autograd.Function):
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        n_logits = _CHUNK_LOGITS if hidden.device.type == "cpu" else _CHUNK_LOGITS_GPU
-        rows = 2 if r_drop else 1  # that must be in the same chunk
-        chunk = rows * max(1, n_logits // len(weight) // rows)
+        on_cpu, rows = hidden.device.type == "cpu", 2 if r_drop else 1  # of one chunk
+        chunk = rows * max(1, (_CHUNK if on_cpu else _CHUNK_LOGITS_GPU // len(weight)) // rows)
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)
@@ -120,11 +119,11 @@ class _ChunkedLoss(torch.autograd.Function):
             nll += (log_norm - z_y).sum()
             uniform = log_norm.sum() - (h.float() @ column_sum).sum() / n_outputs
             smoothed += (1 - epsilon) * (log_norm - z_y).sum() + epsilon * uniform
-            divergences, d_divergences = divergence(z - log_norm, p) if r_drop else (0.0, 0.0)
+            divergences, d_divergences = divergence(z, p) if r_drop else (0.0, 0.0)
             smoothed += r_drop / 2 * divergences
             if d_hidden is not None and d_weight is not None:
                 dz = p.scatter_add_(1, y, p.new_full((1, 1), epsilon - 1).expand_as(y))
-                dz = (dz + r_drop / 2 * d_divergences if r_drop else dz).to(hidden.dtype)
+                dz = (dz.add_(d_divergences, alpha=r_drop / 2) if r_drop else dz).to(hidden.dtype)
                 d_hidden[begin : begin + chunk] = dz @ matrix - (
                     column_sum * (epsilon / n_outputs)
                 ).to(hidden.dtype)

@@ -1,8 +1,12 @@
 """R-Drop (Liang et al. 2021): two passes with different dropout should agree.
 
     loss = CE_1 + CE_2 + alpha / 2 (KL(p_1 || p_2) + KL(p_2 || p_1))       Eq. 4, per target token
-    with d = p_1 - p_2 and r = log p_1 - log p_2, both KLs together are sum d r
-    d (sum d r) / d z_1 = p_1 (r - KL(p_1 || p_2)) + d, and likewise for z_2
+
+With the logits z, let d = z_1 - z_2, m_1 = p_1 . d and m_2 = p_2 . d. Then
+
+    KL(p_1 || p_2) + KL(p_2 || p_1) = m_1 - m_2
+    d (m_1 - m_2) / d z_1 = p_1 (d - m_1) + p_1 - p_2
+    d (m_1 - m_2) / d z_2 = p_2 (m_2 - d) + p_2 - p_1
 
 N target tokens, V vocabulary. Rows 2i and 2i + 1 are the two passes of target token i.
 """
@@ -17,22 +21,20 @@ def interleaved(hidden: Tensor, is_token: Tensor) -> Tensor:
     return torch.stack([first[is_token], second[is_token]], dim=1).flatten(0, 1)  # (2 N, D)
 
 
-def divergence(log_p: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+def divergence(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sum of both divergences over all pairs of rows, and its gradient (2 N, V).
 
     The gradient is with respect to the logits.
 
     Args:
-        log_p: Logarithms of the probabilities (2 N, V); minus infinity in the padding column.
-        p: The probabilities (2 N, V).
+        z: The logits (2 N, V); minus infinity in the padding column, which is the last one.
+        p: Their softmax (2 N, V).
     """
     p_1, p_2 = p[0::2], p[1::2]  # (N, V)
-    r = log_p[0::2] - log_p[1::2]  # (N, V)
-    r[:, -1] = 0  # padding, which has no probability
-    d = p_1 - p_2  # (N, V)
-    kl_1 = (p_1 * r).sum(dim=1, keepdim=True)  # (N, 1)
-    kl_2 = -(p_2 * r).sum(dim=1, keepdim=True)  # (N, 1)
+    d = z[0::2] - z[1::2]  # (N, V)
+    d[:, -1] = 0  # of padding, which has no probability
+    m_1, m_2 = ((p_i[:, None] @ d[..., None])[:, 0] for p_i in (p_1, p_2))  # (N, 1)
     gradient = torch.empty_like(p)
-    gradient[0::2] = p_1 * (r - kl_1) + d
-    gradient[1::2] = p_2 * (-r - kl_2) - d
-    return kl_1.sum() + kl_2.sum(), gradient
+    torch.addcmul(p_1 * (1 - m_1) - p_2, p_1, d, out=gradient[0::2])
+    torch.addcmul(p_2 * (1 + m_2) - p_1, p_2, d, value=-1, out=gradient[1::2])
+    return (m_1 - m_2).sum(), gradient

@@ -1,0 +1,193 @@
+"""Better translators from the same text: each technique alone, and those that help together.
+
+All models are trained on Multi30k English-German with the sizes of recipes/multi30k.toml and
+compared on its development set; the test sets are not read. A gain is the difference in BLEU from
+the first row, with its 95% interval by paired bootstrap resampling, which does not include the
+spread between seeds.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yakusu
+from benchmarks.bleu import ParallelLines, Scorer
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import RECIPES, Remarks, curve, slug
+from yakusu.folder import read_json
+from yakusu.recipe import Recipe
+from yakusu.translator.passage import TextConfig
+
+# The settings of the first row; the others differ from it.
+BASE = {
+    "training.max_steps": 6000,
+    "training.keep_last": 10,
+    "training.r_drop": 0,
+    "training.bpe_dropout": 0,
+    "training.ema_decay": 0,
+    "model.attention_dropout": 0,
+}
+R_DROP, BPE_DROPOUT = {"training.r_drop": 5}, {"training.bpe_dropout": 0.1}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    changes: Settings that differ from the first row.
+    seeds: More than one: an ensemble.
+    last: Number of checkpoints to average; None: those of the recipe.
+    teacher: The row whose models translate the sources of the training pairs.
+    """
+
+    changes: Mapping[str, float] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1,)
+    last: int | None = None
+    teacher: str | None = None
+
+
+FIRST = "6,000 steps, 10 checkpoints averaged"
+ROWS = {
+    FIRST: Row(),
+    "1 checkpoint": Row(last=1),
+    "3 checkpoints averaged": Row(last=3),
+    "12,000 steps": Row({"training.max_steps": 12_000}),
+    "moving average, decay 0.999": Row({"training.ema_decay": 0.999}),
+    "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
+    "BPE-dropout 0.1": Row(BPE_DROPOUT),
+    "R-Drop, alpha 5": Row(R_DROP),
+    "R-Drop and BPE-dropout": Row(R_DROP | BPE_DROPOUT),
+    "ensemble of three seeds": Row(seeds=(1, 2, 3)),
+    "distilled from this ensemble": Row(teacher="ensemble of three seeds"),
+}
+QUICK = (
+    *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
+    *("model.n_layers=1", *SETTINGS),
+)
+
+benchmark = Benchmark(
+    "techniques",
+    __doc__,
+    example="python -m benchmarks.paper.techniques --runs runs/techniques --rows 'R-Drop, alpha 5'",
+    needs=["data", "runs"],
+    quick={"set": QUICK, "rows": ["1 checkpoint", "distilled from this ensemble"]},
+)
+benchmark.option("--rows", nargs="+", default=list(ROWS), choices=ROWS, help="in quotes; all")
+benchmark.option("--set", nargs="+", default=[], help="further settings of all rows, key=value")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The models of a row.
+
+    folders: Model folders.
+    receipts: Their receipts.
+    runs: Their runs.
+    """
+
+    folders: list[Path]
+    receipts: list[dict[str, Any]]
+    runs: list[Path]
+
+
+class Rows:
+    """Trains the rows and translates with their models; a finished run is only read."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        corpus = args.data / "multi30k"
+        self.dev = ParallelLines.read(corpus / "val.en", corpus / "val.de")
+        self.scorer = Scorer(self.dev.ref, lowercase=True, language="de")
+        self.translated = cache(self._translated)
+
+    def models(self, name: str) -> Finished:
+        """Train the models of a row."""
+        row, runs = ROWS[name], list[Path]()
+        for seed in row.seeds:
+            settings = [f"{key}={value}" for key, value in row.changes.items()]
+            of_teacher = [f"from {row.teacher}"] if row.teacher else []
+            runs.append(self.args.runs / slug(" ".join(["run", *of_teacher, *settings, str(seed)])))
+            self._train(self._recipe(row, seed, runs[-1]), row.teacher)
+        folders = [run / "model" for run in runs]
+        if row.last is not None:
+            folders = [run / f"average-{row.last}" for run in runs]
+            for run, folder in zip(runs, folders, strict=True):
+                if not folder.exists():
+                    yakusu.average(run, last=row.last, out=folder)
+        return Finished(folders, [read_json(run / "model" / "receipt.json") for run in runs], runs)
+
+    def _recipe(self, row: Row, seed: int, run: Path) -> Recipe:
+        settings = BASE | dict(row.changes) | {"seed": seed}
+        changes = [f'run="{run}"', *(f"{key}={value}" for key, value in settings.items())]
+        return yakusu.load_recipe(RECIPES / "multi30k.toml", [*changes, *self.args.set])
+
+    def _train(self, recipe: Recipe, teacher: str | None) -> None:
+        progress = Remarks(Path(recipe.run).name)
+        if teacher is None:
+            yakusu.train(recipe, progress=progress)
+        else:
+            config = yakusu.DistilConfig(drop_held_out=True)
+            teachers = self.models(teacher).folders
+            yakusu.distil(teachers, recipe, config=config, progress=progress)
+
+    def _translated(self, name: str) -> list[str]:
+        """The development set, translated in float32."""
+        first, *others = self.models(name).folders
+        translator = yakusu.Translator.load(
+            first,
+            ensemble=others,
+            engine=yakusu.EngineConfig(precision="float32", threads=self.args.threads),
+            text=TextConfig(one_sentence_per_line=True),
+        )
+        return [best[0].text for best in translator.stream(self.dev.src)]
+
+    def result(self, name: str) -> dict[str, Any]:
+        """Train a row and compare it with the first one."""
+        models, texts = self.models(name), self.translated(name)
+        score = self.scorer.score(texts)
+        gain = self.scorer.difference(self.translated(FIRST), texts)
+        seconds = [receipt["wall_seconds"] for receipt in models.receipts]
+        return {
+            "name": name,
+            "score": str(score),
+            "dev_bleu": round(score.value, 2),
+            "gain": [round(value, 2) for value in gain],
+            "minutes": round(sum(seconds) / 60, 1),
+            "steps": models.receipts[0]["steps"],
+            "flops": sum(receipt["flops"]["counted"] for receipt in models.receipts),
+            "curves": [curve(run) for run in models.runs],
+            "settings": BASE | dict(ROWS[name].changes),
+            "set": self.args.set,
+        }
+
+
+def show(results: Sequence[Mapping[str, Any]]) -> None:
+    """Print the table."""
+    print(
+        f"\n{'Multi30k en-de, dev set':38}{'BLEU':>6}{'gain':>7}{'95% interval':>18}{'minutes':>9}"
+    )
+    for found in results:
+        gain, low, high = found["gain"]
+        print(
+            f"{found['name']:38}{found['dev_bleu']:6.2f}{gain:+7.2f}"
+            f"{f'{low:+.2f} to {high:+.2f}':>18}{found['minutes']:9.1f}"
+        )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Train, compare and print each row."""
+    rows = Rows(args)
+    results = []
+    for name in args.rows:
+        results.append(rows.result(name))
+        benchmark.record(results[-1])
+        show(results[-1:])
+    show(results)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
