@@ -7,8 +7,9 @@ Systems are trained on four sets of trees, to tell more data from semi-supervisi
 
     half    the first half of the gold trees
     gold    all gold trees
-    gum     gold trees, and GUM's trees, made by a parser that learned from more gold trees
-    own     gold trees, and trees of the same sentences made by the system trained on `gold`
+    own     gold trees, and trees of GUM's sentences made by the system trained on `gold`
+    gum     gold trees, and GUM's trees of the same sentences: another parser made them, from gold
+            tags, so they hold annotation that the gold trees here do not
 
 Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """

@@ -15,8 +15,8 @@ PAPER = {
 TREES = {
     "half": "half of the gold trees",
     "gold": "gold trees",
-    "gum": "gold trees, and GUM's trees",
     "own": "gold trees, and its own trees of GUM's sentences",
+    "gum": "gold trees, and GUM's trees",
 }
 
 
@@ -41,7 +41,7 @@ MODELS = {
     "lstm-attention": Model(
         "LSTM with attention",
         "parse-lstm-attention.toml",
-        ("gold", "gum", "own"),
+        ("gold", "own", "gum"),
         {"gold": 88.3, "gum": 92.1},
     ),
     "lstm-fixed": Model("LSTM with a fixed vector", "parse-lstm.toml", ("gold", "gum")),
@@ -54,7 +54,7 @@ _TREES_EFFECTS = (
     ("half", "gold", "twice as many gold trees"),
     ("gold", "gum", "GUM's sentences with GUM's trees"),
     ("gold", "own", "of this, sentences with its own trees: semi-supervision"),
-    ("own", "gum", "of this, GUM's trees in place of its own: more annotated trees"),
+    ("own", "gum", "of this, GUM's trees in place of its own: more annotation"),
 )
 _MODEL_EFFECTS = (
     ("lstm-fixed", "lstm-attention", "attention in the LSTM"),
