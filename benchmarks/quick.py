@@ -33,7 +33,8 @@ def write_data(folder: Path) -> None:
     ):
         for part, n in parts.items():
             _write_parallel(folder / corpus / part, others, n, rng)
-    for name, n in (("treebank/train", 60), ("treebank/dev", 5), ("gum_const/train", 60)):
+    sizes = {"treebank/train": 60, "treebank/dev": 5, "gum_const/train": 60, "gum_const/dev": 5}
+    for name, n in sizes.items():
         _write(folder / f"{name}.mrg", [_tree(rng) for _ in range(n)])
     _write_word_tasks(folder)
 

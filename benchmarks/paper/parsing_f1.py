@@ -1,45 +1,46 @@
-"""Table 4: labelled F1 of parsers on a small treebank, with and without automatic parses.
+"""Table 4: labelled F1 of parsers on a small treebank, from gold and from machine-made trees.
+
+The gold dev set has two parts. The first is used for everything that is chosen: the number of
+steps, the checkpoint and, with --choose, settings. The other is parsed once, by the final models.
+
+Systems are trained on four sets of trees, to tell more data from semi-supervision:
+
+    half    the first half of the gold trees
+    gold    all gold trees
+    own     gold trees, and trees of GUM's sentences made by the system trained on `gold`
+    gum     gold trees, and GUM's trees of the same sentences: another parser made them, from gold
+            tags, so they hold annotation that the gold trees here do not
 
 Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """
 
 import argparse
-import tempfile
-import time
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.runs import RECIPES
-from yakusu.data.brackets import UNTAGGED, delinearise
-from yakusu.data.corpus import tree_files
-from yakusu.data.trees import read_trees, tags_of, words_of
-from yakusu.metrics import Score
-from yakusu.tasks.evalb import DELETED
+from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, title
+from benchmarks.paper.parsing_trees import (
+    Scored,
+    Trees,
+    baseline,
+    best_label,
+    interval,
+    parsed,
+    write_parses,
+)
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import RECIPES, Remarks, slug, validations
+from yakusu.engine.support import unsupported
+from yakusu.pipeline.receipt import read_receipt
+from yakusu.pipeline.train import Trained
+from yakusu.recipe import Recipe
 
-# Table 4 of the paper: WSJ section 23, from 40,000 gold trees.
-PAPER = {
-    "Vinyals & Kaiser et al. 2014, LSTM with attention, WSJ only": 88.3,
-    "Vinyals & Kaiser et al. 2014, LSTM with attention, semi-supervised": 92.1,
-    "Transformer (4 layers), WSJ only": 91.3,
-    "Transformer (4 layers), semi-supervised": 92.7,
-    "Recurrent Neural Network Grammar, generative": 93.3,
-    "BerkeleyParser, WSJ only": 90.4,
-}
-# Name: recipe, whether automatically parsed trees are added, and the F1 of the paper's counterpart.
-SYSTEMS = {
-    "transformer": ("parse-small", False, 91.3),
-    "transformer+extra": ("parse-small", True, 92.7),
-    "lstm": (str(RECIPES / "parse-lstm.toml"), False, None),
-    "lstm+extra": (str(RECIPES / "parse-lstm.toml"), True, None),
-}
-LABELS = ("NP", "VP", "S", "PP", "SBAR")
 QUICK = (
+    *SETTINGS,
     *("training.max_steps=2", "training.validate_steps=2", "batches.step_tokens=300"),
-    *("tokenizer.vocab_size=110", "model.d_model=32", "model.n_layers=1"),
-    *("search.beam=2", "search.max_extra=20"),
+    *("model.d_model=32", "model.n_layers=1", "search.beam=2", "search.max_extra=20"),
 )
 
 benchmark = Benchmark(
@@ -47,98 +48,170 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
     needs=["data", "runs"],
-    quick={"set": QUICK, "systems": ["transformer+extra"]},
+    quick={"set": QUICK, "choosing": 2, "systems": ["transformer-own", "lstm-attention-gold"]},
 )
 benchmark.option("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="all")
 benchmark.option(
-    "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (0.5)"
+    "--choosing",
+    type=int,
+    default=135,  # tree 136 begins another article
+    help="trees of dev to choose with, from the first (%(default)s)",
+)
+benchmark.option(
+    "--choose", action="store_true", help="try settings: score on the part for choosing only"
+)
+benchmark.option(
+    "--weight", type=float, default=0.5, help="weight of a machine-made tree (%(default)s)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
-def right_branching(tree: Any, label: str) -> str:
-    """Return the right-branching tree of a tree's words.
-
-    Each word except the last and except punctuation opens a constituent that reaches to the end:
-    first S, then `label`.
-    """
-    opening = [tag not in DELETED for tag in tags_of(tree)]
-    last = max((i for i, opens in enumerate(opening) if opens), default=0)
-    tokens, labels = list[str](), list[str]()
-    for i, opens in enumerate(opening):
-        if not labels or (opens and i < last):
-            labels.append(label if labels else "S")
-            tokens.append(f"({labels[-1]}")
-        tokens.append(UNTAGGED)
-    return delinearise([*tokens, *(f"){name}" for name in labels[::-1])], words_of(tree))
+def own_trees(runs: Path, model: str) -> Path:
+    """Return the file of trees that a parser, trained on gold trees, made of GUM's sentences."""
+    return runs / f"{model}-gold" / "gum.mrg"
 
 
-def scored_row(name: str, scores: list[Score], paper: float | None) -> dict[str, Any]:
-    """Return the fields that all rows have."""
+def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
+    """Return the recipe of a system; the parses that it is trained on need not exist yet."""
+    model, kind = SYSTEMS[name]
+    extra = {"gum": trees.gum, "own": own_trees(args.runs, model)}.get(kind)
+    file = MODELS[model].recipe
+    recipe = yakusu.load_recipe(
+        RECIPES / file if file.endswith(".toml") else file,
+        [
+            f'run="{args.runs / name}"',
+            f'data.train.trees="{trees.half if kind == "half" else trees.gold}"',
+            f'data.dev.trees="{trees.choosing}"',
+            *([f'data.extra={{trees="{extra}", weight={args.weight}}}'] if extra else []),
+            *args.set,
+        ],
+    )
+    if unsupported(recipe.model):  # by the native engine, which --set may choose for the others
+        training = recipe.training.model_copy(update={"engine": "torch"})
+        recipe = recipe.model_copy(update={"training": training})
+    return recipe
+
+
+def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:
+    """Train a system or resume its training; train the parser that makes its trees first."""
+    model, kind = SYSTEMS[name]
+    if kind == "own":
+        teacher = trained(f"{model}-gold", args, trees)
+        write_parses(teacher.model, trees.gum, own_trees(args.runs, model))
+    return yakusu.train(recipe_of(name, args, trees), progress=Remarks(name))
+
+
+def facts_of(name: str, made: Trained, args: argparse.Namespace, trees: Trees) -> dict[str, Any]:
+    """Return what the training of a system used, and its score on the part for choosing."""
+    model, kind = SYSTEMS[name]
+    receipt = read_receipt(made.model)
     return {
         "name": name,
-        "score": "; ".join(str(score) for score in scores),
-        "paper": paper or "no such row",
-        "f1": round(scores[0].value, 2),
+        "model": MODELS[model].title,
+        "kind": kind,
+        "choosing": made.dev_score,
+        "pairs": receipt.pairs.train,
+        "parameters": receipt.parameters,
+        "extra_weight": args.weight if kind in ("gum", "own") else 0.0,
+        "steps": made.steps,
+        "averaged_steps": list(receipt.averaged_steps),
+        "training_minutes": round(made.seconds / 60, 1),
+        "reason": made.reason,
+        "curve": [
+            {
+                "step": event["step"],
+                "minutes": round(event["seconds"] / 60, 1),
+                "dev_perplexity": round(event["dev_perplexity"], 3),
+                "dev_f1": round(event["dev_f1"], 2),
+            }
+            for event in validations(args.runs / name)
+        ],
+        "recipe": recipe_of(name, args, trees).model_dump(mode="json", exclude={"run", "data"}),
     }
 
 
-def baseline(dev: Path) -> dict[str, Any]:
-    """Score right-branching trees with the label that scores best."""
-    trees = list(read_trees(tree_files(dev)))
-    scored = {}
-    for label in LABELS:
-        with tempfile.NamedTemporaryFile("w", suffix=".mrg") as file:
-            file.writelines(right_branching(tree, label) + "\n" for tree in trees)
-            file.flush()
-            scored[label] = yakusu.evaluate_trees(file.name, dev)
-    best = max(scored, key=lambda label: scored[label][0].value)
-    return scored_row(f"right-branching, all {best}", scored[best], None)
+def report_of(scored: Scored) -> dict[str, Any]:
+    """Return the scores on the part for reporting."""
+    return {"score": str(scored), "f1": round(scored.f1, 2), "interval": scored.interval}
 
 
-def run(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Train or resume a system, and score it on the dev set."""
-    recipe_name, with_extra, paper = SYSTEMS[name]
-    gold, extra = args.data / "treebank", args.data / "gum_const" / "train.mrg"
-    overrides = [
-        f'run="{args.runs / name}"',
-        f'data.train.trees="{gold / "train.mrg"}"',
-        f'data.dev.trees="{gold / "dev.mrg"}"',
-        *([f'data.extra={{trees="{extra}", weight={args.weight}}}'] if with_extra else []),
-        *args.set,
+def right_branching_row(trees: Trees) -> tuple[dict[str, Any], Scored]:
+    """Score right-branching trees, with the label that scores best on the part for choosing."""
+    label = best_label(trees.choosing)
+    scored = baseline(label, trees.reporting)
+    facts = {
+        "name": "right-branching",
+        "model": f"right-branching, all {label}",
+        "choosing": str(baseline(label, trees.choosing).scores[0]),
+    }
+    return facts | report_of(scored), scored
+
+
+def differences(found: dict[str, Scored]) -> list[dict[str, Any]]:
+    """Compare the systems that were scored, on the same resamples of the sentences."""
+    return [
+        {
+            "before": before,
+            "after": after,
+            "effect": effect,
+            "difference": round(found[after].f1 - found[before].f1, 2),
+            "interval": interval(found[after].resamples - found[before].resamples),
+        }
+        for before, after, effect in COMPARISONS
+        if {before, after} <= found.keys()
     ]
-    recipe = yakusu.load_recipe(recipe_name, overrides)
-    start = time.monotonic()
-    trained = yakusu.train(recipe)
-    print(f"{name}: {trained.steps:,} steps, {trained.seconds / 60:.0f} minutes", flush=True)
-    scores = yakusu.evaluate_parser(trained.model, gold / "dev.mrg")
-    settings = recipe.model_dump(mode="json", exclude={"run", "data"})
-    return scored_row(name, scores, paper) | {
-        "extra_weight": args.weight if with_extra else 0.0,
-        "steps": trained.steps,
-        "training_minutes": round(trained.seconds / 60, 1),
-        "seconds_now": round(time.monotonic() - start, 1),
-        "reason": trained.reason,
-        "recipe": settings,
-    }
 
 
-def main(args: argparse.Namespace) -> None:
-    """Score the baseline, train and score each system, and print the paper's rows and ours."""
-    gold = args.data / "treebank"
-    n_train, n_dev = (
-        sum(1 for _ in read_trees(tree_files(gold / f"{split}.mrg"))) for split in ("train", "dev")
-    )
-    rows = []
-    for row in chain([baseline(gold / "dev.mrg")], (run(name, args) for name in args.systems)):
-        rows.append(row | {"trees": {"train": n_train, "dev": n_dev}})
-        benchmark.record(rows[-1], seed=row.get("recipe", {"seed": 1})["seed"])
+def choose(args: argparse.Namespace, trees: Trees) -> None:
+    """Train systems with other settings, in a folder for these, without a report."""
+    settings = [*args.set, f"weight={args.weight}"]
+    args.runs = args.runs / "choose" / slug(" ".join(settings))
+    for name in args.systems:
+        facts = facts_of(name, trained(name, args, trees), args, trees)
+        print(f"{name}, {', '.join(settings)}: {facts['choosing']}", flush=True)
+        trial = {"overrides": settings if facts["extra_weight"] else args.set, "trial": True}
+        benchmark.record(facts | trial, seed=facts["recipe"]["seed"])
+
+
+def report(args: argparse.Namespace, trees: Trees) -> None:
+    """Train systems, and score and compare them on the part for reporting."""
+    row, scored = right_branching_row(trees)
+    found = {row["name"]: scored}
+    benchmark.record(row)
+    for name in args.systems:
+        made = trained(name, args, trees)
+        found[name] = Scored.of(parsed(made.model, trees.reporting), trees.reporting)
+        gum = Scored.of(parsed(made.model, trees.gum_dev), trees.gum_dev)
+        model, kind = SYSTEMS[name]
+        row = facts_of(name, made, args, trees) | report_of(found[name])
+        row |= {"gum": str(gum.scores[0]), "paper": MODELS[model].paper.get(kind)}
+        benchmark.record(row, seed=row["recipe"]["seed"])
+    compared = differences(found)
+    if compared:
+        benchmark.record({"name": "differences", "rows": compared})
+    show(found, compared)
+
+
+def show(found: dict[str, Scored], compared: list[dict[str, Any]]) -> None:
+    """Print the paper's rows and ours."""
     print("\nTable 4 of the paper: F1 on WSJ 23, from 40,000 gold trees")
     for name, value in PAPER.items():
         print(f"  {name:68} {value:6.1f}")
-    print(f"here: F1 on {n_dev:,} trees of another split, from {n_train:,} gold trees")
-    for row in rows:
-        print(f"  {row['name']:68} {row['f1']:6.2f}   {row['score']}")
+    print("here: F1 on the part for reporting, with its 95% interval")
+    for name, scored in found.items():
+        low, high = scored.interval
+        print(f"  {name:68} {scored.f1:6.2f}   {low:.2f} to {high:.2f}")
+    for row in compared:
+        low, high = row["interval"]
+        print(f"  {title(row['before'])} -> {title(row['after'])}")
+        gain = f"{row['difference']:+6.2f}   {low:+.2f} to {high:+.2f}"
+        print(f"    {row['effect']:66} {gain}")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Write the parts of the trees, then choose or report."""
+    trees = Trees.of(args.data, args.runs / "trees", args.choosing)
+    (choose if args.choose else report)(args, trees)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed, scores
+from benchmarks.paper import parsing_sections
 from benchmarks.paper.table2_rows import NOT_REPRODUCED, SYSTEMS, batch_tokens, newest
 from benchmarks.paper.table3_rows import NOISE, ROWS, Base, verdict
 from benchmarks.records import Record
@@ -118,20 +119,6 @@ def lengths(records: list[Record]) -> Iterable[Table]:
     ]
     names = [f"{record['name']}, {record['budget']:.1e} FLOPs" for record in records]
     yield Table(["Source words, mean", "Sentences", *names], rows, records)
-
-
-def parsers(records: list[Record]) -> Iterable[Table]:
-    """Table 4."""
-    rows = []
-    for record in sorted(records, key=lambda record: float(record["f1"])):
-        found, paper = scores(record["score"]), record["paper"]
-        numbers = [fixed(found[name]) for name in ("F1", "precision", "recall", "exact match")]
-        weight, steps = record.get("extra_weight"), record.get("steps")
-        published = fixed(paper, 1) if isinstance(paper, float) else NONE
-        trained = [fixed(weight, 1), fixed(steps, 0), fixed(record.get("training_minutes"), 0)]
-        rows.append([record["name"], *numbers, *trained, published])
-    head = ["System", "F1", "Precision", "Recall", "Exact match", "Weight of parsed trees"]
-    yield Table([*head, "Steps", "Minutes", "Paper's F1, WSJ 23"], rows, records)
 
 
 def translators(records: list[Record]) -> Iterable[Table]:
@@ -258,17 +245,7 @@ SECTIONS = (
         "if it differs from the mean of the base model by more than the spread of its three seeds.",
         (("table3.png", "Effect of each row on the base model, ours and the paper's"),),
     ),
-    Section(
-        "parsing_f1",
-        "Table 4: constituency parsing",
-        "Trained on 3,167 gold trees, the Transformer reaches an F1 of 34.73, and 48.85 with "
-        "additional automatically parsed trees; the LSTM without attention (19.24) is hardly "
-        "better than right-branching trees (17.16).",
-        "python -m benchmarks.paper.parsing_f1 --runs runs/parsing",
-        parsers,
-        "Trained on 3,167 gold trees of the Penn Treebank sample and scored on 358 others; the "
-        "10,224 automatically parsed trees are GUM's. The paper trains on 40,000 gold trees.",
-    ),
+    *parsing_sections.SECTIONS,
     Section(
         "length",
         "Sentence length, with and without attention",

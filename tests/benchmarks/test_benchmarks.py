@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from yakusu.data.trees import tree_of
 from yakusu.errors import DataError, RunError, SignalError, YakusuError
 
 common: Any = pytest.importorskip("benchmarks.common", reason="only a checkout has benchmarks")
 alignment: Any = pytest.importorskip("benchmarks.paper.alignment")
 layers: Any = pytest.importorskip("benchmarks.paper.layers")
 pages: Any = pytest.importorskip("benchmarks.pages")
-parsing_f1: Any = pytest.importorskip("benchmarks.paper.parsing_f1")
 records: Any = pytest.importorskip("benchmarks.records")
 runs: Any = pytest.importorskip("benchmarks.runs")
 table1: Any = pytest.importorskip("benchmarks.paper.table1")
@@ -80,13 +78,6 @@ def test_an_effect_within_the_spread_of_seeds_is_noise(
     base = table3_rows.Base.of(seeds, "perplexity")
     assert (base.mean, base.noise) == (pytest.approx(10.5), pytest.approx(0.2))
     assert table3_rows.verdict(row, "perplexity", value, base) == expected
-
-
-def test_right_branching_trees_open_at_words_but_not_at_punctuation() -> None:
-    tree = tree_of("(S (NP (DT the) (NN cat)) (, ,) (VP (VBZ sees) (NP (PRP it))) (. .))")
-    assert parsing_f1.right_branching(tree, "VP") == (
-        "(S (XX the) (VP (XX cat) (XX ,) (VP (XX sees) (XX it) (XX .))))"
-    )
 
 
 def test_a_speedup_compares_medians_and_rounds() -> None:

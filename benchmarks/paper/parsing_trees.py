@@ -1,0 +1,180 @@
+"""Files of trees for parsing_f1.py: parts of the corpora, parses by models, and their scores."""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from nltk.tree import Tree
+
+import yakusu
+from yakusu.data.brackets import UNTAGGED, delinearise
+from yakusu.data.corpus import tree_files
+from yakusu.data.text import windows
+from yakusu.data.trees import one_line, read_trees, tags_of, words_of
+from yakusu.folder import read_json, write_text
+from yakusu.metrics import Score
+from yakusu.tasks.evalb import DELETED, compare, total
+from yakusu.translator.folder import WEIGHTS
+
+BLOCK = 500  # sentences in a file of parses, which is written completely or not at all
+LABELS = ("NP", "VP", "S", "PP", "SBAR")  # of right-branching trees
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Files of trees.
+
+    gold, half: Gold trees to train on, and the first half of them.
+    choosing, reporting: Parts of the gold dev set.
+    gum, gum_dev: GUM's automatically parsed trees.
+    """
+
+    gold: Path
+    half: Path
+    choosing: Path
+    reporting: Path
+    gum: Path
+    gum_dev: Path
+
+    @classmethod
+    def of(cls, data: Path, folder: Path, n_choosing: int) -> "Trees":
+        """Write the parts to a folder; the first `n_choosing` trees of dev are for choosing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        gold, gum = data / "treebank", data / "gum_const"
+        train, dev = (list(read_trees([gold / f"{part}.mrg"])) for part in ("train", "dev"))
+        parts = {
+            "half": train[: len(train) // 2],
+            "choosing": dev[:n_choosing],
+            "reporting": dev[n_choosing:],
+        }
+        for name, trees in parts.items():
+            write_lines(folder / f"{name}.mrg", map(one_line, trees))
+        return cls(
+            gold=gold / "train.mrg",
+            gum=gum / "train.mrg",
+            gum_dev=gum / "dev.mrg",
+            **{name: folder / f"{name}.mrg" for name in parts},
+        )
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file of trees completely or not at all."""
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def parsed(model: Path, trees: Path) -> Path:
+    """Parse the words of a file of trees; call it again to resume.
+
+    Returns:
+        The folder of the parses, which is next to the model and named after its weights, so that
+        each model parses a file once.
+    """
+    weights = read_json(model / "manifest.json")["files"][WEIGHTS]["sha256"]
+    folder = model.parent / "parses" / weights[:12] / f"{trees.parent.name}-{trees.stem}"
+    folder.mkdir(parents=True, exist_ok=True)
+    parser = yakusu.Translator.load(model)
+    for number, block in enumerate(windows(read_trees([trees]), BLOCK)):
+        path = folder / f"{number:04}.mrg"
+        if not path.exists():
+            write_lines(path, parser.translate(" ".join(words_of(tree)) for tree in block))
+    return folder
+
+
+def write_parses(model: Path, trees: Path, path: Path) -> None:
+    """Write the parses of the words of a file of trees, for training.
+
+    Sentences without a parse, for which the parser returns a tree without tags, are left out.
+    """
+    parses = map(one_line, read_trees(tree_files(parsed(model, trees))))
+    write_lines(path, (parse for parse in parses if f"({UNTAGGED} " not in parse))
+
+
+# ---- scores --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Parses compared with the true trees.
+
+    scores: Labelled F1, precision, recall and exact match.
+    resamples: F1 of resamples of the sentences (paired bootstrap, as in `yakusu.metrics`), (B,).
+    """
+
+    scores: list[Score]
+    resamples: Floats
+
+    @classmethod
+    def of(cls, parses: Path, trees: Path) -> "Scored":
+        """Score the parses of a file or folder."""
+        made, truth = (list(read_trees(tree_files(place))) for place in (parses, trees))
+        matches = compare(made, truth)
+        counts = np.array([(2 * m.matched, m.predicted + m.true) for m in matches])
+        return cls(total(matches).scores(), resampled(counts))
+
+    @property
+    def f1(self) -> float:
+        """Labelled F1 in percent."""
+        return self.scores[0].value
+
+    @property
+    def interval(self) -> list[float]:
+        """The 95% bootstrap interval of F1."""
+        return interval(self.resamples)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.scores))
+
+
+def resampled(counts: npt.NDArray[np.int64], *, n_samples: int = 1000, seed: int = 12345) -> Floats:
+    """Return the F1 of resamples of sentences, (B,).
+
+    Args:
+        counts: Numerator and denominator of F1 of each sentence, (N, 2).
+        n_samples: Number of resamples B.
+        seed: Seed; with the same seed, all systems are scored on the same resamples.
+    """
+    picked = np.random.default_rng(seed).integers(len(counts), size=(n_samples, len(counts)))
+    part, whole = counts[picked].sum(axis=1).T  # (B,), (B,)
+    return np.asarray(100 * part / np.maximum(whole, 1))
+
+
+def interval(resamples: Floats) -> list[float]:
+    """Return the 2.5th and the 97.5th percentile."""
+    return [round(float(bound), 2) for bound in np.percentile(resamples, [2.5, 97.5])]
+
+
+# ---- the baseline --------------------------------------------------------------------------------
+
+
+def right_branching(tree: Tree, label: str) -> str:
+    """Return the right-branching tree of a tree's words.
+
+    Each word except the last and except punctuation opens a constituent that reaches to the end:
+    first S, then `label`.
+    """
+    opening = [tag not in DELETED for tag in tags_of(tree)]
+    last = max((i for i, opens in enumerate(opening) if opens), default=0)
+    tokens, labels = list[str](), list[str]()
+    for i, opens in enumerate(opening):
+        if not labels or (opens and i < last):
+            labels.append(label if labels else "S")
+            tokens.append(f"({labels[-1]}")
+        tokens.append(UNTAGGED)
+    return delinearise([*tokens, *(f"){name}" for name in labels[::-1])], words_of(tree))
+
+
+def baseline(label: str, trees: Path) -> Scored:
+    """Score right-branching trees with a label."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mrg") as file:
+        file.writelines(f"{right_branching(tree, label)}\n" for tree in read_trees([trees]))
+        file.flush()
+        return Scored.of(Path(file.name), trees)
+
+
+def best_label(trees: Path, labels: Sequence[str] = LABELS) -> str:
+    """Return the label with which right-branching trees score best."""
+    return max(labels, key=lambda label: baseline(label, trees).f1)
