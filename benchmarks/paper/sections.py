@@ -11,7 +11,7 @@ from benchmarks.paper.table3_rows import (
     Base,
     best,
     comparable,
-    published,
+    row_of,
     trained_as,
     verdict,
 )
@@ -102,7 +102,7 @@ def variations(records: list[Record]) -> Iterable[Table]:
     bases = {measure: Base.of(results, measure) for measure in NOISE}
     rows = []
     for name, result in results.items():
-        paper, cells = ROWS[published(name)], [trained_as(result, results["base"]) or NONE]
+        paper, cells = ROWS[row_of(name)], [trained_as(result, results["base"]) or NONE]
         for measure, digits in (("perplexity", 2), ("bleu", 1)):
             effect = verdict(name, measure, result[measure], bases[measure]) or NONE
             cells += [fixed(result[measure]), fixed(getattr(paper, measure), digits), effect]

@@ -5,16 +5,16 @@ tokens. What is trained is its counterpart of table3.toml, in which N, d_model, 
 width of all heads have the same ratio to the base model's; dropout and smoothing are the paper's.
 
 Heads have 16 or more dimensions: with d_model = 128, the base model has 4 heads of 32, half as many
-as the paper's. So 2 heads of 64 stand for h = 4, and 8 of 16 for h = 16; h = 1 is one head of 128
-here too, although four times fewer than the base model's, not eight. h = 32 is not run. Row (B)
-cuts the keys to a quarter and a half, 8 and 16 dimensions.
+as the paper's. So 2 heads of 64 stand for h = 4, and 8 of 16 for h = 16. h = 1 is one head here,
+too: a quarter of the base model's heads, an eighth in the paper. h = 32 is not run. Row (B) cuts
+the keys to a quarter and a half, 8 and 16 dimensions.
 
-A model trains until the perplexity of the dev set has not improved for `patience` validations. Its
-result is its best validation. The peak rate is tuned for the rows (C) and big only, whose sizes
-differ: each is trained at several multiples of the recipe's rate, and the lowest perplexity is its
-result. big is also trained with pre-norm and with a dropout of 0.1, at the best rate of the paper's
-configuration. The base model is trained with several seeds: the spread of its scores is the noise,
-and smaller differences do not count as effects.
+A model trains until the perplexity of the dev set has not improved for `patience` validations; its
+result is that of its best validation. The peak rate is tuned for rows (C) and big, whose sizes
+differ: each is trained at several multiples of the recipe's rate, and its result is the one with
+the lowest perplexity. big is also trained with pre-norm and with a dropout of 0.1, at the best rate
+of the paper's configuration. The base model is trained with several seeds: the spread of its scores
+is the noise, and smaller differences do not count as effects.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from benchmarks.paper.table3_rows import (
     Variant,
     best,
     comparable,
-    published,
+    row_of,
     verdict,
 )
 from benchmarks.quick import SETTINGS
@@ -181,7 +181,7 @@ def show(results: Mapping[str, Result]) -> None:
         f"{'BLEU':>7}{'paper':>7}  effect"
     )
     for name, result in results.items():
-        row = published(name)
+        row = row_of(name)
         paper = ROWS[row]
         line = f"{name:32}{millions(full_size(row)):10.1f}{paper.millions:6}   "
         for measure in NOISE:
@@ -195,7 +195,7 @@ def show(results: Mapping[str, Result]) -> None:
 
 def draw(path: Path, results: Mapping[str, Result]) -> None:
     """Draw the effect of each row on the base model, ours above the paper's."""
-    names = [name for name in results if published(name) != "base"]
+    names = [name for name in results if row_of(name) != "base"]
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for ax, measure, title in zip(
@@ -203,7 +203,7 @@ def draw(path: Path, results: Mapping[str, Result]) -> None:
     ):
         base = Base.of(results, measure)
         ours = [results[name][measure] for name in names], base.mean, "ours, scaled down", "C0"
-        paper = [getattr(ROWS[published(name)], measure) for name in names]
+        paper = [getattr(ROWS[row_of(name)], measure) for name in names]
         theirs = paper, getattr(ROWS["base"], measure), "the paper", "C7"
         places = np.arange(len(names))
         for shift, (values, of, label, colour) in zip((-0.2, 0.2), (ours, theirs), strict=True):

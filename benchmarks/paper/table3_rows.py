@@ -77,7 +77,7 @@ class Variant:
         return ", ".join(parts)
 
 
-def published(name: str) -> str:
+def row_of(name: str) -> str:
     """Return the row that a record of this name stands for."""
     return next(row for row in ROWS if f"{name}, ".startswith(f"{row}, "))
 
@@ -96,16 +96,16 @@ def best(results: Iterable[Result]) -> dict[str, Result]:
     falling = sorted(results, key=lambda result: -result["perplexity"])
     lowest = {result["name"].partition(", rate x")[0]: result for result in falling}
     order = list(ROWS)
-    return dict(sorted(lowest.items(), key=lambda item: (order.index(published(item[0])), item[0])))
+    return dict(sorted(lowest.items(), key=lambda item: (order.index(row_of(item[0])), item[0])))
 
 
 def trained_as(result: Result, base: Result) -> str:
-    """Return the sizes that differ from our base model's, such as "h = 2, d_k = 64"."""
+    """Return the sizes that differ from our base model's and a tuned rate: "N = 1, rate x 2"."""
     labels = {"n_layers": "N", "d_model": "d_model", "d_ff": "d_ff", "n_heads": "h", "d_k": "d_k"}
     ours, others = result["recipe"]["model"], base["recipe"]["model"]
-    return ", ".join(
-        f"{label} = {ours[size]}" for size, label in labels.items() if ours[size] != others[size]
-    )
+    sizes = [f"{labels[size]} = {ours[size]}" for size in labels if ours[size] != others[size]]
+    rate = result.get("rate")
+    return ", ".join([*sizes, f"rate x {rate:g}"] if rate else sizes)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Base:
 
 def verdict(name: str, measure: str, value: float, base: Base) -> str:
     """Compare the effect of a row on the base model with the published effect."""
-    row = published(name)
+    row = row_of(name)
     if row == "base":
         return ""
     paper = getattr(ROWS[row], measure) - getattr(ROWS["base"], measure)

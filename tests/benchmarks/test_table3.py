@@ -17,7 +17,7 @@ from benchmarks.paper.table3_rows import (
     Variant,
     best,
     comparable,
-    published,
+    row_of,
     trained_as,
     verdict,
 )
@@ -60,6 +60,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Recipe:
 def test_sizes_keep_the_ratios_of_the_paper(row: str, expected: str, small: Recipe) -> None:
     base, ours = ({"recipe": table3.scaled(Variant(r), small).model_dump()} for r in ("base", row))
     assert trained_as(ours, base) == expected
+
+
+def test_a_tuned_rate_is_listed_after_the_sizes(small: Recipe) -> None:
+    base, ours = (
+        {"recipe": table3.scaled(Variant(row), small).model_dump(), "rate": rate}
+        for row, rate in (("base", None), ("C, N = 2", 0.5))
+    )
+    assert trained_as(ours, base) == "N = 1, rate x 0.5"
 
 
 def test_only_the_row_that_is_not_run_has_heads_of_fewer_than_16(small: Recipe) -> None:
@@ -126,7 +134,7 @@ def test_every_name_says_which_row_it_stands_for() -> None:
         for rate in (None, *RATES)
         for cell in (None, *BIG)
     ]
-    assert [published(variant.name) for variant in variants] == [each.row for each in variants]
+    assert [row_of(variant.name) for variant in variants] == [each.row for each in variants]
     assert len({runs.slug(variant.name) for variant in variants}) == len(variants)
 
 
