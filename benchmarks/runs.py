@@ -35,7 +35,8 @@ def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
     """Train in a run folder from prepared data; a finished run is not trained again.
 
     Returns:
-        The receipt of the model, with the run's validation events as "validations".
+        The receipt of the model, with the run's validation events as "validations" and the limit
+        that ended it as "limit".
     """
     recipe = recipe.model_copy(update={"run": str(folder)})
     if not (folder / "data").exists():
@@ -44,8 +45,9 @@ def train(recipe: Recipe, folder: Path, *, data: Path) -> dict[str, Any]:
         # Copied under another name first, in case this process is killed meanwhile.
         shutil.copytree(data, folder / ".data", dirs_exist_ok=True)
         (folder / ".data").rename(folder / "data")
-    model = yakusu.train(recipe, progress=Remarks(folder.name)).model
-    return {**read_json(model / "receipt.json"), "validations": validations(folder)}
+    trained = yakusu.train(recipe, progress=Remarks(folder.name))
+    receipt = read_json(trained.model / "receipt.json")
+    return {**receipt, "validations": validations(folder), "limit": trained.reason}
 
 
 def validations(run: Path) -> list[dict[str, Any]]:

@@ -1,14 +1,25 @@
 """Table 3: rows (A) to (E), base and big: parameters at full size, quality at a smaller size.
 
 A row changes the full-size base model as in the paper; its parameters are counted with 37,000
-tokens. What is trained is its counterpart of table3.toml, in which N, d_model, d_ff, d_k and d_v
-have the same ratio to the base model's; heads, dropout and smoothing are the paper's. All have the
-same budget of steps, big three times as many. The base model is trained with several seeds: the
-spread of its scores is the noise, and smaller differences do not count as effects.
+tokens. What is trained is its counterpart of table3.toml, in which N, d_model, d_ff, h and the
+width of all heads have the same ratio to the base model's; dropout and smoothing are the paper's.
+
+Heads have 16 or more dimensions: with d_model = 128, the base model has 4 heads of 32, half as many
+as the paper's. So 2 heads of 64 stand for h = 4, and 8 of 16 for h = 16. h = 1 is one head here,
+too: a quarter of the base model's heads, an eighth in the paper. h = 32 is not run. Row (B) cuts
+the keys to a quarter and a half, 8 and 16 dimensions.
+
+A model trains until the perplexity of the dev set has not improved for `patience` validations; its
+result is that of its best validation. The peak rate is tuned for rows (C) and big, whose sizes
+differ: each is trained at several multiples of the recipe's rate, and its result is the one with
+the lowest perplexity. big is also trained with pre-norm and with a dropout of 0.1, at the best rate
+of the paper's configuration. The base model is trained with several seeds: the spread of its scores
+is the noise, and smaller differences do not count as effects.
 """
 
 import argparse
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +30,21 @@ from matplotlib.figure import Figure
 import yakusu
 from benchmarks import runs
 from benchmarks.common import Benchmark
-from benchmarks.paper.table3_rows import NOISE, ROWS, Base, verdict
+from benchmarks.paper.table3_rows import (
+    BIG,
+    NOISE,
+    NOT_RUN,
+    RATES,
+    ROWS,
+    TUNED,
+    Base,
+    Result,
+    Variant,
+    best,
+    comparable,
+    row_of,
+    verdict,
+)
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, read
 from benchmarks.runs import RECIPES, prepare, slug
@@ -27,7 +52,7 @@ from yakusu.errors import RecipeError
 from yakusu.model.architectures import build
 from yakusu.recipe import Recipe
 
-SIZES = ("n_layers", "d_model", "d_ff", "d_k", "d_v")  # those that are scaled down
+CHOICES = tuple(row for row in ROWS if row not in NOT_RUN)
 QUICK = ("training.max_steps=3", "training.warmup_steps=2", "batches.step_tokens=500", *SETTINGS)
 
 benchmark = Benchmark(
@@ -35,9 +60,9 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.table3 --runs runs/table3",
     needs=["data", "runs"],
-    quick={"rows": ["C, N = 2"], "seeds": 2, "set": QUICK},
+    quick={"rows": ["A, h = 1", "C, N = 2"], "seeds": 2, "set": QUICK},
 )
-benchmark.option("--rows", nargs="+", default=list(ROWS), choices=ROWS, help="default: all")
+benchmark.option("--rows", nargs="+", default=list(CHOICES), choices=CHOICES, help="default: all")
 benchmark.option("--seeds", type=int, default=3, help="seeds of the base model (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
@@ -57,90 +82,131 @@ def millions(recipe: Recipe) -> float:
     return sum(parameter.numel() for parameter in model.parameters()) / 1e6
 
 
-def scaled(row: str, small: Recipe) -> Recipe:
-    """Return the row's counterpart of the small base model, with the same ratios to it."""
-    full, base = full_size(row), full_size("base")
-    sizes = {
-        size: getattr(small.model, size) * getattr(full.model, size) // getattr(base.model, size)
-        for size in SIZES
+def scaled(variant: Variant, small: Recipe) -> Recipe:
+    """Return the counterpart of a variant, with the same ratios to the small base model."""
+    full, base = full_size(variant.row), full_size("base")
+
+    def in_ratio(*sizes: str) -> int:
+        """Return a product of sizes: ours, times the row's, divided by the base model's."""
+        ours, row, of = (
+            math.prod(getattr(recipe.model, size) for size in sizes)
+            for recipe in (small, full, base)
+        )
+        return ours * row // of
+
+    n_heads = max(1, in_ratio("n_heads"))
+    norm, dropout = variant.cell or (small.model.norm, full.model.dropout)
+    model = {
+        **{size: in_ratio(size) for size in ("n_layers", "d_model", "d_ff")},
+        **{size: in_ratio("n_heads", size) // n_heads for size in ("d_k", "d_v")},
+        "n_heads": n_heads,
+        "positions": full.model.positions,
+        "norm": norm,
+        "dropout": dropout,
     }
-    kept = ("n_heads", "dropout", "positions")
-    model = {**sizes, **{name: getattr(full.model, name) for name in kept}}
     training = {
         "label_smoothing": full.training.label_smoothing,
-        "max_steps": small.training.max_steps * full.training.max_steps // base.training.max_steps,
+        "lr_scale": small.training.lr_scale * (variant.rate or 1),
     }
     return small.model_copy(
         update={
+            "seed": variant.seed,
             "model": small.model.model_copy(update=model),
             "training": small.training.model_copy(update=training),
         }
     )
 
 
-def result_of(
-    row: str, seed: int, small: Recipe, data: Path, args: argparse.Namespace
-) -> dict[str, Any]:
-    """Train a row with a seed and return its scores."""
-    name, paper = name_of(row, seed), ROWS[row]
-    recipe = scaled(row, small).model_copy(update={"seed": seed})
-    facts = runs.train(recipe, args.runs / slug(name), data=data)
-    validation = facts["validations"][-1]
+def result_of(variant: Variant, small: Recipe, data: Path, folder: Path) -> dict[str, Any]:
+    """Train a variant in a folder; return its best validation and its learning curve."""
+    recipe, paper = scaled(variant, small), ROWS[variant.row]
+    facts = runs.train(recipe, folder / slug(variant.name), data=data)
+    curve = [
+        {
+            "step": event["step"],
+            "perplexity": round(event["dev_perplexity"], 3),
+            "bleu": round(event["dev_bleu"], 2),
+        }
+        for event in facts["validations"]
+    ]
+    best_step = facts["validations"][-1]["best_step"]
+    at_best = next(point for point in curve if point["step"] == best_step)
+    perplexity, bleu = (at_best[measure] for measure in NOISE)
+    signature = facts["scores"][0].partition(" (")[2]
     return {
-        "name": name,
-        "score": f"dev perplexity {validation['dev_perplexity']:.2f}, {facts['scores'][0]}",
+        "name": variant.name,
+        "score": f"dev perplexity {perplexity:.2f}, BLEU = {bleu:.2f} ({signature}",
         "paper": f"{paper.perplexity:.2f}, {paper.bleu:.1f} (WMT 2014 en-de, full size)",
-        "perplexity": round(validation["dev_perplexity"], 2),
-        "bleu": round(validation["dev_bleu"], 2),
-        "minutes": round(validation["seconds"] / 60, 1),
+        "perplexity": perplexity,
+        "bleu": bleu,
+        "rate": variant.rate,
+        "best_step": best_step,
+        "steps": facts["steps"],
+        "limit": facts["limit"],
+        "minutes": round(facts["wall_seconds"] / 60, 1),
         "parameters": facts["parameters"],
         "flops": facts["flops"],
+        "curve": curve,
         "recipe": recipe.model_dump(exclude={"run", "data"}),
     }
 
 
-def name_of(row: str, seed: int) -> str:
-    """Return the name of the record of a row and seed."""
-    return row if seed == 1 else f"{row}, seed {seed}"
+def train_row(row: str, seeds: int, train: Callable[[Variant], Result]) -> list[Result]:
+    """Train all variants of a row: seeds of base, rates of (C) and big, norms and dropouts of big.
+
+    Args:
+        row: The row.
+        seeds: Number of seeds of the base model.
+        train: Trains one variant and returns its result.
+    """
+    if row not in TUNED:
+        last = seeds if row == "base" else 1
+        return [train(Variant(row, seed=seed)) for seed in range(1, last + 1)]
+    first, *others = BIG if row == "big" else (None,)
+    found = [train(Variant(row, rate=rate, cell=first)) for rate in RATES]
+    (chosen,) = best(found).values()
+    return found + [train(Variant(row, rate=chosen["rate"], cell=cell)) for cell in others]
 
 
 # ---- results -------------------------------------------------------------------------------------
 
 
-def show(records: Mapping[str, dict[str, Any]]) -> None:
-    """Print the paper's rows next to ours."""
-    bases = {measure: Base.of(records, measure) for measure in NOISE}
+def show(results: Mapping[str, Result]) -> None:
+    """Print our rows next to the paper's."""
+    bases = {measure: Base.of(results, measure) for measure in NOISE}
     noise = ", ".join(f"{m} {base.mean:.2f}, spread {base.noise:.2f}" for m, base in bases.items())
     print(f"\nbase over its seeds: {noise}\n")
     print(
-        f"{'':22}{'millions':>10}{'paper':>6}   {'PPL':>7}{'paper':>7}  {'effect':32}"
-        f"{'BLEU':>6}{'paper':>7}  effect"
+        f"{'':32}{'millions':>10}{'paper':>6}   {'PPL':>7}{'paper':>7}  {'effect':31}"
+        f"{'BLEU':>7}{'paper':>7}  effect"
     )
-    for row, paper in ROWS.items():
-        line = f"{row:22}{millions(full_size(row)):10.1f}{paper.millions:6}   "
-        for measure, form in (("perplexity", "7.2f"), ("bleu", "7.2f")):
-            value = records.get(row, {}).get(measure)
-            effect = verdict(row, measure, value, bases[measure]) if value and row != "base" else ""
-            ours = format(value, form) if value else f"{'-':>7}"
-            line += f"{ours}{getattr(paper, measure):7.2f}  {effect:31}"
+    for name, result in results.items():
+        row = row_of(name)
+        paper = ROWS[row]
+        line = f"{name:32}{millions(full_size(row)):10.1f}{paper.millions:6}   "
+        for measure in NOISE:
+            value = result[measure]
+            effect = verdict(name, measure, value, bases[measure])
+            line += f"{value:7.2f}{getattr(paper, measure):7.2f}  {effect:31}"
         print(line.rstrip())
+    for row, reason in NOT_RUN.items():
+        print(f"{row}: not run, because {reason}")
 
 
-def draw(path: Path, records: Mapping[str, dict[str, Any]]) -> None:
+def draw(path: Path, results: Mapping[str, Result]) -> None:
     """Draw the effect of each row on the base model, ours above the paper's."""
-    rows = [row for row in ROWS if row in records and row != "base"]
+    names = [name for name in results if row_of(name) != "base"]
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for ax, measure, title in zip(
         axes, NOISE, ("dev perplexity: times base, less 1", "dev BLEU: less base"), strict=True
     ):
-        base = Base.of(records, measure)
-        ours = [records[row][measure] for row in rows], base.mean, "ours, scaled down", "C0"
-        published = [getattr(ROWS[row], measure) for row in rows], getattr(ROWS["base"], measure)
-        places = np.arange(len(rows))
-        for shift, (values, of, label, colour) in zip(
-            (-0.2, 0.2), (ours, (*published, "the paper", "C7")), strict=True
-        ):
+        base = Base.of(results, measure)
+        ours = [results[name][measure] for name in names], base.mean, "ours, scaled down", "C0"
+        paper = [getattr(ROWS[row_of(name)], measure) for name in names]
+        theirs = paper, getattr(ROWS["base"], measure), "the paper", "C7"
+        places = np.arange(len(names))
+        for shift, (values, of, label, colour) in zip((-0.2, 0.2), (ours, theirs), strict=True):
             effects = (
                 np.array(values) / of - 1 if measure == "perplexity" else np.array(values) - of
             )
@@ -148,28 +214,30 @@ def draw(path: Path, records: Mapping[str, dict[str, Any]]) -> None:
         noise = base.noise / (base.mean if measure == "perplexity" else 1)
         ax.axvspan(-noise, noise, color="C1", alpha=0.3, label="noise of seeds")
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set(title=title, yticks=places, yticklabels=rows)
+        ax.set(title=title, yticks=places, yticklabels=names)
     axes[0].invert_yaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
 def main(args: argparse.Namespace) -> None:
-    """Train each row and seed, print, draw."""
+    """Train the base model, then the rows whose rate is not tuned, then the others; print, draw."""
     if args.seeds < 2:
         raise RecipeError(f"--seeds {args.seeds}: the noise is the spread of 2 or more")
     small = yakusu.load_recipe(RECIPES / "table3.toml", args.set)
     data = prepare(small, args.runs / "data")
-    seeds = [("base", seed) for seed in range(1, args.seeds + 1)]
-    results, recorded = {}, False
-    for row, seed in [*seeds, *((row, 1) for row in args.rows if row != "base")]:
-        result = result_of(row, seed, small, data, args)
+
+    def train(variant: Variant) -> Result:
+        result = result_of(variant, small, data, args.runs)
         print(f"{result['name']}: {result['score']}, {result['minutes']} minutes", flush=True)
-        recorded = benchmark.record(result, seed=seed)
-        results[result["name"]] = result
-    show(results)
-    if recorded:
-        draw(RESULTS / "table3.png", {r["name"]: r.model_extra or {} for r in read("table3")})
+        if benchmark.record(result, seed=variant.seed):
+            recorded = best(record.model_extra or {} for record in comparable(read("table3")))
+            draw(RESULTS / "table3.png", recorded)
+        return result
+
+    rows = [row for row in ROWS if row == "base" or row in args.rows]
+    in_order = sorted(rows, key=TUNED.__contains__)
+    show(best(result for row in in_order for result in train_row(row, args.seeds, train)))
 
 
 if __name__ == "__main__":

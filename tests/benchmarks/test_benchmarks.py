@@ -17,7 +17,6 @@ pages: Any = pytest.importorskip("benchmarks.pages")
 records: Any = pytest.importorskip("benchmarks.records")
 runs: Any = pytest.importorskip("benchmarks.runs")
 table1: Any = pytest.importorskip("benchmarks.paper.table1")
-table3_rows: Any = pytest.importorskip("benchmarks.paper.table3_rows")
 workers: Any = pytest.importorskip("benchmarks.workers")
 
 ROOT = Path(common.__file__).parents[1]
@@ -61,25 +60,6 @@ def test_only_the_chain_of_a_recurrent_layer_grows_with_n() -> None:
     assert chains["self-attention"][0] == chains["self-attention"][1]
 
 
-@pytest.mark.parametrize(
-    ("row", "value", "expected"),
-    [
-        ("C, N = 2", 12.0, "as in the paper"),  # its perplexity is higher in the paper, too
-        ("C, N = 2", 10.6, "within the noise"),
-        ("big", 12.0, "opposite to the paper"),
-        ("E, learned positions", 10.4, "none, as in the paper"),
-        ("E, learned positions", 9.0, "found here, none in the paper"),
-    ],
-)
-def test_an_effect_within_the_spread_of_seeds_is_noise(
-    row: str, value: float, expected: str
-) -> None:
-    seeds = {"base": {"perplexity": 10.4}, "base, seed 2": {"perplexity": 10.6}}
-    base = table3_rows.Base.of(seeds, "perplexity")
-    assert (base.mean, base.noise) == (pytest.approx(10.5), pytest.approx(0.2))
-    assert table3_rows.verdict(row, "perplexity", value, base) == expected
-
-
 def test_a_speedup_compares_medians_and_rounds() -> None:
     gain = workers.speedup([4.0, 6.0, 10.0], [2.0, 2.0, 4.0])
     assert (gain.value, gain.low, gain.high) == (3.0, 2.0, 3.0)
@@ -109,7 +89,7 @@ def test_names_of_folders_have_only_letters_digits_and_hyphens() -> None:
 
 
 def test_all_scripts_are_found() -> None:
-    assert len(SCRIPTS) == 44
+    assert len(SCRIPTS) == 45
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
