@@ -9,10 +9,9 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
 from benchmarks.compression.translators import (
-    ParallelLines,
-    Scorer,
     compressed,
     compressed_by_shu,
     digest,

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed, scores
-from benchmarks.paper import parsing_sections
+from benchmarks.paper import parsing_sections, quality_sections
 from benchmarks.paper.table2_rows import NOT_REPRODUCED, SYSTEMS, batch_tokens, newest
 from benchmarks.paper.table3_rows import (
     NOISE,
@@ -145,36 +145,6 @@ def lengths(records: list[Record]) -> Iterable[Table]:
     yield Table(["Source words, mean", "Sentences", *names], rows, records)
 
 
-def translators(records: list[Record]) -> Iterable[Table]:
-    """The scores of finished runs."""
-    rows = []
-    for record in records:
-        found, last = scores("; ".join(record["scores"])), record["curve"][-1]
-        numbers = [fixed(found[name]) for name in ("BLEU", "chrF2", "TER")]
-        run = [fixed(last["step"], 0), fixed(last["minutes"], 0), fixed(last["dev_bleu"])]
-        rows.append([record["name"], *numbers, *run, record["paper"]])
-    head = ["Test set", "BLEU", "chrF2", "TER", "Steps", "Minutes", "Dev BLEU at the end"]
-    yield Table([*head, "Published BLEU"], rows, records)
-
-
-def techniques(records: list[Record]) -> Iterable[Table]:
-    """What each technique gains, and its cost."""
-    first = next(record for record in records if record["gain"] == [0, 0, 0])
-    rows = [
-        [
-            record["name"],
-            fixed(record["dev_bleu"]),
-            f"{record['gain'][0]:+.2f}",
-            "{:+.2f} to {:+.2f}".format(*record["gain"][1:]),
-            fixed(record["minutes"], 0),
-            fixed(record["flops"] / first["flops"]),
-        ]
-        for record in records
-    ]
-    head = ["Model", "Dev BLEU", "Gain", "95% interval", "Minutes", "FLOPs of training, relative"]
-    yield Table(head, rows, records)
-
-
 def alignments(records: list[Record]) -> Iterable[Table]:
     """Alignment error rates of methods, of other aligners, and of each layer and head."""
     for record in records:
@@ -284,15 +254,7 @@ SECTIONS = (
         "with four times the budget.",
         (("length.png", "BLEU against the number of source words"),),
     ),
-    Section(
-        "translation_quality",
-        "Translation quality of finished runs",
-        "A small Transformer reaches 39.66 BLEU on Multi30k, compared with a published 41.02 for a "
-        "model of this size on tokenised text, and 31.18 and 30.62 BLEU on small_parallel_enja.",
-        "python -m benchmarks.paper.translation_quality --runs runs",
-        translators,
-        "The recipes are in [recipes](../recipes); each run takes up to an hour on two cores.",
-    ),
+    *quality_sections.SECTIONS,
     Section(
         "alignment",
         "Word alignments from cross-attention",

@@ -16,6 +16,7 @@ from typing import Any
 import yakusu
 from benchmarks.bleu import ParallelLines, Scorer
 from benchmarks.common import Benchmark
+from benchmarks.paper.quality_sections import FIRST
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import RECIPES, Remarks, curve, slug
 from yakusu.folder import read_json
@@ -50,7 +51,6 @@ class Row:
     teacher: str | None = None
 
 
-FIRST = "6,000 steps, 10 checkpoints averaged"
 ROWS = {
     FIRST: Row(),
     "1 checkpoint": Row(last=1),
