@@ -2,8 +2,10 @@
 
 Captions are short, so neighbouring lines are joined: each caption is trained on as it is, with one
 neighbour and with two; the test has captions as they are and up to four joined. This tests length,
-not language: joined captions are unrelated, and the training data never joins four. Every system
-has the same budget of counted FLOPs, as in table2.py.
+not language: joined captions are unrelated, and the training data never joins four. Every model
+has the same budget of counted FLOPs, and batches and averaging as in table2_grid.py. The peak rate
+of the systems with a fixed vector is the one of `RATES` with the lowest dev perplexity; the others
+have that of their recipe. One of the former reads the source in reverse (Sutskever et al. 2014).
 """
 
 import argparse
@@ -17,14 +19,22 @@ from matplotlib.figure import Figure
 import yakusu
 from benchmarks import runs
 from benchmarks.common import Benchmark
-from benchmarks.paper.table2 import SYSTEMS, recipe_of, within
+from benchmarks.paper.table2_grid import Setting, choose, recipe_of, within
+from benchmarks.paper.table2_rows import SYSTEMS, System, comparable
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
 from yakusu.data.text import read_lines
 from yakusu.recipe import Recipe
 
-NAMES = ("Transformer", "LSTM with attention", "LSTM with a fixed vector")
+_ATTENDING = ("Transformer", "LSTM with attention")
+_FIXED = "LSTM with a fixed vector"
+_REVERSED = System(SYSTEMS[_FIXED].recipe, ("model.reversed_source=true",))
+READERS = {
+    **{name: SYSTEMS[name] for name in (*_ATTENDING, _FIXED)},
+    f"{_FIXED}, source reversed": _REVERSED,
+}
+RATES = (0.002, 0.004, 0.008)  # around 0.0045, that of the recipe
 TRAINED, TESTED = (1, 2, 3), (1, 2, 3, 4)  # captions joined
 BOUNDS = (0, 8, 12, 16, 20, 25, 30, 36, 44, 1000)  # in source words
 Lines = list[str]
@@ -34,9 +44,9 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.length --runs runs/length",
     needs=["data", "runs"],
-    quick={"flops": 8e9, "step_tokens": 60, "systems": ["LSTM with attention"], "set": QUICK},
+    quick={"flops": 8e9, "step_tokens": 60, "systems": ["LSTM with a fixed vector"], "set": QUICK},
 )
-benchmark.option("--systems", nargs="+", default=list(NAMES), choices=SYSTEMS, help="in quotes")
+benchmark.option("--systems", nargs="+", default=list(READERS), choices=READERS, help="in quotes")
 benchmark.option("--flops", type=float, default=4e13, help="budget per model (%(default)g)")
 benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
@@ -90,15 +100,23 @@ def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
 
 
 def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Train a system and test it."""
-    recipe = joined_recipe(recipe_of(SYSTEMS[name], args), args.runs)
-    folder = args.runs / slug(f"{name} {args.flops:g}")
-    facts = runs.train(within(args.flops, recipe, data), folder, data=data)
+    """Train a system with each setting that is tried for it, and test the one chosen."""
+    recipe = joined_recipe(recipe_of(READERS[name], args), args.runs)
+
+    def folder(setting: Setting) -> Path:
+        return args.runs / slug(f"{name} {args.flops:g} {setting}")  # type: ignore[no-any-return]
+
+    def train(setting: Setting) -> dict[str, Any]:
+        tried = within(args.flops, setting.apply(recipe), data)
+        return runs.train(tried, folder(setting), data=data)
+
+    chosen, tries = choose(settings(name, recipe), train)
+    facts = train(chosen)
     src, ref = (
         [line for size in TESTED for line in joined(list(read_lines(path)), size)]
         for path in (args.data / "multi30k" / f"test2016.{side}" for side in ("en", "de"))
     )
-    points = bleu_by_length(folder / "model", src, ref)
+    points = bleu_by_length(folder(chosen) / "model", src, ref)
     shown = ", ".join(f"{point['words']:.0f} words {point['bleu']:.1f}" for point in points)
     return {
         "name": name,
@@ -109,7 +127,15 @@ def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
         "parameters": facts["parameters"],
         "steps": facts["steps"],
         "dev": facts["scores"][0],
+        "grid": {"budget": args.flops, "tries": tries},
+        "recipe": {k: v for k, v in facts["recipe"].items() if k not in ("run", "data")},
     }
+
+
+def settings(name: str, recipe: Recipe) -> list[Setting]:
+    """Return the settings that are tried for a system."""
+    own = Setting.of(recipe)
+    return [own] if name in _ATTENDING else [Setting(rate, own.dropout) for rate in RATES]
 
 
 def show(results: dict[str, dict[str, Any]]) -> None:
@@ -136,7 +162,7 @@ def draw(path: Path, results: Sequence[Record]) -> None:
 def main(args: argparse.Namespace) -> None:
     """Train and test each system, print, draw."""
     args.runs.mkdir(parents=True, exist_ok=True)
-    recipe = joined_recipe(recipe_of(SYSTEMS[NAMES[0]], args), args.runs)
+    recipe = joined_recipe(recipe_of(READERS[_ATTENDING[0]], args), args.runs)
     data = prepare(recipe, args.runs / "data")
     results, recorded = {}, False
     for name in args.systems:
@@ -144,7 +170,7 @@ def main(args: argparse.Namespace) -> None:
         recorded = benchmark.record(results[name])
     show(results)
     if recorded:
-        draw(RESULTS / "length.png", read("length"))
+        draw(RESULTS / "length.png", comparable(read("length")))
 
 
 if __name__ == "__main__":

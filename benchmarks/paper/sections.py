@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Section, Table, fixed, scores
 from benchmarks.paper import parsing_sections, quality_sections
-from benchmarks.paper.table2_rows import NOT_REPRODUCED, SYSTEMS, batch_tokens, newest
+from benchmarks.paper.table2_rows import NOT_REPRODUCED
+from benchmarks.paper.table2_sections import lengths, systems
 from benchmarks.paper.table3_rows import (
     NOISE,
     ROWS,
@@ -41,31 +42,6 @@ def layers(records: list[Record]) -> Iterable[Table]:
     head += ["FLOPs grow with", "Time, exponent of n", "Memory, exponent of n"]
     head += ["Longest chain, n = 64", "Layers to connect the ends, n = 64"]
     yield Table(head, rows, records)
-
-
-def systems(records: list[Record]) -> Iterable[Table]:
-    """Table 2, a table for each budget and size of the batches."""
-    head = ["System", "BLEU", "FLOPs counted", "FLOPs by the formula", "Steps", "Parameters"]
-    head += ["Minutes", "Paper, WMT 2014 en-de"]
-    found = newest(records)
-    for budget, size in dict.fromkeys((r["budget"], batch_tokens(r)) for r in found.values()):
-        chosen = {
-            name: record
-            for (name, _), record in found.items()
-            if (record["budget"], batch_tokens(record)) == (budget, size)
-        }
-        rows = [
-            [
-                name,
-                fixed(record["bleu"]),
-                *(f"{record[cost]:.1e}" for cost in ("counted", "formula")),
-                *(fixed(record[field], 0) for field in ("steps", "parameters", "minutes")),
-                SYSTEMS[name].paper if name in SYSTEMS else NONE,
-            ]
-            for name, record in sorted(chosen.items(), key=lambda item: -float(item[1]["bleu"]))
-        ]
-        title = f"{budget:.0e} counted FLOPs per model, batches of {size:,} tokens"
-        yield Table(head, rows, list(chosen.values()), title=title)
 
 
 def costs(records: list[Record]) -> Iterable[Table]:
@@ -134,17 +110,6 @@ def _variant_runs(records: list[Record]) -> Table:
     return Table([*head, "FLOPs counted"], rows, records, "Training runs")
 
 
-def lengths(records: list[Record]) -> Iterable[Table]:
-    """BLEU by sentence length, a column for each system and budget."""
-    rows = [
-        [fixed(points[0]["words"], 1), str(points[0]["sentences"])]
-        + [fixed(point["bleu"]) for point in points]
-        for points in zip(*(record["points"] for record in records), strict=True)
-    ]
-    names = [f"{record['name']}, {record['budget']:.1e} FLOPs" for record in records]
-    yield Table(["Source words, mean", "Sentences", *names], rows, records)
-
-
 def alignments(records: list[Record]) -> Iterable[Table]:
     """Alignment error rates of methods, of other aligners, and of each layer and head."""
     for record in records:
@@ -209,11 +174,14 @@ SECTIONS = (
         "which comes close to that LSTM within 3e+13 (27.33 and 27.71).",
         "python -m benchmarks.paper.table2 --runs runs/table2",
         systems,
-        "Multi30k English-German, test2016, lower-cased. Each model is trained with the same "
-        "number of counted FLOPs, which is about three epochs. The formula is the paper's: time x "
-        "sustained rate of the machine. The machine also did other work, so do not draw "
-        "conclusions from that column. With batches of 2,000 tokens, a step of 2,000 tokens has "
-        "one or two batches; the benchmark now uses batches of 500. Not reproduced: "
+        "Multi30k English-German, test2016, lower-cased. Each model of a column is trained with "
+        "the same number of counted FLOPs; 2e+13 are about three epochs. A table contains only "
+        "runs with the same sizes of steps and batches, averaging and precision. p is that of a "
+        "paired bootstrap against the Transformer of the same column, the largest of the seeds; "
+        "spread is the difference between the best and the worst of n seeds. Runs with batches of "
+        "2,000 tokens have the settings of their recipes and one or two batches per step; the "
+        "benchmark now uses batches of 500, tries the same settings for every system, and averages "
+        "the weights of all. Not reproduced: "
         + "; ".join(f"{name}, because {reason}" for name, reason in NOT_REPRODUCED.items())
         + ".",
         (("table2.png", "BLEU of each system against its training cost"),),

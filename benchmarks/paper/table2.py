@@ -1,14 +1,20 @@
-"""Table 2: BLEU and training cost of every system, all trained on Multi30k within one budget.
+"""Table 2: BLEU of every system, all trained on Multi30k within equal budgets of counted FLOPs.
 
-The budget is in counted FLOPs, which are the same on any machine, however busy. A system trains
-until it has spent them; its warm-up is the same share of its steps as in its recipe, and its peak
-rate the recipe's. Every step consists of four or more batches. The other cost is the paper's: time
-x sustained rate of this machine, which also counts time spent waiting.
+Two peak rates and two dropouts are tried for each system within one budget (--grid-flops); those
+with the lowest dev perplexity are used for all its budgets, and only models with them translate the
+test set. Averaging, budget and batches: table2_grid.py. Each system is compared with the
+Transformer of the same budget by a paired bootstrap, seed by seed, so the Transformer is trained
+with any choice of systems.
+
+Rerun to resume. Several processes may share --runs if the Transformer is finished and each process
+trains systems of other recipes.
 """
 
 import argparse
-import math
+import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +25,23 @@ from matplotlib.ticker import NullFormatter
 import yakusu
 from benchmarks import runs
 from benchmarks.common import Benchmark
+from benchmarks.paper.table2_grid import GRID, Setting, choose, recipe_of, within
 from benchmarks.paper.table2_rows import (
-    MIN_BATCHES,
+    BASELINE,
+    CONVERGED,
     NOT_REPRODUCED,
     SYSTEMS,
     System,
-    batch_tokens,
     newest,
 )
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
-from benchmarks.runs import RECIPES, prepare, slug
-from yakusu.data.batches import epoch_steps
-from yakusu.data.pairs import Pairs
+from benchmarks.runs import prepare, slug
 from yakusu.data.text import read_lines
-from yakusu.data.tokenizer import Tokenizer
-from yakusu.errors import DataError
-from yakusu.model.architectures import build
-from yakusu.pipeline.training_facts import flops_per_token
-from yakusu.recipe import Recipe
+from yakusu.metrics import paired_bootstrap
 
-MIN_STEPS = 8
-
+Lines = list[str]
+Receipts = list[dict[str, Any]]  # of the models that translate together
 
 benchmark = Benchmark(
     "table2",
@@ -48,139 +49,148 @@ benchmark = Benchmark(
     example="python -m benchmarks.paper.table2 --runs runs/table2 --systems Transformer",
     needs=["data", "runs"],
     quick={
-        "flops": 8e9,
+        "flops": [1.6e10],
+        "grid_flops": 8e9,
         "step_tokens": 60,
-        "systems": ["Transformer", "ByteNet", "GNMT (without RL)", "ConvS2S"],
+        "systems": ["ensemble of two Transformers, half of the budget each"],
         "set": QUICK,
     },
 )
 benchmark.option(
     "--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS, help="default: all"
 )
-benchmark.option("--flops", type=float, default=2e13, help="budget per model (%(default)g)")
+benchmark.option(
+    "--flops", type=float, nargs="*", default=[2e13, 8e13], help="budgets per model (%(default)s)"
+)
+benchmark.option("--converge", action="store_true", help="also train until patience ends the run")
+benchmark.option("--grid-flops", type=float, default=2e13, help="budget of the grid (%(default)g)")
+benchmark.option("--seeds", type=int, default=1, help="seeds of single models (%(default)s)")
 benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
-# ---- one budget ----------------------------------------------------------------------------------
+# ---- training ------------------------------------------------------------------------------------
 
 
-def recipe_of(system: System, args: argparse.Namespace) -> Recipe:
-    """Return the recipe of a system, before the budget; its steps have four or more batches."""
-    batches = {"step_tokens": args.step_tokens, "batch_tokens": args.step_tokens // MIN_BATCHES}
-    sizes = [f"batches.{key}={value}" for key, value in batches.items()]
-    changes = (*sizes, *system.changes, *args.set)
-    return yakusu.load_recipe(RECIPES / system.recipe, changes)
+@dataclass(frozen=True)
+class Trained:
+    """A system trained within a budget, and its translations of the test set.
+
+    name: Name of the system.
+    flops: The budget; None: until convergence.
+    tries: The grid's settings and their dev scores.
+    models: The receipts of a model, or of the members of an ensemble, for each seed.
+    translations: Of the test set, for each seed.
+    """
+
+    name: str
+    flops: float | None
+    tries: list[dict[str, Any]]
+    models: list[Receipts]
+    translations: list[Lines]
 
 
-def within(flops: float, recipe: Recipe, data: Path) -> Recipe:
-    """Return the recipe with as many steps as a budget of FLOPs allows."""
-    pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(data)
-    model = build(recipe.model, **tokenizer.vocab_sizes)
-    batch_tokens = recipe.batches.batch_tokens_on("cpu")
-    epoch = epoch_steps(
-        pairs,
-        step_tokens=recipe.batches.step_tokens,
-        batch_tokens=batch_tokens,
-        seed=recipe.seed,
-        epoch=0,
-    )
-    step_flops = flops_per_token(model, pairs, recipe) * pairs.tgt.lengths.sum() / len(epoch)
-    training = recipe.training
-    steps = round(flops / float(step_flops))
-    if steps < MIN_STEPS:
-        raise DataError(
-            f"--flops {flops:g} allows only {steps} steps of {recipe.model.name}: give "
-            f"{MIN_STEPS * float(step_flops):.1e} or more"
-        )
-    warmup = math.ceil(training.warmup_steps * steps / training.max_steps)
-    changes = {
-        "max_steps": steps,
-        "warmup_steps": warmup,
-        # The peak of Eq. 3, at warmup^-0.5, stays the same.
-        "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
-        "validate_steps": math.ceil(steps / 4),
-        "keep_last": 1,
-    }
-    return recipe.model_copy(update={"training": training.model_copy(update=changes)})
+def trained(name: str, flops: float | None, data: Path, args: argparse.Namespace) -> Trained:
+    """Choose the settings of a system, train it within a budget, and translate the test set."""
+    system = SYSTEMS[name]
+    print(f"{name}:", flush=True)
+    setting, tries = choose(GRID, lambda each: train(system, args.grid_flops, each, 1, data, args))
+    each = flops and flops * system.share
+    models = [
+        [train(system, each, setting, first + i, data, args) for i in range(system.members)]
+        for first in range(1, 1 + (args.seeds if system.members == 1 else 1))
+    ]
+    return Trained(name, flops, tries, models, [translated(model, args) for model in models])
 
 
-def train(system: System, data: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Train a system; return the receipts of its models, with the folder of each as "model"."""
-    recipe, receipts = within(args.flops, recipe_of(system, args), data), []
-    for seed in system.seeds:
-        # Not named after the system: the first model of an ensemble is a system itself.
-        parts = [Path(system.recipe).stem, *system.changes, f"{args.flops:g}", str(seed)]
-        folder = args.runs / slug(" ".join(parts))
-        facts = runs.train(recipe.model_copy(update={"seed": seed}), folder, data=data)
-        receipts.append(facts | {"model": folder / "model"})
-    return receipts
+def train(
+    system: System,
+    flops: float | None,
+    setting: Setting,
+    seed: int,
+    data: Path,
+    args: argparse.Namespace,
+) -> dict[str, Any]:
+    """Train one model; return its receipt, with its folder as "model"."""
+    recipe = within(flops, setting.apply(recipe_of(system, args)), data)
+    budget = f"{flops:g}" if flops else CONVERGED
+    # Not named after the system: the first model of an ensemble is a system itself.
+    parts = [Path(system.recipe).stem, *system.changes, budget, str(setting), str(seed)]
+    folder = args.runs / slug(" ".join(parts))
+    facts = runs.train(recipe.model_copy(update={"seed": seed}), folder, data=data)
+    return facts | {"model": folder / "model"}
+
+
+def translated(models: Receipts, args: argparse.Namespace) -> Lines:
+    """Translate the test set with a model or an ensemble."""
+    first, *others = (receipt["model"] for receipt in models)
+    translator = yakusu.Translator.load(first, ensemble=others)
+    return translator.translate(list(read_lines(args.data / "multi30k" / "test2016.en")))
 
 
 # ---- what it gives -------------------------------------------------------------------------------
 
 
-def result_of(
-    name: str, receipts: list[dict[str, Any]], args: argparse.Namespace
-) -> dict[str, Any]:
-    """Return BLEU on the test set, and both costs."""
-    first, *others = (receipt["model"] for receipt in receipts)
-    translator = yakusu.Translator.load(first, ensemble=others)
-    test = args.data / "multi30k" / "test2016.en"
-    made = translator.translate(list(read_lines(test)))
-    score = yakusu.evaluate(made, test.with_suffix(".de"), lowercase=True)[0]
-    counted = sum(receipt["flops"]["counted"] for receipt in receipts)
-    formula = sum(receipt["flops"]["paper"] for receipt in receipts)
-    recipe = {k: v for k, v in receipts[0]["recipe"].items() if k not in ("run", "data")}
+def result_of(found: Trained, baseline: Trained, args: argparse.Namespace) -> dict[str, Any]:
+    """Return BLEU on the test set, its cost, and the comparison with the baseline."""
+    test = args.data / "multi30k" / "test2016.de"
+    scores = [yakusu.evaluate(made, test, lowercase=True)[0] for made in found.translations]
+    bleus = [round(score.value, 2) for score in scores]
+    compare = partial(paired_bootstrap, references=list(read_lines(test)), lowercase=True)
+    pairs = zip(baseline.translations, found.translations, strict=False)
+    models = found.models[0]
+    recipe = {k: v for k, v in models[0]["recipe"].items() if k not in ("run", "data")}
     return {
-        "name": name,
-        "score": f"{score}; {counted:.1e} FLOPs counted, {formula:.1e} by the formula",
-        "paper": SYSTEMS[name].paper,
-        "bleu": round(score.value, 2),
-        "counted": counted,
-        "formula": formula,
-        "minutes": round(sum(receipt["wall_seconds"] for receipt in receipts) / 60, 1),
-        "parameters": sum(receipt["parameters"] for receipt in receipts),
-        "steps": receipts[0]["steps"],
-        "curve": [(event["step"], event["dev_bleu"]) for event in receipts[0]["validations"]],
-        "budget": args.flops,
+        "name": found.name,
+        "score": "; ".join(map(str, scores)),
+        "paper": SYSTEMS[found.name].paper,
+        "bleu": round(statistics.mean(bleus), 2),
+        "spread": round(max(bleus) - min(bleus), 2),
+        "bleus": bleus,
+        "p_values": []
+        if found.name == baseline.name
+        else [round(compare(theirs, ours).p_value, 4) for theirs, ours in pairs],
+        "counted": sum(receipt["flops"]["counted"] for receipt in models),
+        "minutes": round(sum(receipt["wall_seconds"] for receipt in models) / 60, 1),
+        "parameters": sum(receipt["parameters"] for receipt in models),
+        "steps": models[0]["steps"],
+        "curve": [(event["step"], event["dev_bleu"]) for event in models[0]["validations"]],
+        "budget": found.flops or CONVERGED,
+        "grid": {"budget": args.grid_flops, "tries": found.tries},
         "recipe": recipe,
     }
 
 
-def show(results: Mapping[str, dict[str, Any]]) -> None:
+def show(results: Sequence[Mapping[str, Any]]) -> None:
     """Print our rows and the paper's."""
     print(
-        f"\n{'Multi30k en-de, test2016':38}{'BLEU':>6}{'counted':>10}{'formula':>10}"
-        f"{'minutes':>9}{'parameters':>12}  paper, WMT 2014 en-de"
+        f"\n{'Multi30k en-de, test2016':52}{'budget':>18}{'BLEU':>7}{'spread':>7}{'p':>8}"
+        f"{'counted':>9}{'parameters':>12}  paper, WMT 2014 en-de"
     )
-    for name, r in results.items():
+    for r in results:
+        p = f"{max(r['p_values']):.4f}" if r["p_values"] else "-"
+        budget = r["budget"] if r["budget"] == CONVERGED else f"{r['budget']:g}"
         print(
-            f"{name:38}{r['bleu']:6.2f}{r['counted']:10.1e}{r['formula']:10.1e}"
-            f"{r['minutes']:9.1f}{r['parameters']:12,}  {r['paper']}"
+            f"{r['name']:52}{budget:>18}{r['bleu']:7.2f}{r['spread']:7.2f}{p:>8}"
+            f"{r['counted']:9.1e}{r['parameters']:12,}  {r['paper']}"
         )
 
 
 def draw(path: Path, records: Sequence[Record]) -> None:
-    """Draw BLEU against FLOPs, during training and at the end, for all budgets.
-
-    Runs whose batches are larger or smaller than those of the last run are left out.
-    """
-    size = batch_tokens(max(records, key=lambda record: record.date))
+    """Draw BLEU against FLOPs, during training and at the end, for all comparable records."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
     colors = dict(zip(SYSTEMS, colormaps["tab20"].colors, strict=False))  # type: ignore[attr-defined]
     for (name, _), result in newest(records).items():
-        if batch_tokens(result) != size or name not in SYSTEMS:
+        if name not in SYSTEMS:
             continue
-        color = colors[name]
         steps, bleu = zip(*result["curve"], strict=True)
-        spent = [result["budget"] * step / result["steps"] for step in steps]
-        if len(SYSTEMS[name].seeds) == 1:
-            curves.plot(spent, bleu, "o-", color=color)
-        ends.plot(result["formula"], result["bleu"], "o", color=color, label=name)
+        spent = [result["counted"] * step / result["steps"] for step in steps]
+        if SYSTEMS[name].members == 1:
+            curves.plot(spent, bleu, "o-", color=colors[name])
+        ends.plot(result["counted"], result["bleu"], "o", color=colors[name], label=name)
     curves.set(xlabel="FLOPs counted, of one model", ylabel="BLEU", title="dev set, in training")
-    ends.set(xlabel="FLOPs by the formula: time x rate", title="test2016, at the end")
+    ends.set(xlabel="FLOPs counted, of all models", title="test2016, at the end")
     for axes in (curves, ends):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -190,13 +200,18 @@ def draw(path: Path, records: Sequence[Record]) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Train and score each system, print, draw."""
-    data = prepare(recipe_of(SYSTEMS["Transformer"], args), args.runs / "data")
-    results, recorded = {}, False
-    for name in args.systems:
-        results[name] = result_of(name, train(SYSTEMS[name], data, args), args)
-        recorded = benchmark.record(results[name])
-        show({name: results[name]})
+    """Train and score each system within each budget, print, draw."""
+    data = prepare(recipe_of(SYSTEMS[BASELINE], args), args.runs / "data")
+    results, recorded = [], False
+    for flops in [*args.flops, *([None] if args.converge else [])]:
+        baseline = trained(BASELINE, flops, data, args)
+        for name in args.systems:
+            if flops is None and SYSTEMS[name].share < 1:
+                continue  # there is no budget to divide
+            found = baseline if name == BASELINE else trained(name, flops, data, args)
+            results.append(result_of(found, baseline, args))
+            recorded = benchmark.record(results[-1])
+            show(results[-1:])
     show(results)
     print("\nNot reproduced:")
     for name, reason in NOT_REPRODUCED.items():

@@ -1,10 +1,12 @@
-"""The systems of Table 2, those that are not reproduced, and the names in earlier records."""
+"""The systems of Table 2, those that are not reproduced, and which records can be compared."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.records import Record
 
+CONVERGED = "until convergence"  # the budget of a run that ends by patience
 MIN_BATCHES = 4  # of a step: with fewer, nearly every update sees sentences of only one length
 
 
@@ -14,18 +16,22 @@ class System:
 
     recipe: File in recipes/.
     changes: Settings, key=value.
-    seeds: More than one: an ensemble.
+    members: Models; more than one: an ensemble.
+    share: Share of the budget that each model gets.
     paper: Result of the system in the paper, WMT 2014 en-de.
     """
 
     recipe: str
     changes: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = (1,)
+    members: int = 1
+    share: float = 1.0
     paper: str = "-"
 
 
+BASELINE = "Transformer"
+_HALF = ", half of the budget each"
 SYSTEMS = {
-    "Transformer": System("multi30k.toml", paper="27.3, 3.3e18 FLOPs (base)"),
+    BASELINE: System("multi30k.toml", paper="27.3, 3.3e18 FLOPs (base)"),
     "LSTM with attention": System("multi30k-lstm.toml"),
     "LSTM with a fixed vector": System("multi30k-lstm-no-attention.toml"),
     "ByteNet": System("multi30k-bytenet.toml", paper="23.75"),
@@ -33,13 +39,14 @@ SYSTEMS = {
     "ConvS2S": System("multi30k-conv.toml", paper="25.16, 9.6e18 FLOPs"),
     "ConvS2S, dilated": System("multi30k-conv.toml", ("model.dilations=[1, 2, 4, 8, 16]",)),
     "Transformer with 4 experts per layer": System("multi30k.toml", ("model.n_experts=4",)),
-    "ensemble of two Transformers": System("multi30k.toml", seeds=(1, 2)),
+    "ensemble of two Transformers": System("multi30k.toml", members=2),
     "ensemble of two GNMT": System(
-        "multi30k-gnmt.toml", seeds=(1, 2), paper="26.30, 1.8e20 FLOPs (with RL)"
+        "multi30k-gnmt.toml", members=2, paper="26.30, 1.8e20 FLOPs (with RL)"
     ),
-    "ensemble of two ConvS2S": System(
-        "multi30k-conv.toml", seeds=(1, 2), paper="26.36, 7.7e19 FLOPs"
-    ),
+    "ensemble of two ConvS2S": System("multi30k-conv.toml", members=2, paper="26.36, 7.7e19 FLOPs"),
+    f"ensemble of two Transformers{_HALF}": System("multi30k.toml", members=2, share=0.5),
+    f"ensemble of two GNMT{_HALF}": System("multi30k-gnmt.toml", members=2, share=0.5),
+    f"ensemble of two ConvS2S{_HALF}": System("multi30k-conv.toml", members=2, share=0.5),
 }
 NOT_REPRODUCED = {
     "Deep-Att + PosUnk": "it replaces unknown words, which subwords do not have, and its 16 LSTM "
@@ -57,13 +64,32 @@ _RENAMED = {
 }
 
 
-def newest(records: Iterable[Record]) -> dict[tuple[str, float], Record]:
-    """The newest record of each system, by its current name, and budget."""
-    in_order = sorted(records, key=lambda record: record.date)
+def newest(records: Iterable[Record]) -> dict[tuple[str, Any], Record]:
+    """The newest comparable record of each system, by its current name, and budget."""
+    in_order = sorted(comparable(records), key=lambda record: record.date)
     return {(_RENAMED.get(each["name"], each["name"]), each["budget"]): each for each in in_order}
+
+
+def comparable(records: Iterable[Record]) -> list[Record]:
+    """The records whose runs have the settings of the newest one, in the given order."""
+    records = list(records)
+    if not records:
+        return []
+    last = _settings(max(records, key=lambda record: record.date))
+    return [record for record in records if _settings(record) == last]
 
 
 def batch_tokens(record: Record) -> int:
     """The tokens of a batch in a run, at most those of a step."""
     batches = record["recipe"]["batches"]
     return min(batches["step_tokens"], batches["batch_tokens"])
+
+
+def _settings(record: Record) -> tuple[Any, ...]:
+    """The settings that all systems of a table share; early records of lengths have none."""
+    recipe = record.get("recipe")
+    if recipe is None:
+        return ()
+    training = recipe["training"]
+    averaging = training["keep_last"], bool(training.get("ema_decay"))
+    return recipe["batches"]["step_tokens"], batch_tokens(record), averaging, training["precision"]

@@ -50,7 +50,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"attention": "dot", "n_layers": 1},
         {"attention": "additive", "tied": "decoder"},
-        {"attention": "none", "tied": "none"},
+        {"attention": "none", "tied": "none", "n_layers": 2, "reversed_source": True},
         {"n_layers": 4, "residual": True},
         {"n_layers": 4, "residual": True, "decoder": "gnmt", "attention": "additive"},
     ],

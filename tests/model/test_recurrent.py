@@ -73,6 +73,33 @@ def test_the_encoder_equals_torch_lstms_over_packed_sentences(src: Tensor) -> No
     torch.testing.assert_close(memory.states[real], states[real])
 
 
+def test_a_reversed_source_is_read_as_the_reversed_sentences(src: Tensor) -> None:
+    """With the directions of the first layer swapped, since both of them are read anyway."""
+    plain, turned = made(n_layers=3), made(n_layers=3, reversed_source=True)
+    above = turned.encoder.above[0].weight_ih
+    with torch.no_grad():
+        above.copy_(above.roll(D // 2, dims=1))  # it reads the halves in the other order
+    turned.encoder.forwards, turned.encoder.backwards = (
+        turned.encoder.backwards,
+        turned.encoder.forwards,
+    )
+    reversed_src = src.clone()
+    for row, length in zip(reversed_src, LENGTHS, strict=True):
+        row[:length] = row[:length].flip(0)
+    expected, found = plain.encode(reversed_src), turned.encode(src)
+    for b, length in enumerate(LENGTHS):
+        torch.testing.assert_close(found.states[b, :length].flip(0), expected.states[b, :length])
+    torch.testing.assert_close(found.last[1:], expected.last[1:])
+    torch.testing.assert_close(
+        torch.stack(found.last[0]).roll(D // 2, dims=-1), torch.stack(expected.last[0])
+    )
+
+
+def test_a_single_layer_cannot_reverse_the_source() -> None:
+    with pytest.raises(ValueError, match=r"no effect with model\.n_layers = 1"):
+        RecurrentConfig(n_layers=1, reversed_source=True)
+
+
 # ---- the decoder ----------------------------------------------------------------------------
 
 

@@ -142,6 +142,8 @@ class RecurrentConfig(ModelConfig):
     attention: Literal["dot", "general", "additive", "none"] = "general"  # score, Eq. 8
     residual: bool = False  # residual connections from the third layer on (GNMT, arXiv:1609.08144)
     decoder: Literal["luong", "gnmt"] = "luong"  # what attends and what reads the context: gnmt.py
+    # The encoder's layers above the first read from right to left (Sutskever et al. 2014).
+    reversed_source: bool = False
 
     @property
     def attends(self) -> bool:
@@ -154,6 +156,16 @@ class RecurrentConfig(ModelConfig):
             raise ValueError(
                 "model.decoder = 'gnmt' needs attention, but model.attention = 'none': set "
                 "model.attention = 'additive'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _no_reversal_without_effect(self) -> "RecurrentConfig":
+        if self.reversed_source and self.n_layers == 1:
+            raise ValueError(
+                "model.reversed_source = true has no effect with model.n_layers = 1, a layer that "
+                "reads in both directions: set model.n_layers to 2 or more, or remove "
+                "model.reversed_source"
             )
         return self
 

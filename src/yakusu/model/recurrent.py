@@ -7,9 +7,10 @@ At target position t, where y is the previous token and s runs over the source p
     h~_t = tanh(W_c [sum over s of a_t(s) h_s; h_t])                Eq. 5
 
 h~_t is the input of the output projection. Without attention, h~_t is h_t, nothing is fed back, and
-the decoder receives only the encoder's last states, as its initial states (Sutskever et al. 2014,
-but without reversing the source). E is a table that the output projection may share, so its
-vectors are multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
+the decoder receives only the encoder's last states, as its initial states (Sutskever et al. 2014).
+With `reversed_source`, the encoder's last states are those after the first source word, as in that
+paper. E is a table that the output projection may share, so its vectors are multiplied by sqrt(D),
+as in section 3.4 of "Attention Is All You Need".
 
 `decoder = "gnmt"` selects GNMT's decoder instead, gnmt.py.
 
@@ -108,7 +109,7 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
 
 
 class Encoder(nn.Module):
-    """N layers: a bidirectional one of width D / 2 per direction, then forward layers."""
+    """N layers: a bidirectional one of width D / 2 per direction, then layers of one direction."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -117,6 +118,7 @@ class Encoder(nn.Module):
         self.backwards = Cell(width, width // 2)
         self.above = Layers(Cell(width, width) for _ in range(config.n_layers - 1))
         self.residual = config.residual
+        self.reversed_source = config.reversed_source
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[LayerState]]:
@@ -132,7 +134,7 @@ class Encoder(nn.Module):
         x = torch.cat([right, left], dim=-1)  # (B, S, D)
         last = [(torch.cat([h_right, h_left], dim=-1), torch.cat([c_right, c_left], dim=-1))]
         for i, cell in enumerate(self.above, start=1):
-            y, ended = _read(cell, self.dropout(x), real, backwards=False)
+            y, ended = _read(cell, self.dropout(x), real, backwards=self.reversed_source)
             x = x + y if self.residual and i >= FIRST_RESIDUAL else y
             last.append(ended)
         return x, last

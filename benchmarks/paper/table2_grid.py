@@ -1,0 +1,148 @@
+"""What the systems of Table 2 and of the length graph share: their budget and a small grid.
+
+A system trains until it has spent a number of counted FLOPs, which are the same on any machine,
+however busy. Its warm-up is the same share of its steps as in its recipe. Every model is the
+moving average of its weights over about the last twentieth of its steps.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yakusu
+from benchmarks.paper.table2_rows import MIN_BATCHES, System
+from benchmarks.runs import RECIPES
+from yakusu.data.batches import epoch_steps
+from yakusu.data.pairs import Pairs
+from yakusu.data.tokenizer import Tokenizer
+from yakusu.engine.support import unsupported
+from yakusu.errors import DataError
+from yakusu.model.architectures import build
+from yakusu.pipeline.training_facts import flops_per_token
+from yakusu.recipe import Recipe
+
+MIN_STEPS = 8
+AVERAGED = 1 / 20  # mean age of the averaged weights, as a share of the steps
+PATIENCE = 10  # validations without a better dev score that end a run without a budget
+LIMIT = 100_000  # steps of such a run
+
+
+# ---- the grid ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen for each system: the peak of the learning rate (Eq. 3), and dropout."""
+
+    rate: float
+    dropout: float
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "Setting":
+        """Return those of a recipe."""
+        scale = math.sqrt(recipe.model.d_model * recipe.training.warmup_steps)
+        return cls(recipe.training.lr_scale / scale, recipe.model.dropout)
+
+    def __str__(self) -> str:
+        return f"peak rate {self.rate:g}, dropout {self.dropout:g}"
+
+    def apply(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with this peak rate and dropout."""
+        scale = self.rate * math.sqrt(recipe.model.d_model * recipe.training.warmup_steps)
+        model = recipe.model.model_copy(update={"dropout": self.dropout})
+        training = recipe.training.model_copy(update={"lr_scale": scale})
+        return recipe.model_copy(update={"model": model, "training": training})
+
+
+GRID = tuple(Setting(rate, dropout) for rate, dropout in product((0.003, 0.006), (0.1, 0.3)))
+
+
+def choose(
+    settings: Sequence[Setting], train: Callable[[Setting], dict[str, Any]]
+) -> tuple[Setting, list[dict[str, Any]]]:
+    """Return the setting with the lowest dev perplexity, and the dev scores of all.
+
+    Args:
+        settings: The settings to try.
+        train: Trains with a setting and returns the receipt, with "validations".
+    """
+    tries = []
+    for setting in settings:
+        last = train(setting)["validations"][-1]
+        perplexity, bleu = round(last["dev_perplexity"], 3), round(last["dev_bleu"], 2)
+        tries.append(asdict(setting) | {"dev_perplexity": perplexity, "dev_bleu": bleu})
+        print(f"  {setting}: dev perplexity {perplexity:.3f}, dev BLEU {bleu:.2f}", flush=True)
+    perplexities = [each["dev_perplexity"] for each in tries]
+    return settings[perplexities.index(min(perplexities))], tries
+
+
+# ---- the budget ----------------------------------------------------------------------------------
+
+
+def recipe_of(system: System, args: argparse.Namespace) -> Recipe:
+    """Return the recipe of a system, before the budget; its steps have four or more batches.
+
+    The native engine translates the dev set only for the systems that it supports.
+    """
+    batches = {"step_tokens": args.step_tokens, "batch_tokens": args.step_tokens // MIN_BATCHES}
+    sizes = [f"batches.{key}={value}" for key, value in batches.items()]
+    recipe = yakusu.load_recipe(RECIPES / system.recipe, (*sizes, *system.changes, *args.set))
+    if unsupported(recipe.model):
+        training = recipe.training.model_copy(update={"engine": "torch"})
+        return recipe.model_copy(update={"training": training})
+    return recipe
+
+
+def within(flops: float | None, recipe: Recipe, data: Path) -> Recipe:
+    """Return the recipe with as many steps as a budget of FLOPs allows.
+
+    Args:
+        flops: The budget; None: the run ends by patience, with the recipe's warm-up.
+        recipe: Recipe of a system.
+        data: Folder of prepared data.
+    """
+    training = recipe.training
+    changes = {"keep_last": 1, "ema_decay": _decay(training.max_steps)}
+    if flops is None:
+        changes |= {"patience": PATIENCE, "max_steps": LIMIT}
+    else:
+        steps = _steps(flops, recipe, data)
+        warmup = math.ceil(training.warmup_steps * steps / training.max_steps)
+        changes |= {
+            "ema_decay": _decay(steps),
+            "max_steps": steps,
+            "warmup_steps": warmup,
+            # The peak of Eq. 3, at warmup^-0.5, stays the same.
+            "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
+            "validate_steps": math.ceil(steps / 4),
+        }
+    return recipe.model_copy(update={"training": training.model_copy(update=changes)})
+
+
+def _decay(steps: int) -> float:
+    return max(0.0, 1 - 1 / (AVERAGED * steps))
+
+
+def _steps(flops: float, recipe: Recipe, data: Path) -> int:
+    """Return the number of steps that cost a number of FLOPs."""
+    pairs, tokenizer = Pairs.open(data, "train"), Tokenizer.load(data)
+    model = build(recipe.model, **tokenizer.vocab_sizes)
+    epoch = epoch_steps(
+        pairs,
+        step_tokens=recipe.batches.step_tokens,
+        batch_tokens=recipe.batches.batch_tokens_on("cpu"),
+        seed=recipe.seed,
+        epoch=0,
+    )
+    each = float(flops_per_token(model, pairs, recipe) * pairs.tgt.lengths.sum() / len(epoch))
+    steps = round(flops / each)
+    if steps < MIN_STEPS:
+        raise DataError(
+            f"a budget of {flops:g} FLOPs allows only {steps} steps of {recipe.model.name}: "
+            f"choose {MIN_STEPS * each:.1e} or more"
+        )
+    return steps
