@@ -26,7 +26,7 @@ class ParallelLines:
         """Read two files, or their first `most` lines.
 
         Raises:
-            DataError: They have different numbers of lines.
+            DataError: They have different numbers of lines, or are empty.
         """
         lines = [list(read_lines(path)) for path in (src, ref)]
         if len(lines[0]) != len(lines[1]):

@@ -4,8 +4,9 @@ Captions are short, so neighbouring lines are joined: each caption is trained on
 neighbour and with two; the test has captions as they are and up to four joined. This tests length,
 not language: joined captions are unrelated, and the training data never joins four. Every model
 has the same budget of counted FLOPs, and batches and averaging as in table2_grid.py. The peak rate
-of the systems with a fixed vector is the one of `RATES` with the lowest dev perplexity; the others
-have that of their recipe. One of the former reads the source in reverse (Sutskever et al. 2014).
+of the systems with a fixed vector is the one of `RATES` with the lowest dev perplexity; the other
+systems have the peak rate of their recipe. In one of the systems with a fixed vector, the upper
+encoder layers read the source from right to left (Sutskever et al. 2014).
 """
 
 import argparse
@@ -46,7 +47,13 @@ benchmark = Benchmark(
     needs=["data", "runs"],
     quick={"flops": 8e9, "step_tokens": 60, "systems": ["LSTM with a fixed vector"], "set": QUICK},
 )
-benchmark.option("--systems", nargs="+", default=list(READERS), choices=READERS, help="in quotes")
+benchmark.option(
+    "--systems",
+    nargs="+",
+    default=list(READERS),
+    choices=READERS,
+    help="in quotes (default: all)",
+)
 benchmark.option("--flops", type=float, default=4e13, help="budget per model (%(default)g)")
 benchmark.option("--step-tokens", type=int, default=2000, help="tokens per step (%(default)s)")
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")

@@ -1,15 +1,16 @@
-"""Table 4: labelled F1 of parsers on a small treebank, from gold and from machine-made trees.
+"""Table 4: labelled F1 of parsers on a small treebank, from gold and automatically parsed trees.
 
-The gold dev set has two parts. The first is used for everything that is chosen: the number of
-steps, the checkpoint and, with --choose, settings. The other is parsed once, by the final models.
+The gold dev set has two parts. The first is used for all choices: the number of steps, the
+checkpoints and, with --choose, settings. The other is parsed once, by the final models.
 
-Systems are trained on four sets of trees, to tell more data from semi-supervision:
+Models are trained on up to four sets of trees, which separate more annotation from
+semi-supervision:
 
     half    the first half of the gold trees
     gold    all gold trees
     own     gold trees, and trees of GUM's sentences made by the system trained on `gold`
     gum     gold trees, and GUM's trees of the same sentences: another parser made them, from gold
-            tags, so they hold annotation that the gold trees here do not
+            tags, so they contain annotation that the gold trees here do not
 
 Each system is a run below --runs; rerun the same command to resume. A finished run is only scored.
 """
@@ -50,24 +51,26 @@ benchmark = Benchmark(
     needs=["data", "runs"],
     quick={"set": QUICK, "choosing": 2, "systems": ["transformer-own", "lstm-attention-gold"]},
 )
-benchmark.option("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="all")
+benchmark.option(
+    "--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="default: all"
+)
 benchmark.option(
     "--choosing",
     type=int,
-    default=135,  # tree 136 begins another article
-    help="trees of dev to choose with, from the first (%(default)s)",
+    default=135,  # tree 136 starts a new article
+    help="number of dev trees, from the first, that choices are made on (%(default)s)",
 )
 benchmark.option(
-    "--choose", action="store_true", help="try settings: score on the part for choosing only"
+    "--choose", action="store_true", help="try settings, and score only on the part for choosing"
 )
 benchmark.option(
-    "--weight", type=float, default=0.5, help="weight of a machine-made tree (%(default)s)"
+    "--weight", type=float, default=0.5, help="weight of an automatically parsed tree (%(default)s)"
 )
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
 def own_trees(runs: Path, model: str) -> Path:
-    """Return the file of trees that a parser, trained on gold trees, made of GUM's sentences."""
+    """Return the file of GUM's sentences as parsed by a model trained on the gold trees."""
     return runs / f"{model}-gold" / "gum.mrg"
 
 
@@ -93,7 +96,7 @@ def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
 
 
 def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:
-    """Train a system or resume its training; train the parser that makes its trees first."""
+    """Train a system or resume its training; if it needs parses, train their parser first."""
     model, kind = SYSTEMS[name]
     if kind == "own":
         teacher = trained(f"{model}-gold", args, trees)
@@ -102,7 +105,7 @@ def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:
 
 
 def facts_of(name: str, made: Trained, args: argparse.Namespace, trees: Trees) -> dict[str, Any]:
-    """Return what the training of a system used, and its score on the part for choosing."""
+    """Return facts about the training of a system, and its score on the part for choosing."""
     model, kind = SYSTEMS[name]
     receipt = read_receipt(made.model)
     return {
@@ -163,7 +166,7 @@ def differences(found: dict[str, Scored]) -> list[dict[str, Any]]:
 
 
 def choose(args: argparse.Namespace, trees: Trees) -> None:
-    """Train systems with other settings, in a folder for these, without a report."""
+    """Train systems with other settings, in a folder of their own, without a report."""
     settings = [*args.set, f"weight={args.weight}"]
     args.runs = args.runs / "choose" / slug(" ".join(settings))
     for name in args.systems:

@@ -10,7 +10,7 @@ from benchmarks.records import Record
 def parsers(records: list[Record]) -> Iterable[Table]:
     """Table 4.
 
-    Records of runs that chose and reported on the same trees are shown until there are others.
+    Earlier records, which chose and reported on the same trees, are shown if there are no others.
     """
     if found := [record for record in records if record.get("interval")]:
         yield _results(found)
@@ -54,7 +54,7 @@ def _differences(record: Record) -> Table:
             [row["effect"], *systems, f"{row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"]
         )
     head = ["Effect", "From", "To", "Difference in F1", "95% interval"]
-    return Table(head, rows, [record], "What the differences are due to")
+    return Table(head, rows, [record], "Differences between systems")
 
 
 def _trials(records: list[Record]) -> Table:

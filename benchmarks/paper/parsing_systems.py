@@ -53,14 +53,14 @@ SYSTEMS = {
 _TREES_EFFECTS = (
     ("half", "gold", "twice as many gold trees"),
     ("gold", "gum", "GUM's sentences with GUM's trees"),
-    ("gold", "own", "of this, sentences with its own trees: semi-supervision"),
-    ("own", "gum", "of this, GUM's trees in place of its own: more annotation"),
+    ("gold", "own", "of which: its own trees of the sentences (semi-supervision)"),
+    ("own", "gum", "of which: GUM's trees instead of its own (more annotation)"),
 )
 _MODEL_EFFECTS = (
     ("lstm-fixed", "lstm-attention", "attention in the LSTM"),
-    ("lstm-attention", "transformer", "Transformer in place of the LSTM with attention"),
+    ("lstm-attention", "transformer", "Transformer instead of the LSTM with attention"),
 )
-# Runs that are compared, and what their difference is the effect of.
+# Runs that are compared, and the effect that their difference measures.
 COMPARISONS = tuple(
     comparison
     for comparison in (

@@ -94,7 +94,7 @@ def variations(records: list[Record]) -> Iterable[Table]:
 
 
 def _variant_runs(records: list[Record]) -> Table:
-    """The training runs of Table 3, also those at rates that were not chosen."""
+    """The training runs of Table 3, including those at rates that were not chosen."""
     rows = [
         [
             record["name"],
@@ -175,13 +175,14 @@ SECTIONS = (
         "python -m benchmarks.paper.table2 --runs runs/table2",
         systems,
         "Multi30k English-German, test2016, lower-cased. Each model of a column is trained with "
-        "the same number of counted FLOPs; 2e+13 are about three epochs. A table contains only "
-        "runs with the same sizes of steps and batches, averaging and precision. p is that of a "
-        "paired bootstrap against the Transformer of the same column, the largest of the seeds; "
-        "spread is the difference between the best and the worst of n seeds. Runs with batches of "
-        "2,000 tokens have the settings of their recipes and one or two batches per step; the "
-        "benchmark now uses batches of 500, tries the same settings for every system, and averages "
-        "the weights of all. Not reproduced: "
+        "the same number of counted FLOPs, or with half as many where the row says so; 2e+13 are "
+        "about three epochs. A table contains only runs with the same step size, batch size, "
+        "averaging and precision. p is the p-value of a paired bootstrap test against the "
+        "Transformer of the same column, the largest over the seeds; spread is the difference "
+        "between the best and the worst of n seeds. Runs with batches of 2,000 tokens have the "
+        "settings of their recipes and one or two batches per step; the benchmark now uses batches "
+        "of 500, tries the same settings for every system, and uses a moving average of the "
+        "weights of each model. Not reproduced: "
         + "; ".join(f"{name}, because {reason}" for name, reason in NOT_REPRODUCED.items())
         + ".",
         (("table2.png", "BLEU of each system against its training cost"),),

@@ -1,13 +1,13 @@
 """Table 2: BLEU of every system, all trained on Multi30k within equal budgets of counted FLOPs.
 
-Two peak rates and two dropouts are tried for each system within one budget (--grid-flops); those
-with the lowest dev perplexity are used for all its budgets, and only models with them translate the
-test set. Averaging, budget and batches: table2_grid.py. Each system is compared with the
-Transformer of the same budget by a paired bootstrap, seed by seed, so the Transformer is trained
-with any choice of systems.
+Two peak rates and two dropout probabilities are tried for each system within one budget
+(--grid-flops). The setting with the lowest dev perplexity is used for all budgets of the system,
+and only models with this setting translate the test set. Averaging, budget and batches:
+table2_grid.py. Each system is compared with the Transformer of the same budget by a paired
+bootstrap test, seed by seed, so the Transformer is always trained, whatever --systems names.
 
-Rerun to resume. Several processes may share --runs if the Transformer is finished and each process
-trains systems of other recipes.
+Rerun to resume. Several processes may share --runs if the Transformer is finished and no two
+processes train systems of the same recipe.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def train(
     """Train one model; return its receipt, with its folder as "model"."""
     recipe = within(flops, setting.apply(recipe_of(system, args)), data)
     budget = f"{flops:g}" if flops else CONVERGED
-    # Not named after the system: the first model of an ensemble is a system itself.
+    # Not named after the system, so that a system and an ensemble of it share models.
     parts = [Path(system.recipe).stem, *system.changes, budget, str(setting), str(seed)]
     folder = args.runs / slug(" ".join(parts))
     facts = runs.train(recipe.model_copy(update={"seed": seed}), folder, data=data)
@@ -128,7 +128,7 @@ def translated(models: Receipts, args: argparse.Namespace) -> Lines:
     return translator.translate(list(read_lines(args.data / "multi30k" / "test2016.en")))
 
 
-# ---- what it gives -------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def result_of(found: Trained, baseline: Trained, args: argparse.Namespace) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A system trains until it has spent a number of counted FLOPs, which are the same on any machine,
 however busy. Its warm-up is the same share of its steps as in its recipe. Every model is the
-moving average of its weights over about the last twentieth of its steps.
+moving average of its weights over about the last twentieth of its steps; in a run that patience
+ends, of the steps of its recipe.
 """
 
 import argparse
@@ -43,7 +44,7 @@ class Setting:
 
     @classmethod
     def of(cls, recipe: Recipe) -> "Setting":
-        """Return those of a recipe."""
+        """Return the setting of a recipe."""
         scale = math.sqrt(recipe.model.d_model * recipe.training.warmup_steps)
         return cls(recipe.training.lr_scale / scale, recipe.model.dropout)
 
@@ -116,7 +117,7 @@ def within(flops: float | None, recipe: Recipe, data: Path) -> Recipe:
             "ema_decay": _decay(steps),
             "max_steps": steps,
             "warmup_steps": warmup,
-            # The peak of Eq. 3, at warmup^-0.5, stays the same.
+            # Keeps the peak of Eq. 3, which is proportional to warmup^-0.5.
             "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
             "validate_steps": math.ceil(steps / 4),
         }

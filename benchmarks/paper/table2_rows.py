@@ -65,7 +65,7 @@ _RENAMED = {
 
 
 def newest(records: Iterable[Record]) -> dict[tuple[str, Any], Record]:
-    """The newest comparable record of each system, by its current name, and budget."""
+    """The newest comparable record for each system, under its current name, and budget."""
     in_order = sorted(comparable(records), key=lambda record: record.date)
     return {(_RENAMED.get(each["name"], each["name"]), each["budget"]): each for each in in_order}
 
@@ -86,7 +86,7 @@ def batch_tokens(record: Record) -> int:
 
 
 def _settings(record: Record) -> tuple[Any, ...]:
-    """The settings that all systems of a table share; early records of lengths have none."""
+    """The settings that all systems of a table share; early records of lengths have no recipe."""
     recipe = record.get("recipe")
     if recipe is None:
         return ()

@@ -1,13 +1,14 @@
 """Table 3: rows (A) to (E), base and big: parameters at full size, quality at a smaller size.
 
 A row changes the full-size base model as in the paper; its parameters are counted with 37,000
-tokens. What is trained is its counterpart of table3.toml, in which N, d_model, d_ff, h and the
-width of all heads have the same ratio to the base model's; dropout and smoothing are the paper's.
+tokens. The model that is trained is its scaled-down counterpart, based on table3.toml: N, d_model,
+d_ff, h and the total width of the heads have the same ratios to those of the base model as in the
+paper; dropout and label smoothing are the paper's.
 
 Heads have 16 or more dimensions: with d_model = 128, the base model has 4 heads of 32, half as many
-as the paper's. So 2 heads of 64 stand for h = 4, and 8 of 16 for h = 16. h = 1 is one head here,
-too: a quarter of the base model's heads, an eighth in the paper. h = 32 is not run. Row (B) cuts
-the keys to a quarter and a half, 8 and 16 dimensions.
+as the paper's. So 2 heads of 64 stand for h = 4, and 8 of 16 for h = 16. h = 1 is also one head
+here: a quarter of the base model's heads, but an eighth in the paper. h = 32 is not run. Only the
+keys of row (B) are smaller: 8 and 16 dimensions, a quarter and a half of the base model's.
 
 A model trains until the perplexity of the dev set has not improved for `patience` validations; its
 result is that of its best validation. The peak rate is tuned for rows (C) and big, whose sizes
@@ -199,7 +200,7 @@ def draw(path: Path, results: Mapping[str, Result]) -> None:
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for ax, measure, title in zip(
-        axes, NOISE, ("dev perplexity: times base, less 1", "dev BLEU: less base"), strict=True
+        axes, NOISE, ("dev perplexity / base - 1", "dev BLEU - base"), strict=True
     ):
         base = Base.of(results, measure)
         ours = [results[name][measure] for name in names], base.mean, "ours, scaled down", "C0"

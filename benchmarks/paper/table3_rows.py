@@ -8,9 +8,9 @@ from benchmarks.records import Record
 
 Result = Mapping[str, Any]  # of one model: name, perplexity, bleu, recipe and more
 
-NOISE = {"perplexity": 0.02, "bleu": 0.1}  # a published difference up to this is no effect
+NOISE = {"perplexity": 0.02, "bleu": 0.1}  # a published difference up to this size is not an effect
 RATES = (0.5, 1.0, 2.0)  # factors of the recipe's lr_scale, where the rate is tuned
-BIG = (("post", 0.3), ("post", 0.1), ("pre", 0.3), ("pre", 0.1))  # norm, dropout; first the paper's
+BIG = (("post", 0.3), ("post", 0.1), ("pre", 0.3), ("pre", 0.1))  # norm, dropout; the paper's first
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def row_of(name: str) -> str:
 
 
 def comparable(records: Iterable[Record]) -> list[Record]:
-    """Return the records with learning curves, or all as long as there are none.
+    """Return the records with learning curves, or all records if none has one.
 
-    Those without are earlier: they are from models with d_model = 64 and a fixed number of steps.
+    Records without curves are older, from models with d_model = 64 and a fixed number of steps.
     """
     found = list(records)
     return [record for record in found if record.get("curve")] or found

@@ -1,4 +1,4 @@
-"""Better translators from the same text: each technique alone, and those that help together.
+"""Better translators from the same text: each technique alone, and combinations.
 
 All models are trained on Multi30k English-German with the sizes of recipes/multi30k.toml and
 compared on its development set; the test sets are not read. A gain is the difference in BLEU from
@@ -62,7 +62,7 @@ ROWS = {
     "R-Drop, alpha 5": Row(R_DROP),
     "R-Drop and BPE-dropout": Row(R_DROP | BPE_DROPOUT),
     "ensemble of three seeds": Row(seeds=(1, 2, 3)),
-    "distilled from this ensemble": Row(teacher="ensemble of three seeds"),
+    "distilled from the ensemble": Row(teacher="ensemble of three seeds"),
 }
 QUICK = (
     *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
@@ -74,9 +74,11 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.techniques --runs runs/techniques --rows 'R-Drop, alpha 5'",
     needs=["data", "runs"],
-    quick={"set": QUICK, "rows": ["1 checkpoint", "distilled from this ensemble"]},
+    quick={"set": QUICK, "rows": ["1 checkpoint", "distilled from the ensemble"]},
 )
-benchmark.option("--rows", nargs="+", default=list(ROWS), choices=ROWS, help="in quotes; all")
+benchmark.option(
+    "--rows", nargs="+", default=list(ROWS), choices=ROWS, help="in quotes (default: all)"
+)
 benchmark.option("--set", nargs="+", default=[], help="further settings of all rows, key=value")
 
 

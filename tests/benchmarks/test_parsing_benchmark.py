@@ -37,20 +37,18 @@ def lines(*paths: Path) -> list[str]:
 # ---- trees ---------------------------------------------------------------------------------------
 
 
-def test_the_parts_of_dev_are_neighbours_and_have_no_tree_in_common(
-    trees: Any, tmp_path: Path
-) -> None:
+def test_the_parts_of_dev_are_consecutive_and_disjoint(trees: Any, tmp_path: Path) -> None:
     parts = lines(trees.choosing), lines(trees.reporting)
     assert [len(part) for part in parts] == [2, 3]
     assert [*parts[0], *parts[1]] == lines(tmp_path / "data" / "treebank" / "dev.mrg")
 
 
-def test_half_of_the_gold_trees_are_the_first_ones(trees: Any) -> None:
+def test_half_is_the_first_half_of_the_gold_trees(trees: Any) -> None:
     assert lines(trees.half) == lines(trees.gold)[:30]
 
 
 class FakeParser:
-    """A parser that makes a tree without tags of a sentence with "bread", and is killed."""
+    """A parser that fails on sentences with "bread", and is killed after `limit` sentences."""
 
     def __init__(self, limit: int) -> None:
         self.parsed, self.limit = 0, limit
@@ -76,7 +74,7 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-def test_parsing_goes_on_after_the_last_complete_block(
+def test_parsing_resumes_after_the_last_complete_block(
     trees: Any, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed, resumed, again = FakeParser(limit=40), FakeParser(limit=100), FakeParser(limit=0)
@@ -153,7 +151,7 @@ def test_semi_supervision_and_more_annotated_trees_add_up_to_the_whole_gain() ->
     }
 
 
-def test_each_comparison_is_of_two_systems_that_are_trained() -> None:
+def test_comparisons_are_between_trained_systems() -> None:
     compared = {side for row in parsing_systems.COMPARISONS for side in row[:2]}
     assert compared == parsing_systems.SYSTEMS.keys()
 
@@ -181,7 +179,7 @@ def test_the_native_engine_validates_the_models_that_it_supports(
     assert (recipe.data.train.trees, recipe.data.extra.trees) == (str(gold), extra)
 
 
-def test_both_lstms_differ_in_attention_only() -> None:
+def test_the_two_lstms_differ_only_in_attention() -> None:
     one, other = (
         parsing_f1.yakusu.load_recipe(parsing_f1.RECIPES / f"parse-lstm{name}.toml")
         for name in ("", "-attention")
@@ -243,7 +241,7 @@ DIFFERENCES = record(
 )
 
 
-def test_earlier_records_are_shown_only_while_there_are_no_others() -> None:
+def test_earlier_records_are_shown_only_if_there_are_no_newer_ones() -> None:
     before = {"F1": 34.73, "precision": 3, "recall": 4, "exact match": 5}
     score = "; ".join(f"{name} = {value}" for name, value in before.items())
     earlier = record(name="transformer", score=score, f1=34.73, paper=91.3)

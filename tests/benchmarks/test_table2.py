@@ -127,7 +127,7 @@ def test_only_the_systems_with_a_fixed_vector_have_tuned_rates_and_one_is_revers
     assert turned == [False, True]
 
 
-# ---- what is shown -------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def test_records_of_other_settings_are_not_mixed_with_the_newest() -> None:

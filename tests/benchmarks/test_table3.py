@@ -70,7 +70,7 @@ def test_a_tuned_rate_is_listed_after_the_sizes(small: Recipe) -> None:
     assert trained_as(ours, base) == "N = 1, rate x 0.5"
 
 
-def test_only_the_row_that_is_not_run_has_heads_of_fewer_than_16(small: Recipe) -> None:
+def test_only_the_row_that_is_not_run_has_heads_of_fewer_than_16_dimensions(small: Recipe) -> None:
     values = {row: table3.scaled(Variant(row), small).model.model_dump()["d_v"] for row in ROWS}
     assert [row for row, d_v in values.items() if d_v < 16] == list(NOT_RUN) == ["A, h = 32"]
 
@@ -114,7 +114,7 @@ def test_only_base_has_seeds_and_only_sizes_have_rates() -> None:
     ]
 
 
-def test_big_has_four_configurations_at_the_best_rate_of_the_papers() -> None:
+def test_big_has_four_configurations_at_the_best_rate_of_the_published_one() -> None:
     found = trained("big", lambda variant: abs(variant.rate - 1.9))
     assert found[: len(RATES)] == [
         (f"big, post-norm, dropout 0.3, rate x {rate:g}", rate) for rate in RATES
@@ -238,7 +238,7 @@ def test_a_tuned_row_is_represented_by_its_best_rate_in_the_order_of_the_table()
     ]
 
 
-def test_earlier_records_are_shown_only_as_long_as_there_are_no_others() -> None:
+def test_earlier_records_are_shown_only_if_there_are_no_newer_ones() -> None:
     earlier, new = [record("A, h = 1", 9.98)], [recent("base", 7.5)]
     assert comparable(earlier) == earlier
     assert comparable(earlier + new) == new

@@ -1,4 +1,4 @@
-"""BPE-dropout: other pieces of the same text in each epoch, as a function of seed and epoch."""
+"""BPE-dropout: different pieces of the same text in each epoch, as a function of seed and epoch."""
 
 import random
 from collections import Counter
@@ -105,7 +105,7 @@ class Alphabet(Pieces):
 
 
 def test_each_segmentation_has_the_probability_of_the_paper() -> None:
-    # Merges in this order: a b -> ab, then ab c -> abc; the pair b c is no piece.
+    # Merges in this order: a b -> ab, then ab c -> abc; the pair b c is not a piece.
     merges = Merges(Alphabet("ab", "abc", "▁", "a", "b", "c"))
     n, p = 20_000, 0.25
     words = [np.array([1], dtype=np.uint16)] * n
@@ -121,7 +121,8 @@ def test_a_pair_that_was_left_out_may_be_merged_later() -> None:
     n, p = 20_000, 0.5
     divided = merges.divide([np.array([1], dtype=np.uint16)] * n, p, np.random.default_rng(1))
     shares = {word: count / n for word, count in Counter(map(tuple, divided)).items()}
-    # Neither: p^2. Only one of both: then the other is left out, p. Both, then "abab" or not.
+    # Neither is merged: p^2. One is merged and the other dropped: p (1 - p), p (1 - p) p.
+    # Both are merged, and then "abab" or not.
     one = (1 - p) * p, p * (1 - p) * p
     both = (1 - p**2) * (1 - p)
     expected = {

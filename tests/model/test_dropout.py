@@ -1,4 +1,4 @@
-"""Dropout draws each value with the right probability, from the seed alone."""
+"""Dropout zeroes values with the right probability; the seed alone determines the masks."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def test_share_of_zeros_and_mean(p: float, dtype: torch.dtype) -> None:
         assert both == pytest.approx(p * p, abs=0.003)
 
 
-def test_seed_decides() -> None:
+def test_the_seed_determines_the_mask() -> None:
     x = torch.randn(3, 7, 5)
     results = []
     for seed in (1, 1, 2):

@@ -73,8 +73,8 @@ def test_the_encoder_equals_torch_lstms_over_packed_sentences(src: Tensor) -> No
     torch.testing.assert_close(memory.states[real], states[real])
 
 
-def test_a_reversed_source_is_read_as_the_reversed_sentences(src: Tensor) -> None:
-    """With the directions of the first layer swapped, since both of them are read anyway."""
+def test_reversed_source_is_equivalent_to_reversing_the_sentences(src: Tensor) -> None:
+    """The directions of the first layer are swapped, because it reads in both."""
     plain, turned = made(n_layers=3), made(n_layers=3, reversed_source=True)
     above = turned.encoder.above[0].weight_ih
     with torch.no_grad():

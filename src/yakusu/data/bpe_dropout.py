@@ -1,13 +1,14 @@
 """BPE-dropout (Provilkov et al. 2020): in each epoch, words are divided differently.
 
-A word starts as characters. As long as there is one, the merge with the lowest id is applied:
+A word starts as characters. As long as a merge is possible, the one that gives the piece with the
+lowest id is applied:
 
     (a, b) -> the piece a b, if it is in the vocabulary
 
-but before each merge, each pair (a, b) is left out of the choice with probability p. With p = 0 the
-result is the usual segmentation. It is a pure function of (seed, epoch).
+but before each merge, each pair (a, b) is dropped from the candidates with probability p. With
+p = 0, the result is the usual segmentation. The segmentation is a pure function of (seed, epoch).
 
-V pieces, n symbols of a window of sentences: characters at first, and pieces at last.
+V pieces, n symbols of a window of sentences: characters at first, and pieces at the end.
 """
 
 from collections.abc import Collection
@@ -27,15 +28,15 @@ _Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BpeDropout:
-    """Divides the words of binarised pairs anew.
+    """Divides the words of binarised pairs into different pieces in each epoch.
 
     Attributes:
         pairs: The pairs in their usual segmentation.
         tokenizer: The vocabularies, learned by BPE.
-        p: Probability that a pair of symbols is left out, in [0, 1).
-        seed: Of the random numbers.
+        p: Probability that a pair of symbols is dropped before a merge, in [0, 1).
+        seed: Seed of the random numbers.
         symbols: Pieces that are never divided.
-        sides: Sides to divide anew: "src", "tgt".
+        sides: Sides to divide: "src", "tgt".
         max_tokens: A sentence that would have more tokens keeps its usual segmentation.
     """
 
@@ -71,7 +72,7 @@ class BpeDropout:
 
 
 class Merges:
-    """The merges of a vocabulary: the pairs of pieces that are together a piece.
+    """The merges of a vocabulary: the pairs of pieces whose concatenation is a piece.
 
     Args:
         pieces: The vocabulary, in the order in which BPE learned its pieces.
@@ -97,7 +98,7 @@ class Merges:
         self._starts = np.array([pieces.piece(i).startswith(SPACE) for i in range(self._size)])
 
     def divide(self, sentences: list[Ids], p: float, rng: np.random.Generator) -> list[_Array]:
-        """Divide the words of sentences, without the pairs that are left out with probability p."""
+        """Divide the words of sentences; a pair is dropped with probability p before each merge."""
         spelled = [[c for i in ids for c in self._characters[i]] for ids in sentences]
         symbols = np.array([c for characters in spelled for c in characters])  # (n)
         ends = np.cumsum([len(characters) for characters in spelled])
@@ -110,12 +111,12 @@ class Merges:
     def _merge(
         self, symbols: _Array, first: npt.NDArray[np.bool_], p: float, rng: np.random.Generator
     ) -> _Array:
-        """Apply one merge to each word until there is none.
+        """Apply one merge at a time to each word, until no merge is left.
 
         Args:
             symbols: Ids of characters (n).
             first: Whether a word begins at a character (n).
-            p: Probability that a pair is left out, at each merge.
+            p: Probability that a pair is dropped, at each merge.
             rng: Source of the random numbers.
 
         Returns:

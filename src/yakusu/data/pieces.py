@@ -94,7 +94,7 @@ class Pieces:
         return str(self._model.id_to_piece(id_)) if self.table is None else self.table[id_]
 
     def is_text(self, id_: int) -> bool:
-        """Whether an id of the SentencePiece model stands for text, and not for a byte or token."""
+        """Whether an id of the SentencePiece model is a text piece, not a byte or special token."""
         model = self._model
         return not (model.is_control(id_) or model.is_unknown(id_) or model.is_byte(id_))
 

@@ -66,7 +66,7 @@ def _attention_on_cpu(
     """`fused_attention` with the kernels that are fast on a CPU (docs/decisions/0048).
 
     In bfloat16, the backward pass of PyTorch's fused kernel is several times slower than in
-    float32. No fused kernel for CPUs has dropout.
+    float32. PyTorch has no fused kernel with dropout for CPUs.
     """
     dtype = query.dtype
     with torch.autocast("cpu", enabled=False):

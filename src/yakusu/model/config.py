@@ -163,8 +163,8 @@ class RecurrentConfig(ModelConfig):
     def _no_reversal_without_effect(self) -> "RecurrentConfig":
         if self.reversed_source and self.n_layers == 1:
             raise ValueError(
-                "model.reversed_source = true has no effect with model.n_layers = 1, a layer that "
-                "reads in both directions: set model.n_layers to 2 or more, or remove "
+                "model.reversed_source = true has no effect with model.n_layers = 1, because the "
+                "first layer reads in both directions: set model.n_layers to 2 or more, or remove "
                 "model.reversed_source"
             )
         return self

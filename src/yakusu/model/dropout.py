@@ -1,8 +1,8 @@
 """Dropout, section 5.4: a value is set to zero with probability p, the others divided by 1 - p.
 
 On a CPU, a value is dropped if 16 random bits are below p 2^16, with p rounded to a multiple of
-2^-16. PyTorch draws 64 bits for each value, which takes four times as long (docs/decisions/0048).
-torch.compile generates its own code for PyTorch's.
+2^-16. PyTorch draws 64 bits for each value, which takes longer (docs/decisions/0048).
+Under torch.compile, PyTorch's dropout is used, for which the compiler generates code.
 """
 
 import torch
@@ -16,7 +16,7 @@ class Dropout(nn.Module):
     """Dropout in training mode; in evaluation mode, the values stay as they are.
 
     Args:
-        p: Probability of zero, in [0, 1).
+        p: Probability that a value is set to zero, in [0, 1).
     """
 
     def __init__(self, p: float) -> None:
@@ -24,7 +24,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Values of any shape."""
+        """Apply dropout to values of any shape."""
         return drop(x, self.p) if self.training else x
 
 

@@ -8,9 +8,9 @@ At target position t, where y is the previous token and s runs over the source p
 
 h~_t is the input of the output projection. Without attention, h~_t is h_t, nothing is fed back, and
 the decoder receives only the encoder's last states, as its initial states (Sutskever et al. 2014).
-With `reversed_source`, the encoder's last states are those after the first source word, as in that
-paper. E is a table that the output projection may share, so its vectors are multiplied by sqrt(D),
-as in section 3.4 of "Attention Is All You Need".
+With `reversed_source`, the last states of the upper encoder layers are those after the first source
+word, as in that paper. E is a table that the output projection may share, so its vectors are
+multiplied by sqrt(D), as in section 3.4 of "Attention Is All You Need".
 
 `decoder = "gnmt"` selects GNMT's decoder instead, gnmt.py.
 
@@ -109,7 +109,7 @@ class Recurrent(Seq2Seq[RecurrentMemory, RecurrentState]):
 
 
 class Encoder(nn.Module):
-    """N layers: a bidirectional one of width D / 2 per direction, then layers of one direction."""
+    """N layers: a bidirectional one of width D / 2 per direction, then unidirectional layers."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()

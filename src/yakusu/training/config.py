@@ -20,7 +20,7 @@ class TrainingConfig(Config):
     adam_epsilon: float = Field(1e-9, gt=0)
     label_smoothing: float = Field(0.1, ge=0, lt=1)  # epsilon_ls
     r_drop: float = Field(0.0, ge=0)  # alpha of R-Drop, which passes each batch twice; 0: off
-    bpe_dropout: float = Field(0.0, ge=0, lt=1)  # p of BPE-dropout: other pieces in each epoch
+    bpe_dropout: float = Field(0.0, ge=0, lt=1)  # p of BPE-dropout; 0: off
     clip_norm: float = Field(0.0, ge=0)  # 0: no gradient clipping
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
     compile: Literal["auto", "yes", "no"] = "auto"  # auto: torch.compile on a GPU

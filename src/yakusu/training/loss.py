@@ -19,7 +19,8 @@ from torch import Tensor
 
 from yakusu.training.r_drop import divergence
 
-# Tokens of a chunk: few, whose logits fit into the caches of a CPU, or enough to keep a GPU busy.
+# CPU: tokens of a chunk, whose logits fit into the caches. GPU: logits of a chunk, enough to keep
+# the GPU busy.
 _CHUNK, _CHUNK_LOGITS_GPU = 256, 2**27
 
 
@@ -107,7 +108,7 @@ class _ChunkedLoss(torch.autograd.Function):
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        on_cpu, rows = hidden.device.type == "cpu", 2 if r_drop else 1  # of one chunk
+        on_cpu, rows = hidden.device.type == "cpu", 2 if r_drop else 1  # rows kept together
         chunk = rows * max(1, (_CHUNK if on_cpu else _CHUNK_LOGITS_GPU // len(weight)) // rows)
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]

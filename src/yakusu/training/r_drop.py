@@ -5,8 +5,8 @@
 With the logits z, let d = z_1 - z_2, m_1 = p_1 . d and m_2 = p_2 . d. Then
 
     KL(p_1 || p_2) + KL(p_2 || p_1) = m_1 - m_2
-    d (m_1 - m_2) / d z_1 = p_1 (d - m_1) + p_1 - p_2
-    d (m_1 - m_2) / d z_2 = p_2 (m_2 - d) + p_2 - p_1
+    gradient with respect to z_1: p_1 (d - m_1) + p_1 - p_2
+    gradient with respect to z_2: p_2 (m_2 - d) + p_2 - p_1
 
 N target tokens, V vocabulary. Rows 2i and 2i + 1 are the two passes of target token i.
 """
@@ -32,7 +32,7 @@ def divergence(z: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """
     p_1, p_2 = p[0::2], p[1::2]  # (N, V)
     d = z[0::2] - z[1::2]  # (N, V)
-    d[:, -1] = 0  # of padding, which has no probability
+    d[:, -1] = 0  # padding, whose probability is 0
     m_1, m_2 = ((p_i[:, None] @ d[..., None])[:, 0] for p_i in (p_1, p_2))  # (N, 1)
     gradient = torch.empty_like(p)
     torch.addcmul(p_1 * (1 - m_1) - p_2, p_1, d, out=gradient[0::2])

@@ -46,7 +46,7 @@ class TrainingData:
     dev: Pairs  # for validation
     batches: BatchConfig  # sizes of steps and batches
     seed: int  # of the data order and of dropout
-    divided: Callable[[int], Pairs] | None = None  # `train` in other pieces, by epoch
+    divided: Callable[[int], Pairs] | None = None  # `train` under BPE-dropout, by epoch
 
     def of(self, epoch: int) -> Pairs:
         """The training pairs of an epoch."""
