@@ -23,10 +23,11 @@ from yakusu.folder import read_json
 from yakusu.recipe import Recipe
 from yakusu.translator.passage import TextConfig
 
+KEPT = 10  # checkpoints of a run
 # The settings of the first row; the others differ from it.
 BASE = {
     "training.max_steps": 6000,
-    "training.keep_last": 10,
+    "training.keep_last": KEPT,
     "training.r_drop": 0,
     "training.bpe_dropout": 0,
     "training.ema_decay": 0,
@@ -41,13 +42,13 @@ class Row:
 
     changes: Settings that differ from the first row.
     seeds: More than one: an ensemble.
-    last: Number of checkpoints to average; None: those of the recipe.
+    last: Number of checkpoints to average.
     teacher: The row whose models translate the sources of the training pairs.
     """
 
     changes: Mapping[str, float] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1,)
-    last: int | None = None
+    last: int = KEPT
     teacher: str | None = None
 
 
@@ -56,7 +57,7 @@ ROWS = {
     "1 checkpoint": Row(last=1),
     "3 checkpoints averaged": Row(last=3),
     "12,000 steps": Row({"training.max_steps": 12_000}),
-    "moving average, decay 0.999": Row({"training.ema_decay": 0.999}),
+    "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
     "BPE-dropout 0.1": Row(BPE_DROPOUT),
     "R-Drop, alpha 5": Row(R_DROP),
@@ -74,7 +75,7 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.techniques --runs runs/techniques --rows 'R-Drop, alpha 5'",
     needs=["data", "runs"],
-    quick={"set": QUICK, "rows": ["1 checkpoint", "distilled from the ensemble"]},
+    quick={"set": QUICK, "rows": ["1 checkpoint", "12,000 steps"]},
 )
 benchmark.option(
     "--rows", nargs="+", default=list(ROWS), choices=ROWS, help="in quotes (default: all)"
@@ -114,12 +115,10 @@ class Rows:
             of_teacher = [f"from {row.teacher}"] if row.teacher else []
             runs.append(self.args.runs / slug(" ".join(["run", *of_teacher, *settings, str(seed)])))
             self._train(self._recipe(row, seed, runs[-1]), row.teacher)
-        folders = [run / "model" for run in runs]
-        if row.last is not None:
-            folders = [run / f"average-{row.last}" for run in runs]
-            for run, folder in zip(runs, folders, strict=True):
-                if not folder.exists():
-                    yakusu.average(run, last=row.last, out=folder)
+        folders = [run / f"average-{row.last}" for run in runs]
+        for run, folder in zip(runs, folders, strict=True):
+            if not folder.exists():
+                yakusu.average(run, last=row.last, out=folder)
         return Finished(folders, [read_json(run / "model" / "receipt.json") for run in runs], runs)
 
     def _recipe(self, row: Row, seed: int, run: Path) -> Recipe:

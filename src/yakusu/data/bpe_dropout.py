@@ -23,6 +23,7 @@ from yakusu.data.pieces import SPACE, Pieces
 from yakusu.data.tokenizer import Tokenizer
 
 _WINDOW = 8192  # sentences
+_PURPOSE = 0xB9E  # distinguishes these random numbers from those of the order of an epoch
 _Array = npt.NDArray[np.int64]
 
 
@@ -60,7 +61,7 @@ class BpeDropout:
     def _divided(self, side: Sentences, pieces: Pieces, epoch: int, number: int) -> Sentences:
         merges, kept = Merges(pieces, self.symbols), list[npt.NDArray[Any]]()
         for begin in range(0, len(side), _WINDOW):
-            rng = np.random.default_rng([self.seed, epoch, number, begin])
+            rng = np.random.default_rng([self.seed, epoch, number, begin, _PURPOSE])
             window = [side[i] for i in range(begin, min(begin + _WINDOW, len(side)))]
             divided = merges.divide(window, self.p, rng)
             kept += [

@@ -19,9 +19,8 @@ from torch import Tensor
 
 from yakusu.training.r_drop import divergence
 
-# CPU: tokens of a chunk, whose logits fit into the caches. GPU: logits of a chunk, enough to keep
-# the GPU busy.
-_CHUNK, _CHUNK_LOGITS_GPU = 256, 2**27
+# A chunk has few tokens on a CPU, because of its caches, and enough to keep a GPU busy.
+_CHUNK, _CHUNK_LOGITS, _CHUNK_LOGITS_GPU = 256, 2**24, 2**27
 
 
 class Loss(NamedTuple):
@@ -108,8 +107,11 @@ class _ChunkedLoss(torch.autograd.Function):
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        on_cpu, rows = hidden.device.type == "cpu", 2 if r_drop else 1  # rows kept together
-        chunk = rows * max(1, (_CHUNK if on_cpu else _CHUNK_LOGITS_GPU // len(weight)) // rows)
+        n_logits = _CHUNK_LOGITS_GPU
+        if hidden.device.type == "cpu":
+            n_logits = min(_CHUNK * len(weight), _CHUNK_LOGITS)
+        rows = 2 if r_drop else 1  # that must be in the same chunk
+        chunk = rows * max(1, n_logits // len(weight) // rows)
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)

@@ -48,10 +48,6 @@ class TrainingData:
     seed: int  # of the data order and of dropout
     divided: Callable[[int], Pairs] | None = None  # `train` under BPE-dropout, by epoch
 
-    def of(self, epoch: int) -> Pairs:
-        """The training pairs of an epoch."""
-        return self.divided(epoch) if self.divided else self.train
-
 
 @dataclass(frozen=True)
 class TrainingOutput:
@@ -170,7 +166,7 @@ class Trainer:
         """Advance the state to each next step and yield its batches, until a limit is reached."""
         state, data = self.state, self.data
         while not limit_reached(self.config, state):
-            self._pairs = data.of(state.epoch)
+            self._pairs = data.divided(state.epoch) if data.divided else data.train
             steps = epoch_steps(
                 self._pairs,
                 step_tokens=data.batches.step_tokens,
