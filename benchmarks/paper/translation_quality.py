@@ -1,4 +1,4 @@
-"""BLEU, chrF and TER of small translators on the test sets of Multi30k and small_parallel_enja.
+"""BLEU, chrF and TER of small translators on the test sets of Multi30k and other small corpora.
 
 Each recipe is trained (up to an hour on two cores) and its model scored; a finished run is only
 scored.
@@ -53,6 +53,8 @@ CORPORA = {
         "small_parallel_enja en-ja, test, tokenised text",
         tokenize="none",
     ),
+    "koen-ko-en": Corpus(("koen/test.ko", "koen/test.en"), "koen ko-en, test"),
+    "koen-en-ko": Corpus(("koen/test.en", "koen/test.ko"), "koen en-ko, test"),
 }
 
 benchmark = Benchmark(
