@@ -101,8 +101,13 @@ def main(args: argparse.Namespace) -> None:
         curve = curve_of(validations(run))
         show(curve)
         src, ref = (args.data / path for path in corpus.test)
-        scores = yakusu.evaluate(
-            model, ref, src=src, lowercase=corpus.lowercase, tokenize=corpus.tokenize
+        scores = yakusu.evaluate_model(
+            model,
+            src,
+            ref,
+            lowercase=corpus.lowercase,
+            tokenize=corpus.tokenize,
+            engine=yakusu.EngineConfig(precision="float32", threads=args.threads),
         )
         for score in scores:
             print(score)
