@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -374,6 +374,7 @@ def test_alternative_texts_do_not_take_part_in_markup_behind_them(words: str) ->
     assert texts(made) == [f"a {words}", "<0/> <1>three</1>"]
 
 
+@example("one\n---\n", "\\|")
 @settings(deadline=None, max_examples=40)
 @given(FILES, st.text(st.sampled_from("ab *_`[]()<>#-+1.|~$&\\!:{}^="), min_size=1))
 def test_any_translation_is_read_again_as_it_was_written(source: str, words: str) -> None:
