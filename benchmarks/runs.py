@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yakusu
+from yakusu.engine.support import unsupported
 from yakusu.folder import read_json
 from yakusu.progress import Silent
 from yakusu.recipe import Recipe, save_recipe
@@ -23,6 +24,14 @@ class Remarks(Silent):
     def say(self, text: str) -> None:
         """Print a remark."""
         print(f"  {self._name}: {text}", flush=True)
+
+
+def with_supported_engine(recipe: Recipe) -> Recipe:
+    """Return the recipe; its engine is torch if the native engine does not support the model."""
+    if unsupported(recipe.model):
+        training = recipe.training.model_copy(update={"engine": "torch"})
+        return recipe.model_copy(update={"training": training})
+    return recipe
 
 
 def prepare(recipe: Recipe, folder: Path) -> Path:

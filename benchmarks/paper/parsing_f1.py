@@ -32,8 +32,7 @@ from benchmarks.paper.parsing_trees import (
     write_parses,
 )
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, slug, validations
-from yakusu.engine.support import unsupported
+from benchmarks.runs import Remarks, slug, validations, with_supported_engine
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.train import Trained
 from yakusu.recipe import Recipe
@@ -78,21 +77,18 @@ def recipe_of(name: str, args: argparse.Namespace, trees: Trees) -> Recipe:
     """Return the recipe of a system; the parses that it is trained on need not exist yet."""
     model, kind = SYSTEMS[name]
     extra = {"gum": trees.gum, "own": own_trees(args.runs, model)}.get(kind)
-    file = MODELS[model].recipe
     recipe = yakusu.load_recipe(
-        RECIPES / file if file.endswith(".toml") else file,
+        MODELS[model].recipe,
         [
             f'run="{args.runs / name}"',
             f'data.train.trees="{trees.half if kind == "half" else trees.gold}"',
             f'data.dev.trees="{trees.choosing}"',
             *([f'data.extra={{trees="{extra}", weight={args.weight}}}'] if extra else []),
+            *MODELS[model].changes,
             *args.set,
         ],
     )
-    if unsupported(recipe.model):  # by the native engine, which --set may choose for the others
-        training = recipe.training.model_copy(update={"engine": "torch"})
-        recipe = recipe.model_copy(update={"training": training})
-    return recipe
+    return with_supported_engine(recipe)
 
 
 def trained(name: str, args: argparse.Namespace, trees: Trees) -> Trained:

@@ -16,11 +16,10 @@ from typing import Any
 
 import yakusu
 from benchmarks.paper.table2_rows import MIN_BATCHES, System
-from benchmarks.runs import RECIPES
+from benchmarks.runs import RECIPES, with_supported_engine
 from yakusu.data.batches import epoch_steps
 from yakusu.data.pairs import Pairs
 from yakusu.data.tokenizer import Tokenizer
-from yakusu.engine.support import unsupported
 from yakusu.errors import DataError
 from yakusu.model.architectures import build
 from yakusu.pipeline.training_facts import flops_per_token
@@ -85,17 +84,11 @@ def choose(
 
 
 def recipe_of(system: System, args: argparse.Namespace) -> Recipe:
-    """Return the recipe of a system, before the budget; its steps have four or more batches.
-
-    The native engine translates the dev set only for the systems that it supports.
-    """
+    """Return the recipe of a system, before the budget; its steps have four or more batches."""
     batches = {"step_tokens": args.step_tokens, "batch_tokens": args.step_tokens // MIN_BATCHES}
     sizes = [f"batches.{key}={value}" for key, value in batches.items()]
-    recipe = yakusu.load_recipe(RECIPES / system.recipe, (*sizes, *system.changes, *args.set))
-    if unsupported(recipe.model):
-        training = recipe.training.model_copy(update={"engine": "torch"})
-        return recipe.model_copy(update={"training": training})
-    return recipe
+    settings = (*sizes, *system.changes, *args.set)
+    return with_supported_engine(yakusu.load_recipe(RECIPES / system.recipe, settings))
 
 
 def within(flops: float | None, recipe: Recipe, data: Path) -> Recipe:

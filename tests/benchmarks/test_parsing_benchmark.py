@@ -179,15 +179,6 @@ def test_the_native_engine_validates_the_models_that_it_supports(
     assert (recipe.data.train.trees, recipe.data.extra.trees) == (str(gold), extra)
 
 
-def test_the_two_lstms_differ_only_in_attention() -> None:
-    one, other = (
-        parsing_f1.yakusu.load_recipe(parsing_f1.RECIPES / f"parse-lstm{name}.toml")
-        for name in ("", "-attention")
-    )
-    with_attention = one.model.model_copy(update={"attention": "additive"})
-    assert other == one.model_copy(update={"model": with_attention})
-
-
 # ---- the section ---------------------------------------------------------------------------------
 
 
