@@ -44,6 +44,19 @@ def test_value_and_gradients_equal_cross_entropy_of_torch(
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("n_vocab", [2, 257, 6_000, 100_000, 2**24, 2**28])
+def test_a_chunk_is_limited_in_logits_and_has_at_least_one_token_or_pair(
+    n_vocab: int, device: str, pairs: bool
+) -> None:
+    limit = loss_module._CHUNK_LOGITS if device == "cpu" else loss_module._CHUNK_LOGITS_GPU
+    chunk, least = loss_module._chunk(n_vocab, device, pairs=pairs), 1 + pairs
+    assert chunk >= least and chunk % least == 0
+    assert chunk == least or chunk * n_vocab <= limit
+    assert device != "cpu" or chunk <= loss_module._CHUNK
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_value_and_gradients_with_a_bias_equal_cross_entropy_of_torch(epsilon: float) -> None:
     hidden, weight, target = inputs()

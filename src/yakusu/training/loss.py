@@ -86,6 +86,15 @@ def zero_point(n_outputs: int, epsilon: float) -> float:
     return abs(q_target * math.log(q_target) + rest)  # `abs` turns -0.0 into 0.0
 
 
+def _chunk(n_vocab: int, device: str, *, pairs: bool) -> int:
+    """Return n for V = n_vocab: even if rows are in pairs, which a chunk must not divide."""
+    n_logits = _CHUNK_LOGITS_GPU
+    if device == "cpu":
+        n_logits = min(_CHUNK * n_vocab, _CHUNK_LOGITS)
+    rows = 2 if pairs else 1
+    return rows * max(1, n_logits // n_vocab // rows)
+
+
 class _ChunkedLoss(torch.autograd.Function):
     """The loss and, if needed, its gradients, in one pass over chunks of tokens.
 
@@ -107,11 +116,7 @@ class _ChunkedLoss(torch.autograd.Function):
         column_sum = matrix[:-1].float().sum(dim=0)  # (D,)
         nll = hidden.new_zeros((), dtype=torch.float32)
         smoothed = hidden.new_zeros((), dtype=torch.float32)
-        n_logits = _CHUNK_LOGITS_GPU
-        if hidden.device.type == "cpu":
-            n_logits = min(_CHUNK * len(weight), _CHUNK_LOGITS)
-        rows = 2 if r_drop else 1  # that must be in the same chunk
-        chunk = rows * max(1, n_logits // len(weight) // rows)
+        chunk = _chunk(len(weight), hidden.device.type, pairs=r_drop > 0)
         for begin in range(0, len(hidden), chunk):
             h, y = hidden[begin : begin + chunk], target[begin : begin + chunk, None]
             z = (h @ matrix.T).float()  # (n, V)
