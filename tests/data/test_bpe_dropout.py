@@ -151,6 +151,15 @@ def test_an_interrupted_run_gives_the_same_bytes_which_depend_on_the_dropout(
     assert trained("without", 0.0, 8) != straight
 
 
-def test_a_unigram_vocabulary_is_refused() -> None:
+@pytest.mark.parametrize(
+    "changes", [["tokenizer.kind=unigram"], ["parent.model=model", "parent.vocabulary=keep"]]
+)
+def test_a_vocabulary_that_bpe_does_not_learn_in_this_run_is_refused(changes: list[str]) -> None:
     with pytest.raises(RecipeError, match="learned by BPE in this run"):
-        yakusu.load_recipe("tiny", ["training.bpe_dropout=0.1", "tokenizer.kind=unigram"])
+        yakusu.load_recipe("tiny", ["training.bpe_dropout=0.1", *changes])
+
+
+def test_a_parent_with_a_new_vocabulary_is_allowed() -> None:
+    parent = ["parent.model=model", "parent.vocabulary=learn"]
+    recipe = yakusu.load_recipe("tiny", ["training.bpe_dropout=0.1", *parent])
+    assert recipe.training.bpe_dropout == 0.1
