@@ -88,13 +88,15 @@ class Finished:
     """The models of a row.
 
     folders: Model folders.
-    receipts: Their receipts.
     runs: Their runs.
     """
 
     folders: list[Path]
-    receipts: list[dict[str, Any]]
     runs: list[Path]
+
+    def receipts(self) -> list[dict[str, Any]]:
+        """Return the receipt of each model."""
+        return [read_json(run / "model" / "receipt.json") for run in self.runs]
 
 
 class Rows:
@@ -105,9 +107,9 @@ class Rows:
         corpus = args.data / "multi30k"
         self.dev = ParallelLines.read(corpus / "val.en", corpus / "val.de")
         self.scorer = Scorer(self.dev.ref, lowercase=True, language="de")
-        self.translated = cache(self._translated)
+        self.models, self.translated = cache(self._models), cache(self._translated)
 
-    def models(self, name: str) -> Finished:
+    def _models(self, name: str) -> Finished:
         """Train the models of a row."""
         row, runs = ROWS[name], list[Path]()
         for seed in row.seeds:
@@ -119,7 +121,7 @@ class Rows:
         for run, folder in zip(runs, folders, strict=True):
             if not folder.exists():
                 yakusu.average(run, last=row.last, out=folder)
-        return Finished(folders, [read_json(run / "model" / "receipt.json") for run in runs], runs)
+        return Finished(folders, runs)
 
     def _recipe(self, row: Row, seed: int, run: Path) -> Recipe:
         settings = BASE | dict(row.changes) | {"seed": seed}
@@ -151,15 +153,16 @@ class Rows:
         models, texts = self.models(name), self.translated(name)
         score = self.scorer.score(texts)
         gain = self.scorer.difference(self.translated(FIRST), texts)
-        seconds = [receipt["wall_seconds"] for receipt in models.receipts]
+        receipts = models.receipts()
+        seconds = [receipt["wall_seconds"] for receipt in receipts]
         return {
             "name": name,
             "score": str(score),
             "dev_bleu": round(score.value, 2),
             "gain": [round(value, 2) for value in gain],
             "minutes": round(sum(seconds) / 60, 1),
-            "steps": models.receipts[0]["steps"],
-            "flops": sum(receipt["flops"]["counted"] for receipt in models.receipts),
+            "steps": receipts[0]["steps"],
+            "flops": sum(receipt["flops"]["counted"] for receipt in receipts),
             "curves": [curve(run) for run in models.runs],
             "settings": BASE | dict(ROWS[name].changes),
             "set": self.args.set,
