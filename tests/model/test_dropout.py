@@ -8,7 +8,7 @@ from yakusu.model.dropout import Dropout, drop
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_share_of_zeros_and_mean(p: float, dtype: torch.dtype) -> None:
+def test_the_share_of_zeros_is_p_and_the_mean_stays_the_same(p: float, dtype: torch.dtype) -> None:
     torch.manual_seed(1)
     dropped = drop(torch.ones(1000, 1001, dtype=dtype), p)
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=0.002)
@@ -31,7 +31,7 @@ def test_the_seed_determines_the_mask() -> None:
     assert not torch.equal(results[0], results[2])
 
 
-def test_gradient_has_the_same_zeros() -> None:
+def test_the_gradient_has_the_same_zeros() -> None:
     x = torch.randn(4, 6, requires_grad=True)
     y = drop(x, 0.5)
     y.sum().backward()
@@ -39,11 +39,11 @@ def test_gradient_has_the_same_zeros() -> None:
 
 
 @pytest.mark.parametrize("p", [1e-6, 1 - 1e-6])
-def test_extreme_probabilities(p: float) -> None:
+def test_the_result_is_finite_for_p_near_0_or_1(p: float) -> None:
     assert drop(torch.ones(1000), p).isfinite().all()
 
 
-def test_only_in_training() -> None:
+def test_values_are_dropped_only_in_training() -> None:
     layer, x = Dropout(0.5), torch.randn(10, 10)
     assert torch.equal(layer.eval()(x), x)
     assert not torch.equal(layer.train()(x), x)
