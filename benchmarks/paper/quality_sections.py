@@ -58,7 +58,7 @@ SECTIONS = (
         "techniques",
         "Better translators from the same text",
         "The average of ten checkpoints has 41.08 dev BLEU, that of three 40.72, and the last "
-        "checkpoint 40.68; these differences are within the intervals.",
+        "checkpoint 40.68; neither difference is significant.",
         "python -m benchmarks.paper.techniques --runs runs/techniques",
         techniques,
         "Multi30k English-German, development set, lower-cased; the test sets are not read. A gain "
