@@ -20,7 +20,6 @@ from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 import yakusu
 from benchmarks import runs
@@ -193,7 +192,6 @@ def draw(path: Path, records: Sequence[Record]) -> None:
     ends.set(xlabel="FLOPs counted, of all models", title="test2016, at the end")
     for axes in (curves, ends):
         axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
     once = dict(zip(*reversed(ends.get_legend_handles_labels()), strict=True))
     ends.legend(once.values(), once, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=110, metadata={"Software": None})
