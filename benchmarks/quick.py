@@ -28,7 +28,7 @@ def write_data(folder: Path) -> None:
     """Write every corpus and test set that a benchmark reads."""
     rng = random.Random(1)
     for corpus, others, parts in (
-        ("multi30k", ("de", "fr"), {"train": 400, "val": 20, "test2016": 24}),
+        ("multi30k", ("de", "fr"), {"train": 400, "val": 20, "test2016": 24, "test2017": 24}),
         ("enja", ("ja",), {"train": 400, "dev": 20, "test": 24}),
     ):
         for part, n in parts.items():

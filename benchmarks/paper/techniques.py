@@ -1,9 +1,10 @@
 """Better translators from the same text: each technique alone, and combinations.
 
 All models are trained on Multi30k English-German with the sizes of recipes/multi30k.toml and
-compared on its development set; the test sets are not read. A gain is the difference in BLEU from
-the first row, with its 95% interval by paired bootstrap resampling, which does not include the
-spread between seeds.
+compared on its development set. A gain is the difference in BLEU from the first row, with its 95%
+interval by paired bootstrap resampling, which does not include the spread between seeds.
+
+With --test, the models of the rows also translate the test sets: once, for the final model.
 """
 
 import argparse
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import yakusu
-from benchmarks.bleu import ParallelLines, Scorer
+from benchmarks.bleu import Scorer
 from benchmarks.common import Benchmark
 from benchmarks.paper.quality_sections import FIRST
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import RECIPES, Remarks, curve, slug
+from yakusu.data.text import read_lines
 from yakusu.folder import read_json
 from yakusu.recipe import Recipe
 from yakusu.translator.passage import TextConfig
@@ -34,6 +36,8 @@ BASE = {
     "model.attention_dropout": 0,
 }
 R_DROP, BPE_DROPOUT = {"training.r_drop": 5}, {"training.bpe_dropout": 0.1}
+TUNED = {"beam": 8, "alpha": 1.4}
+TESTS = ("test2016", "test2017")
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,14 @@ class Row:
     changes: Settings that differ from the first row.
     seeds: More than one: an ensemble.
     last: Number of checkpoints to average.
+    search: Search settings that differ from the first row.
     teacher: The row whose models translate the sources of the training pairs.
     """
 
     changes: Mapping[str, float] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1,)
     last: int = KEPT
+    search: Mapping[str, float] = field(default_factory=dict)
     teacher: str | None = None
 
 
@@ -56,6 +62,8 @@ ROWS = {
     FIRST: Row(),
     "1 checkpoint": Row(last=1),
     "3 checkpoints averaged": Row(last=3),
+    "length penalty 1.4": Row(search={"alpha": 1.4}),
+    "beam of 8, length penalty 1.4": Row(search=TUNED),
     "12,000 steps": Row({"training.max_steps": 12_000}),
     "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
@@ -66,7 +74,7 @@ ROWS = {
     "distilled from the ensemble": Row(teacher="ensemble of three seeds"),
 }
 QUICK = (
-    *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
+    *("training.max_steps=10", "training.validate_steps=1", "batches.step_tokens=500"),
     *("model.n_layers=1", *SETTINGS),
 )
 
@@ -75,11 +83,12 @@ benchmark = Benchmark(
     __doc__,
     example="python -m benchmarks.paper.techniques --runs runs/techniques --rows 'R-Drop, alpha 5'",
     needs=["data", "runs"],
-    quick={"set": QUICK, "rows": ["1 checkpoint", "12,000 steps"]},
+    quick={"set": QUICK, "rows": ["length penalty 1.4", "12,000 steps"], "test": True},
 )
 benchmark.option(
     "--rows", nargs="+", default=list(ROWS), choices=ROWS, help="in quotes (default: all)"
 )
+benchmark.option("--test", action="store_true", help="translate the test sets, too")
 benchmark.option("--set", nargs="+", default=[], help="further settings of all rows, key=value")
 
 
@@ -104,9 +113,6 @@ class Rows:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        corpus = args.data / "multi30k"
-        self.dev = ParallelLines.read(corpus / "val.en", corpus / "val.de")
-        self.scorer = Scorer(self.dev.ref, lowercase=True, language="de")
         self.models, self.translated = cache(self._models), cache(self._translated)
 
     def _models(self, name: str) -> Finished:
@@ -133,12 +139,13 @@ class Rows:
         if teacher is None:
             yakusu.train(recipe, progress=progress)
         else:
-            config = yakusu.DistilConfig(drop_held_out=True)
+            config = yakusu.DistilConfig(drop_held_out=True, closest=True)
+            search = yakusu.SearchConfig(**TUNED, n_best=TUNED["beam"])
             teachers = self.models(teacher).folders
-            yakusu.distil(teachers, recipe, config=config, progress=progress)
+            yakusu.distil(teachers, recipe, options=search, config=config, progress=progress)
 
-    def _translated(self, name: str) -> list[str]:
-        """The development set, translated in float32."""
+    def _translated(self, name: str, corpus: Path) -> list[str]:
+        """Translate a corpus with the models of a row, in float32."""
         first, *others = self.models(name).folders
         translator = yakusu.Translator.load(
             first,
@@ -146,13 +153,28 @@ class Rows:
             engine=yakusu.EngineConfig(precision="float32", threads=self.args.threads),
             text=TextConfig(one_sentence_per_line=True),
         )
-        return [best[0].text for best in translator.stream(self.dev.src)]
+        search = translator.search.model_copy(update=dict(ROWS[name].search))
+        translator = translator.with_settings(search=search)
+        source = read_lines(corpus.with_suffix(".en"))
+        return [best[0].text for best in translator.stream(source)]
+
+    def _scorer(self, corpus: Path) -> Scorer:
+        return Scorer(list(read_lines(corpus.with_suffix(".de"))), lowercase=True, language="de")
+
+    def tests(self, name: str) -> dict[str, str]:
+        """Return BLEU on each test set, with its signature."""
+        corpora = [self.args.data / "multi30k" / test for test in TESTS]
+        return {
+            each.name: str(self._scorer(each).score(self.translated(name, each)))
+            for each in corpora
+        }
 
     def result(self, name: str) -> dict[str, Any]:
         """Train a row and compare it with the first one."""
-        models, texts = self.models(name), self.translated(name)
-        score = self.scorer.score(texts)
-        gain = self.scorer.difference(self.translated(FIRST), texts)
+        dev = self.args.data / "multi30k" / "val"
+        models, texts, scorer = self.models(name), self.translated(name, dev), self._scorer(dev)
+        score = scorer.score(texts)
+        gain = scorer.difference(self.translated(FIRST, dev), texts)
         receipts = models.receipts()
         seconds = [receipt["wall_seconds"] for receipt in receipts]
         return {
@@ -165,7 +187,9 @@ class Rows:
             "flops": sum(receipt["flops"]["counted"] for receipt in receipts),
             "curves": [curve(run) for run in models.runs],
             "settings": BASE | dict(ROWS[name].changes),
+            "search": dict(ROWS[name].search),
             "set": self.args.set,
+            "tests": self.tests(name) if self.args.test else {},
         }
 
 
