@@ -33,6 +33,48 @@ Drop = Annotated[
     bool, typer.Option("--drop-held-out", help="Drop held-out lines instead of refusing them.")
 ]
 
+# ---- options of distil ---------------------------------------------------------------------------
+
+NBest = Annotated[
+    int | None, typer.Option("--n-best", metavar="N", min=1, help="Translations per sentence.")
+]
+Closest = Annotated[
+    bool,
+    typer.Option(
+        "--closest", help="Of --n-best, use only the translation closest to the reference."
+    ),
+]
+References = Annotated[
+    bool, typer.Option(help="Train on the original pairs, too, if there are references.")
+]
+CorpusOnly = Annotated[
+    bool, typer.Option("--corpus-only", help="Write RUN/corpus, but do not train.")
+]
+
+# ---- options of backtranslate --------------------------------------------------------------------
+
+Sample = Annotated[
+    bool, typer.Option("--sample", help="Draw translations at random instead of searching.")
+]
+Tag = Annotated[str, typer.Option("--tag", help="First token of each synthetic source; '': none.")]
+Forward = Annotated[
+    str | None,
+    typer.Option(
+        "--forward",
+        metavar="MODEL",
+        help="Translate back with this model, and drop pairs below --min-chrf.",
+    ),
+]
+MinChrf = Annotated[
+    float | None,
+    typer.Option(
+        "--min-chrf", min=0, max=100, help="Smallest chrF of the round trip (default: 40)."
+    ),
+]
+
+
+# ---- the verbs -----------------------------------------------------------------------------------
+
 
 def add_to(app: typer.Typer) -> None:
     """Add these verbs to the command line."""
@@ -51,21 +93,10 @@ def distil(
     ] = "fast",
     set_: Set = None,
     beam: Beam = None,
-    n_best: Annotated[
-        int | None, typer.Option("--n-best", metavar="N", min=1, help="Translations per sentence.")
-    ] = None,
-    closest: Annotated[
-        bool,
-        typer.Option(
-            "--closest", help="Of --n-best, use only the translation closest to the reference."
-        ),
-    ] = False,
-    references: Annotated[
-        bool, typer.Option(help="Train on the original pairs, too, if there are references.")
-    ] = True,
-    corpus_only: Annotated[
-        bool, typer.Option("--corpus-only", help="Write RUN/corpus, but do not train.")
-    ] = False,
+    n_best: NBest = None,
+    closest: Closest = False,
+    references: References = True,
+    corpus_only: CorpusOnly = False,
     to: To = None,
     held_out: HeldOut = None,
     drop_held_out: Drop = False,
@@ -111,26 +142,10 @@ def backtranslate(
     tgt: Annotated[str, typer.Option("--tgt", help="Target sentences, one per line.")],
     out: Annotated[str, typer.Option("--out", help="Folder to write.")],
     beam: Beam = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations at random instead of searching.")
-    ] = False,
-    tag: Annotated[
-        str, typer.Option("--tag", help="First token of each synthetic source; '': none.")
-    ] = "<BT>",
-    forward: Annotated[
-        str | None,
-        typer.Option(
-            "--forward",
-            metavar="MODEL",
-            help="Translate back with this model, and drop pairs below --min-chrf.",
-        ),
-    ] = None,
-    min_chrf: Annotated[
-        float | None,
-        typer.Option(
-            "--min-chrf", min=0, max=100, help="Smallest chrF of the round trip (default: 40)."
-        ),
-    ] = None,
+    sample: Sample = False,
+    tag: Tag = "<BT>",
+    forward: Forward = None,
+    min_chrf: MinChrf = None,
     to: To = None,
     held_out: HeldOut = None,
     drop_held_out: Drop = False,
