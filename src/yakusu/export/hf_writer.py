@@ -114,7 +114,7 @@ def _special_ids(config: TransformerConfig, size: int) -> dict[str, Any]:
 
 
 def _generation(search: SearchConfig) -> dict[str, Any]:
-    """Return the settings of the search; GNMT's length penalty has no equivalent."""
+    """Return the settings of the search; GNMT's penalties have no equivalent."""
     return {"num_beams": search.beam, "length_penalty": search.alpha, "max_length": 512}
 
 
