@@ -26,6 +26,7 @@ from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
 from yakusu.data.text import read_lines
+from yakusu.folder import write_text
 from yakusu.recipe import Recipe
 
 _ATTENDING = ("Transformer", "LSTM with attention")
@@ -73,7 +74,7 @@ def joined_recipe(recipe: Recipe, folder: Path) -> Recipe:
         lines = list(read_lines(getattr(corpus, side)))
         text = [line for size in TRAINED for line in joined(lines, size)]
         paths[side] = str(folder / f"train.{side}")
-        Path(paths[side]).write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+        write_text(Path(paths[side]), "".join(f"{line}\n" for line in text))
     data = recipe.data.model_copy(update={"train": corpus.model_copy(update=paths)})
     return recipe.model_copy(update={"data": data})
 
