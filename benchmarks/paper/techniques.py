@@ -49,6 +49,8 @@ class Row:
     last: Number of checkpoints to average.
     search: Search settings that differ from the first row.
     teacher: The row whose models translate the sources of the training pairs.
+    backward: Train also on the targets of the training pairs with sources that a model of the
+        reverse direction made from them.
     """
 
     changes: Mapping[str, float] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Row:
     last: int = KEPT
     search: Mapping[str, float] = field(default_factory=dict)
     teacher: str | None = None
+    backward: bool = False
 
 
 ROWS = {
@@ -72,7 +75,14 @@ ROWS = {
     "R-Drop and BPE-dropout": Row(R_DROP | BPE_DROPOUT),
     "ensemble of three seeds": Row(seeds=(1, 2, 3)),
     "distilled from the ensemble": Row(teacher="ensemble of three seeds"),
+    "with back-translated sources": Row(backward=True),
 }
+TEXT = "$YAKUSU_DATA/multi30k"
+REVERSE = (
+    *('data.source_language="de"', 'data.target_language="en"'),
+    f'data.train={{src="{TEXT}/train.de", tgt="{TEXT}/train.en"}}',
+    f'data.dev={{src="{TEXT}/val.de", tgt="{TEXT}/val.en"}}',
+)
 QUICK = (
     *("training.max_steps=10", "training.validate_steps=1", "batches.step_tokens=500"),
     *("model.n_layers=1", *SETTINGS),
@@ -114,25 +124,38 @@ class Rows:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         self.models, self.translated = cache(self._models), cache(self._translated)
+        self.backward = cache(self._backward)
 
     def _models(self, name: str) -> Finished:
         """Train the models of a row."""
         row, runs = ROWS[name], list[Path]()
         for seed in row.seeds:
             settings = [f"{key}={value}" for key, value in row.changes.items()]
-            of_teacher = [f"from {row.teacher}"] if row.teacher else []
-            runs.append(self.args.runs / slug(" ".join(["run", *of_teacher, *settings, str(seed)])))
-            self._train(self._recipe(row, seed, runs[-1]), row.teacher)
-        folders = [run / f"average-{row.last}" for run in runs]
-        for run, folder in zip(runs, folders, strict=True):
-            if not folder.exists():
-                yakusu.average(run, last=row.last, out=folder)
-        return Finished(folders, runs)
+            text = [f"from {row.teacher}"] * bool(row.teacher) + ["backward"] * row.backward
+            runs.append(self.args.runs / slug(" ".join(["run", *text, *settings, str(seed)])))
+            extra = self.backward() if row.backward else []
+            self._train(self._recipe(row, seed, runs[-1], *extra), row.teacher)
+        return Finished([self._average(run, row.last) for run in runs], runs)
 
-    def _recipe(self, row: Row, seed: int, run: Path) -> Recipe:
+    def _average(self, run: Path, last: int) -> Path:
+        folder = run / f"average-{last}"
+        if not folder.exists():
+            yakusu.average(run, last=last, out=folder)
+        return folder
+
+    def _backward(self) -> list[str]:
+        """Make sources with a model of the reverse direction; return the settings that add them."""
+        run, out = self.args.runs / "run-reverse", self.args.runs / "backward"
+        self._train(self._recipe(Row(), 1, run, *REVERSE), None)
+        config = yakusu.BacktranslateConfig(tag="", drop_held_out=True)
+        text = self.args.data / "multi30k" / "train.de"
+        made = yakusu.backtranslate(self._average(run, KEPT), text, out=out, config=config)
+        return [f'data.extra={{src="{made.corpus}/train.src", tgt="{made.corpus}/train.tgt"}}']
+
+    def _recipe(self, row: Row, seed: int, run: Path, *more: str) -> Recipe:
         settings = BASE | dict(row.changes) | {"seed": seed}
         changes = [f'run="{run}"', *(f"{key}={value}" for key, value in settings.items())]
-        return yakusu.load_recipe(RECIPES / "multi30k.toml", [*changes, *self.args.set])
+        return yakusu.load_recipe(RECIPES / "multi30k.toml", [*changes, *more, *self.args.set])
 
     def _train(self, recipe: Recipe, teacher: str | None) -> None:
         progress = Remarks(Path(recipe.run).name)
