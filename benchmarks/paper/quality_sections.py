@@ -64,8 +64,8 @@ SECTIONS = (
     Section(
         "techniques",
         "Better translators from the same text",
-        "The average of ten checkpoints has 41.08 dev BLEU, that of three 40.72, and the last "
-        "checkpoint 40.68; neither difference is significant.",
+        "A length penalty of 1.4 instead of 0.6 gains 0.58 BLEU, with a beam of 8 instead of 4 "
+        "0.70, and costs no training; with BPE-dropout, 6,000 steps lose 3.06.",
         "python -m benchmarks.paper.techniques --runs runs/techniques",
         techniques,
         "Multi30k English-German, development set, lower-cased. A gain "
