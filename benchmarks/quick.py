@@ -30,6 +30,7 @@ def write_data(folder: Path) -> None:
     for corpus, others, parts in (
         ("multi30k", ("de", "fr"), {"train": 400, "val": 20, "test2016": 24, "test2017": 24}),
         ("enja", ("ja",), {"train": 400, "dev": 20, "test": 24}),
+        ("tatoeba/en-de", ("de",), {"train": 400, "dev": 20, "test": 24}),
     ):
         for part, n in parts.items():
             _write_parallel(folder / corpus / part, others, n, rng)

@@ -47,6 +47,21 @@ def techniques(records: list[Record]) -> Iterable[Table]:
         yield Table(["Model", *tested[0]["tests"]], found, tested, title="Test sets, BLEU")
 
 
+def rivals(records: list[Record]) -> Iterable[Table]:
+    """The scores of yakusu and JoeyNMT."""
+    rows = [
+        [
+            record["name"],
+            fixed(record["epochs"], 0),
+            fixed(scores(record["score"])["BLEU"]),
+            fixed(record["minutes"], 0),
+        ]
+        for record in records
+    ]
+    if records:
+        yield Table(["System", "Epochs", "BLEU, test", "Minutes"], rows, records)
+
+
 SECTIONS = (
     Section(
         "translation_quality",
@@ -73,5 +88,14 @@ SECTIONS = (
         "resampling over sentences, which does not include the spread between seeds. Minutes are "
         "those of training with one thread, while other programs used the machine. Minutes and "
         "FLOPs do not include those of teachers.",
+    ),
+    Section(
+        "joeynmt",
+        "Tatoeba English-German, compared with JoeyNMT",
+        "Not measured yet: 10 epochs of both are planned.",
+        "python -m benchmarks.paper.joeynmt --runs runs/joeynmt --peer-python PYTHON",
+        rivals,
+        "Both are trained on the same pairs, for 10 epochs, and search with a beam of 5. Minutes "
+        "are those of training, while other programs used the machine.",
     ),
 )

@@ -1,0 +1,216 @@
+"""Tatoeba English-German: yakusu's recipe `medium`, and JoeyNMT 2.3 with its recipe for this size.
+
+JoeyNMT's recipe is that of its published model for 160,000 sentence pairs, IWSLT 2014 de-en: 6
+layers of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a learning rate that is
+reduced when dev BLEU stops rising. Text is not lower-cased here, and is divided by SentencePiece.
+JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
+
+Both models are trained for the same number of epochs and search with the same beam. A finished run
+is only scored. JoeyNMT starts again if it is interrupted.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+import yakusu
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import Remarks, curve
+from yakusu.errors import DataError
+from yakusu.folder import read_json, write_json, write_text
+
+OURS, THEIRS = "yakusu, medium", "JoeyNMT 2.3, transformer_iwslt14_deen_bpe"
+PIECES, BEAM, DROPOUT = 32_000, 5, 0.3
+CORPUS = Path("tatoeba", "en-de")
+MAIN = Path(__file__).parents[1] / "peers" / "joeynmt_main.py"
+
+benchmark = Benchmark(
+    "joeynmt",
+    __doc__,
+    example="python -m benchmarks.paper.joeynmt --runs runs/joeynmt --peer-python peers/bin/python",
+    needs=["data", "runs"],
+    quick={
+        "set": [*SETTINGS, "model.n_layers=1", "batches.step_tokens=500"],
+        "epochs": 1,
+        "pieces": 110,
+        "width": 16,
+    },
+)
+benchmark.option("--epochs", type=int, default=10, help="epochs of both (%(default)s)")
+benchmark.option("--peer-python", help="Python of an environment with JoeyNMT")
+benchmark.option("--set", nargs="+", default=[], help="settings of yakusu's run, key=value")
+benchmark.option("--pieces", type=int, default=PIECES, help=argparse.SUPPRESS)
+benchmark.option("--width", type=int, default=256, help=argparse.SUPPRESS)
+
+
+# ---- JoeyNMT -------------------------------------------------------------------------------------
+
+
+def learn_pieces(corpus: Path, folder: Path, n_pieces: int) -> None:
+    """Write a SentencePiece model and its pieces, which JoeyNMT reads as a vocabulary."""
+    sentencepiece.SentencePieceTrainer.train(
+        input=[f"{corpus}/train.en", f"{corpus}/train.de"],
+        model_prefix=str(folder / "pieces"),
+        vocab_size=n_pieces,
+        model_type="bpe",
+        character_coverage=1.0,
+        minloglevel=2,
+    )
+    model = sentencepiece.SentencePieceProcessor(str(folder / "pieces.model"))
+    pieces = [model.id_to_piece(i) for i in range(n_pieces) if not model.is_control(i)]
+    write_text(folder / "pieces.txt", "".join(f"{each}\n" for each in pieces[1:]))  # no <unk>
+
+
+def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, Any]:
+    """Return JoeyNMT's configuration."""
+    side = {
+        "level": "bpe",
+        "lowercase": False,
+        "max_length": 62,
+        "voc_file": str(folder / "pieces.txt"),
+        "tokenizer_type": "sentencepiece",
+        "tokenizer_cfg": {"model_file": str(folder / "pieces.model"), "pretokenizer": "none"},
+    }
+    stack = {
+        "type": "transformer",
+        "num_layers": 6,
+        "num_heads": 4,
+        "embeddings": {"embedding_dim": width, "scale": True, "dropout": 0.0},
+        "hidden_size": width,
+        "ff_size": 4 * width,
+        "dropout": DROPOUT,
+    }
+    return {
+        "name": "tatoeba-en-de",
+        "model_dir": str(folder / "model"),
+        "use_cuda": False,
+        "random_seed": 42,
+        "data": {
+            "train": str(corpus / "train"),
+            "dev": str(corpus / "dev"),
+            "dataset_type": "plain",
+            "src": {"lang": "en", **side},
+            "trg": {"lang": "de", **side},
+        },
+        "testing": {"beam_size": BEAM, "beam_alpha": 1.0, "eval_metrics": ["bleu"]},
+        "training": _training(epochs),
+        "model": {
+            "initializer": "xavier_uniform",
+            "embed_initializer": "xavier_uniform",
+            "tied_embeddings": True,
+            "tied_softmax": True,
+            "encoder": stack,
+            "decoder": stack,
+        },
+    }
+
+
+def _training(epochs: int) -> dict[str, Any]:
+    return {
+        "optimizer": "adam",
+        "normalization": "tokens",
+        "adam_betas": [0.9, 0.999],
+        "scheduling": "plateau",
+        "patience": 5,
+        "decrease_factor": 0.7,
+        "learning_rate": 0.0003,
+        "learning_rate_min": 1e-8,
+        "label_smoothing": 0.1,
+        "batch_size": 4096,
+        "batch_type": "token",
+        "early_stopping_metric": "bleu",
+        "epochs": epochs,
+        "validation_freq": 1000,
+        "logging_freq": 100,
+        "overwrite": True,
+        "shuffle": True,
+    }
+
+
+def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Train JoeyNMT, translate the test set, and return the result."""
+    folder = (args.runs / "joeynmt").absolute()
+    config, output, times = (folder / name for name in ("config.yaml", "test.de", "times.json"))
+    if not times.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        learn_pieces(corpus, folder, args.pieces)
+        # JSON is YAML.
+        write_json(config, config_of(corpus, folder, args.epochs, args.width))
+        start = time.monotonic()
+        _joeynmt(args, "train", config, "--skip-test")
+        write_json(times, {"seconds": time.monotonic() - start})
+    if not output.exists():
+        write_text(output, _joeynmt(args, "translate", config, source=corpus / "test.en"))
+    score = yakusu.evaluate(output, corpus / "test.de")[0]
+    seconds = read_json(times)["seconds"]
+    return {"name": THEIRS, "score": str(score), "minutes": round(seconds / 60, 1)}
+
+
+def _joeynmt(
+    args: argparse.Namespace, mode: str, config: Path, *options: str, source: Path | None = None
+) -> str:
+    command = [args.peer_python, str(MAIN), mode, str(config), *options]
+    text = source.read_text() if source else ""
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, env=_environment(args.threads)
+    )
+    if done.returncode:
+        raise DataError(f"JoeyNMT ended with an error: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def _environment(threads: int) -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": str(threads)}
+
+
+# ---- yakusu --------------------------------------------------------------------------------------
+
+
+def run_yakusu(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Train with the recipe `medium`, translate the test set, and return the result."""
+    files = {
+        f"{part}{side}": str(corpus / f"{name}.{language}")
+        for part, name in (("", "train"), ("dev_", "dev"))
+        for side, language in (("src", "en"), ("tgt", "de"))
+    }
+    settings = [f"training.max_epochs={args.epochs}", f"search.beam={BEAM}", *args.set]
+    run = args.runs / "yakusu"
+    recipe = yakusu.load_recipe("medium", settings, run=run, **files)
+    trained = yakusu.train(recipe, progress=Remarks(run.name))
+    score = yakusu.evaluate_model(
+        trained.model,
+        corpus / "test.en",
+        corpus / "test.de",
+        engine=yakusu.EngineConfig(precision="float32", threads=args.threads),
+    )[0]
+    return {
+        "name": OURS,
+        "score": str(score),
+        "minutes": round(trained.seconds / 60, 1),
+        "curve": curve(run),
+        "recipe": recipe.model_dump(mode="json", exclude={"run", "data"}),
+    }
+
+
+def main(args: argparse.Namespace) -> None:
+    """Train both, score both and print the scores."""
+    corpus = (args.data / CORPUS).absolute()
+    systems = {OURS: run_yakusu, THEIRS: run_joeynmt}
+    if not args.peer_python:
+        print("JoeyNMT is left out: give --peer-python", file=sys.stderr)
+        del systems[THEIRS]
+    for run in systems.values():
+        result = run(corpus, args) | {"epochs": args.epochs}
+        benchmark.record(result)
+        print(f"{result['name']}, {args.epochs} epochs: {result['score']}", flush=True)
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
