@@ -5,12 +5,17 @@ layers of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a le
 reduced when dev BLEU stops rising. Text is not lower-cased here, and is divided by SentencePiece.
 JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
 
-Both models are trained for the same number of epochs and search with the same beam. A finished run
-is only scored. JoeyNMT starts again if it is interrupted.
+Both models are trained for the same number of epochs and search with the same beam. The other
+settings are those of the recipes: yakusu averages its last five checkpoints, and JoeyNMT uses the
+one with the best dev BLEU, as its published model does. A finished run is only scored. JoeyNMT
+starts again if it is interrupted.
+
+The dev set is translated; with --test, the test set as well: once, when all settings are fixed.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +28,7 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve
+from yakusu.data.text import read_lines
 from yakusu.errors import DataError
 from yakusu.folder import read_json, write_json, write_text
 
@@ -39,11 +45,13 @@ benchmark = Benchmark(
     quick={
         "set": [*SETTINGS, "model.n_layers=1", "batches.step_tokens=500"],
         "epochs": 1,
+        "test": True,
         "pieces": 110,
         "width": 16,
     },
 )
 benchmark.option("--epochs", type=int, default=10, help="epochs of both (%(default)s)")
+benchmark.option("--test", action="store_true", help="translate the test set, too")
 benchmark.option("--peer-python", help="Python of an environment with JoeyNMT")
 benchmark.option("--set", nargs="+", default=[], help="settings of yakusu's run, key=value")
 benchmark.option("--pieces", type=int, default=PIECES, help=argparse.SUPPRESS)
@@ -64,8 +72,12 @@ def learn_pieces(corpus: Path, folder: Path, n_pieces: int) -> None:
         minloglevel=2,
     )
     model = sentencepiece.SentencePieceProcessor(str(folder / "pieces.model"))
-    pieces = [model.id_to_piece(i) for i in range(n_pieces) if not model.is_control(i)]
-    write_text(folder / "pieces.txt", "".join(f"{each}\n" for each in pieces[1:]))  # no <unk>
+    pieces = [
+        model.id_to_piece(i)
+        for i in range(n_pieces)
+        if not (model.is_control(i) or model.is_unknown(i))
+    ]
+    write_text(folder / "pieces.txt", "".join(f"{each}\n" for each in pieces))
 
 
 def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, Any]:
@@ -86,6 +98,7 @@ def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, 
         "hidden_size": width,
         "ff_size": 4 * width,
         "dropout": DROPOUT,
+        "layer_norm": "pre",
     }
     return {
         "name": "tatoeba-en-de",
@@ -99,7 +112,12 @@ def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, 
             "src": {"lang": "en", **side},
             "trg": {"lang": "de", **side},
         },
-        "testing": {"beam_size": BEAM, "beam_alpha": 1.0, "eval_metrics": ["bleu"]},
+        "testing": {
+            "beam_size": BEAM,
+            "beam_alpha": 1.0,
+            "max_output_length": 100,
+            "eval_metrics": ["bleu"],
+        },
         "training": _training(epochs),
         "model": {
             "initializer": "xavier_uniform",
@@ -135,9 +153,9 @@ def _training(epochs: int) -> dict[str, Any]:
 
 
 def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Train JoeyNMT, translate the test set, and return the result."""
-    folder = (args.runs / "joeynmt").absolute()
-    config, output, times = (folder / name for name in ("config.yaml", "test.de", "times.json"))
+    """Train JoeyNMT, and return its translations and facts about the training."""
+    folder = (args.runs / f"joeynmt-{args.epochs}").absolute()
+    config, times = folder / "config.yaml", folder / "times.json"
     if not times.exists():
         folder.mkdir(parents=True, exist_ok=True)
         learn_pieces(corpus, folder, args.pieces)
@@ -146,70 +164,82 @@ def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
         start = time.monotonic()
         _joeynmt(args, "train", config, "--skip-test")
         write_json(times, {"seconds": time.monotonic() - start})
-    if not output.exists():
-        write_text(output, _joeynmt(args, "translate", config, source=corpus / "test.en"))
-    score = yakusu.evaluate(output, corpus / "test.de")[0]
-    seconds = read_json(times)["seconds"]
-    return {"name": THEIRS, "score": str(score), "minutes": round(seconds / 60, 1)}
+    log = (folder / "model" / "train.log").read_text("utf-8")
+    return {
+        "texts": {
+            part: _joeynmt(args, "translate", config, source=corpus / f"{part}.en").splitlines()
+            for part in args.parts
+        },
+        "minutes": round(read_json(times)["seconds"] / 60, 1),
+        "parameters": int(re.findall(r"Total params: (\d+)", log)[-1]),
+        "steps": int((folder / "model" / "latest.ckpt").resolve().stem),
+    }
 
 
 def _joeynmt(
     args: argparse.Namespace, mode: str, config: Path, *options: str, source: Path | None = None
 ) -> str:
-    command = [args.peer_python, str(MAIN), mode, str(config), *options]
-    text = source.read_text() if source else ""
     done = subprocess.run(
-        command, input=text, capture_output=True, text=True, env=_environment(args.threads)
+        [args.peer_python, str(MAIN), mode, str(config), *options],
+        input=source.read_text("utf-8") if source else "",
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": str(args.threads)},
     )
     if done.returncode:
         raise DataError(f"JoeyNMT ended with an error: {done.stderr.strip()[-500:]}")
     return done.stdout
 
 
-def _environment(threads: int) -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": str(threads)}
-
-
 # ---- yakusu --------------------------------------------------------------------------------------
 
 
 def run_yakusu(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Train with the recipe `medium`, translate the test set, and return the result."""
+    """Train with the recipe `medium`, and return the translations and facts about the training."""
     files = {
         f"{part}{side}": str(corpus / f"{name}.{language}")
         for part, name in (("", "train"), ("dev_", "dev"))
         for side, language in (("src", "en"), ("tgt", "de"))
     }
     settings = [f"training.max_epochs={args.epochs}", f"search.beam={BEAM}", *args.set]
-    run = args.runs / "yakusu"
+    run = args.runs / f"yakusu-{args.epochs}"
     recipe = yakusu.load_recipe("medium", settings, run=run, **files)
     trained = yakusu.train(recipe, progress=Remarks(run.name))
-    score = yakusu.evaluate_model(
-        trained.model,
-        corpus / "test.en",
-        corpus / "test.de",
-        engine=yakusu.EngineConfig(precision="float32", threads=args.threads),
-    )[0]
+    engine = yakusu.EngineConfig(precision="float32", threads=args.threads)
+    translator = yakusu.Translator.load(trained.model, engine=engine)
     return {
-        "name": OURS,
-        "score": str(score),
+        "texts": {
+            part: translator.translate(list(read_lines(corpus / f"{part}.en")))
+            for part in args.parts
+        },
         "minutes": round(trained.seconds / 60, 1),
+        "parameters": read_json(trained.model / "receipt.json")["parameters"],
+        "steps": trained.steps,
+        "reason": trained.reason,
         "curve": curve(run),
         "recipe": recipe.model_dump(mode="json", exclude={"run", "data"}),
     }
 
 
 def main(args: argparse.Namespace) -> None:
-    """Train both, score both and print the scores."""
+    """Train both, and score their translations."""
     corpus = (args.data / CORPUS).absolute()
+    args.parts = ["dev", "test"] if args.test else ["dev"]
     systems = {OURS: run_yakusu, THEIRS: run_joeynmt}
     if not args.peer_python:
+        if args.record:
+            raise DataError("a record needs both systems: give --peer-python, or skip --record")
         print("JoeyNMT is left out: give --peer-python", file=sys.stderr)
         del systems[THEIRS]
-    for run in systems.values():
-        result = run(corpus, args) | {"epochs": args.epochs}
-        benchmark.record(result)
-        print(f"{result['name']}, {args.epochs} epochs: {result['score']}", flush=True)
+    for name, run in systems.items():
+        facts = run(corpus, args)
+        texts = facts.pop("texts")
+        found = {
+            part: str(yakusu.evaluate(texts[part], corpus / f"{part}.de")[0]) for part in args.parts
+        }
+        benchmark.record({"name": name, **found, "epochs": args.epochs, **facts})
+        for part, score in found.items():
+            print(f"{name}, {part}: {score}", flush=True)
 
 
 if __name__ == "__main__":

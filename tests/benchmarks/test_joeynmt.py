@@ -25,6 +25,9 @@ def test_the_configuration_is_the_published_one_for_160_000_pairs(tmp_path: Path
     assert model["encoder"] == model["decoder"]
     sizes = {key: model["encoder"][key] for key in ("num_layers", "num_heads", "ff_size")}
     assert sizes == {"num_layers": 6, "num_heads": 4, "ff_size": 1024}
+    # JoeyNMT's defaults differ between the encoder and the decoder.
+    assert model["encoder"]["layer_norm"] == "pre"
+    assert config["testing"]["max_output_length"] == 100
     assert (training["epochs"], training["batch_size"], training["scheduling"]) == (
         7,
         4096,

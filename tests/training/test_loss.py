@@ -57,6 +57,11 @@ def test_a_chunk_is_limited_in_logits_and_has_at_least_one_token_or_pair(
     assert device != "cpu" or chunk <= loss_module._CHUNK
 
 
+def test_a_chunk_has_256_tokens_on_a_cpu_and_more_on_a_gpu() -> None:
+    assert loss_module._chunk(6_000, "cpu", pairs=False) == 256
+    assert loss_module._chunk(6_000, "cuda", pairs=False) == 2**27 // 6_000
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_value_and_gradients_with_a_bias_equal_cross_entropy_of_torch(epsilon: float) -> None:
     hidden, weight, target = inputs()
