@@ -27,7 +27,7 @@ class Remarks(Silent):
 
 
 def with_supported_engine(recipe: Recipe) -> Recipe:
-    """Return the recipe; its engine is torch if the native engine does not support the model."""
+    """Return the recipe, with the engine torch if the native engine does not support its model."""
     if unsupported(recipe.model):
         training = recipe.training.model_copy(update={"engine": "torch"})
         return recipe.model_copy(update={"training": training})

@@ -1,16 +1,17 @@
 """Tatoeba English-German: yakusu's recipe `medium`, and JoeyNMT 2.3 with its recipe for this size.
 
-JoeyNMT's recipe is that of its published model for 160,000 sentence pairs, IWSLT 2014 de-en: 6
-layers of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a learning rate that is
-reduced when dev BLEU stops rising. Text is not lower-cased here, and is divided by SentencePiece.
-JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
+JoeyNMT's recipe is that of its published IWSLT 2014 de-en model (160,000 sentence pairs): 6 layers
+of width 256, dropout 0.3, 32,000 pieces, steps of 4,096 tokens, and a learning rate that is reduced
+when dev BLEU stops rising. Two settings differ: the text is not lower-cased, and it is segmented by
+SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joeynmt_main.py.
 
 Both models are trained for the same number of epochs and search with the same beam. The other
 settings are those of the recipes: yakusu averages its last five checkpoints, and JoeyNMT uses the
-one with the best dev BLEU, as its published model does. A finished run is only scored. JoeyNMT
-starts again if it is interrupted.
+one with the best dev BLEU, as its published model does. A finished run is not trained again, only
+scored. An interrupted run of JoeyNMT starts again from the first step.
 
-The dev set is translated; with --test, the test set as well: once, when all settings are fixed.
+The dev set is translated. With --test, the test set is translated as well; use --test only once,
+when all settings are fixed.
 """
 
 import argparse
@@ -50,8 +51,8 @@ benchmark = Benchmark(
         "width": 16,
     },
 )
-benchmark.option("--epochs", type=int, default=10, help="epochs of both (%(default)s)")
-benchmark.option("--test", action="store_true", help="translate the test set, too")
+benchmark.option("--epochs", type=int, default=10, help="epochs of each system (%(default)s)")
+benchmark.option("--test", action="store_true", help="also translate the test set")
 benchmark.option("--peer-python", help="Python of an environment with JoeyNMT")
 benchmark.option("--set", nargs="+", default=[], help="settings of yakusu's run, key=value")
 benchmark.option("--pieces", type=int, default=PIECES, help=argparse.SUPPRESS)
@@ -228,8 +229,8 @@ def main(args: argparse.Namespace) -> None:
     systems = {OURS: run_yakusu, THEIRS: run_joeynmt}
     if not args.peer_python:
         if args.record:
-            raise DataError("a record needs both systems: give --peer-python, or skip --record")
-        print("JoeyNMT is left out: give --peer-python", file=sys.stderr)
+            raise DataError("--record needs both systems: give --peer-python, or omit --record")
+        print("JoeyNMT is skipped: --peer-python is not given", file=sys.stderr)
         del systems[THEIRS]
     for name, run in systems.items():
         facts = run(corpus, args)

@@ -1,9 +1,12 @@
-"""Start JoeyNMT 2.3.0 with newer versions of its libraries: `python joeynmt_main.py train CONFIG`.
+"""Run JoeyNMT 2.3.0 with newer versions of its dependencies.
 
-It passes `verbose`, which has no effect on the result, to a scheduler of torch that no longer has
-this argument, and limits SentencePiece to its vocabulary, which here has all pieces, by a method
-that no longer exists. JoeyNMT sets its seed only after the weights have been initialised, so a seed
-is set before.
+Usage: `python joeynmt_main.py train CONFIG`.
+
+JoeyNMT passes `verbose`, which has no effect on the result, to a scheduler of torch that no longer
+accepts it; the argument is dropped. JoeyNMT also restricts SentencePiece to its vocabulary by a
+method that no longer exists; a method that does nothing replaces it, because the vocabulary here
+contains all pieces. JoeyNMT sets its seed only after it has initialised the weights, so a seed is
+set here first.
 """
 
 from typing import Any

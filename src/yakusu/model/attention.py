@@ -52,7 +52,8 @@ def fused_attention(
 ) -> Tensor:
     """Eq. 1 in one kernel that never stores the (T, S) matrix; equals `attention` up to rounding.
 
-    For dropout on a CPU, torch has no such kernel, and the formula of `attention` is used instead.
+    With dropout on a CPU, for which torch has no such kernel, the matrix is stored, as in
+    `attention`.
 
     Training and the encoder call this, because they compute all positions at once. `dropout` is the
     probability that a weight is set to zero; the others are divided by 1 - `dropout`.

@@ -87,7 +87,10 @@ def zero_point(n_outputs: int, epsilon: float) -> float:
 
 
 def _chunk(n_vocab: int, device: str, *, pairs: bool) -> int:
-    """Return n for V = n_vocab: even if rows are in pairs, which a chunk must not divide."""
+    """Return the number of tokens per chunk for a vocabulary of V = n_vocab.
+
+    With `pairs`, it is even, so that the two rows of a pair are in the same chunk.
+    """
     n_logits = _CHUNK_LOGITS_GPU
     if device == "cpu":
         n_logits = min(_CHUNK * n_vocab, _CHUNK_LOGITS)
