@@ -52,8 +52,7 @@ def fused_attention(
 ) -> Tensor:
     """Eq. 1 in one kernel that never stores the (T, S) matrix; equals `attention` up to rounding.
 
-    With dropout on a CPU, for which torch has no such kernel, the matrix is stored, as in
-    `attention`.
+    PyTorch has no fused kernel with dropout for CPUs: the formula of `attention` is used instead.
 
     Training and the encoder call this, because they compute all positions at once. `dropout` is the
     probability that a weight is set to zero; the others are divided by 1 - `dropout`.
