@@ -168,7 +168,7 @@ def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
     log = (folder / "model" / "train.log").read_text("utf-8")
     return {
         "texts": {
-            part: _joeynmt(args, "translate", config, source=corpus / f"{part}.en").splitlines()
+            part: _joeynmt(args, "translate", config, source=corpus / f"{part}.en").split("\n")[:-1]
             for part in args.parts
         },
         "minutes": round(read_json(times)["seconds"] / 60, 1),

@@ -55,7 +55,7 @@ def rivals(records: list[Record]) -> Iterable[Table]:
             fixed(record["epochs"], 0),
             fixed(record["steps"], 0),
             fixed(record["minutes"], 0),
-            *(fixed(scores(record[part])["BLEU"]) for part in ("dev", "test")),
+            *(fixed(scores(record.get(part, "")).get("BLEU")) for part in ("dev", "test")),
         ]
         for record in records
     ]

@@ -1,4 +1,4 @@
-"""The comparison with JoeyNMT: its vocabulary and its configuration."""
+"""The comparison with JoeyNMT: its vocabulary, its configuration, and the tables of both pages."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ joeynmt: Any = pytest.importorskip(
     "benchmarks.paper.joeynmt", reason="only a checkout has benchmarks"
 )
 quick: Any = pytest.importorskip("benchmarks.quick")
+sections: Any = pytest.importorskip("benchmarks.paper.quality_sections")
 
 
 def test_the_vocabulary_has_all_pieces_except_the_symbols_that_joeynmt_adds(tmp_path: Path) -> None:
@@ -33,3 +34,18 @@ def test_the_configuration_is_the_published_one_for_160_000_pairs(tmp_path: Path
         4096,
         "plateau",
     )
+
+
+def test_the_table_has_no_test_score_of_a_run_that_did_not_translate_the_test_set() -> None:
+    facts = {"name": "a", "parameters": 5, "epochs": 1, "steps": 2, "minutes": 3.0}
+    dev, both = facts | {"dev": "BLEU = 1.25"}, facts | {"dev": "BLEU = 1.25", "test": "BLEU = 2.5"}
+    (table,) = sections.rivals([dev, both])
+    assert [row[-2:] for row in table.rows] == [["1.25", "-"], ["1.25", "2.50"]]
+
+
+def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
+    row = {"name": "a", "dev_bleu": 3.0, "gain": [0.0, 0.0, 0.0], "minutes": 1.0, "flops": 1.0}
+    tests = {"name": sections.TESTED, "model": "a", "tests": {"test2016": "BLEU = 2.5"}}
+    first, second = sections.techniques([row, tests])
+    assert [each[0] for each in first.rows] == ["a"]
+    assert (second.head, second.rows) == (["Model", "test2016"], [["a", "2.50"]])
