@@ -197,6 +197,15 @@ def test_other_settings_do_not_mix_with_earlier_shards(
         assert translated(config_of(model, engine=engine, batch=7), source, out).skipped == 3
 
 
+def test_a_model_with_another_receipt_is_the_same_model(
+    model: Path, source: Path, tmp_path: Path
+) -> None:
+    out, documents = tmp_path / "out", {"receipt.json": "{}\n", "README.md": "# Averaged again\n"}
+    translated(config_of(model), source, out)
+    again = save(tmp_path / "again", untrained("bytes"), documents=documents)
+    assert translated(config_of(again), source, out).skipped == 3
+
+
 def test_a_source_that_has_changed_is_not_skipped(
     model: Path, source: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from yakusu.pipeline.shard_receipt import Settings, source_entry
 from yakusu.pipeline.translate import open_translator
 from yakusu.search.config import SearchConfig
 from yakusu.translator import Translator
+from yakusu.translator.folder import model_hash
 from yakusu.translator.passage import TextConfig
 from yakusu.translator.tally import Tally
 
@@ -82,7 +83,7 @@ class ShardConfig:
             runs = f"native {decoder.precision}"
         return Settings(
             yakusu=__version__,
-            models=tuple(sha256(Path(model) / "manifest.json") for model in self.models),
+            models=tuple(model_hash(Path(model)) for model in self.models),
             search=translator.search.model_dump(mode="json"),
             text=self.text.model_dump(mode="json", exclude={"glossary"}),
             glossary=sha256(Path(self.text.glossary)) if self.text.glossary else "",

@@ -30,7 +30,7 @@ class Settings(_Line):
     Attributes:
         version: Version of the receipt.
         yakusu: Version of yakusu.
-        models: SHA-256 of the manifest of each model folder.
+        models: The hash of each model, see `model_hash`.
         search: Settings of the search.
         text: How text is read.
         glossary: SHA-256 of the glossary; "": none.

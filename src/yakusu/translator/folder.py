@@ -10,6 +10,7 @@ This module does not import torch. `opening.py` opens folders for the native eng
 for torch.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,13 +23,14 @@ from yakusu.arrays import Array, ArraysOnDisk, Decoded
 from yakusu.config import Config
 from yakusu.data.tokenizer import Tokenizer
 from yakusu.errors import ModelError
-from yakusu.folder import verify_folder
+from yakusu.folder import read_json, verify_folder
 from yakusu.model.config import AnyConfig
 from yakusu.model.table_plans import AnyTablePlan
 from yakusu.search.config import SearchConfig
 from yakusu.translator.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_DESCRIPTIONS = {"receipt.json", "README.md"}  # translations do not depend on them
 
 
 class TranslatorConfig(Config):
@@ -83,6 +85,17 @@ class ModelFolder:
     def weights(self) -> Mapping[str, Array]:
         """The weights by name, each read when it is accessed."""
         return Decoded(ArraysOnDisk(self.path / WEIGHTS))
+
+
+def model_hash(folder: Path) -> str:
+    """Return a SHA-256 of the files of a model folder that its translations depend on.
+
+    Models that were made twice in the same way have the same hash, although the times in their
+    receipts differ.
+    """
+    files = read_json(folder / "manifest.json")["files"]
+    lines = [f"{files[name]['sha256']}  {name}\n" for name in sorted(files.keys() - _DESCRIPTIONS)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _read_config(folder: Path) -> TranslatorConfig:
