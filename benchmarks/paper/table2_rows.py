@@ -55,19 +55,12 @@ NOT_REPRODUCED = {
     "MoE": "it is an LSTM with layers of up to thousands of experts; the row with experts is a "
     "Transformer, whose feed-forward networks are mixtures of four",
 }
-# Name of a system in earlier records -> its current name.
-_RENAMED = {
-    "convolutional": "ConvS2S",
-    "convolutional, dilated": "ConvS2S, dilated",
-    "Transformer with experts": "Transformer with 4 experts per layer",
-    "two Transformers": "ensemble of two Transformers",
-}
 
 
 def newest(records: Iterable[Record]) -> dict[tuple[str, Any], Record]:
-    """The newest comparable record for each system, under its current name, and budget."""
+    """The newest comparable record for each system and budget."""
     in_order = sorted(comparable(records), key=lambda record: record.date)
-    return {(_RENAMED.get(each["name"], each["name"]), each["budget"]): each for each in in_order}
+    return {(each["name"], each["budget"]): each for each in in_order}
 
 
 def comparable(records: Iterable[Record]) -> list[Record]:

@@ -135,7 +135,7 @@ def test_records_of_other_settings_are_not_mixed_with_the_newest() -> None:
         record("ByteNet", day=1, step_tokens=4000),
         record("ConvS2S", day=2, training={"precision": "bf16"}),
         record("GNMT", day=3, training={"ema_decay": 0.0}),
-        record("convolutional", day=4, training={"ema_decay": 0.95}),
+        record("ConvS2S", day=4, training={"ema_decay": 0.95}),
         record("Transformer", day=5),
     ]
     assert set(rows.newest(made)) == {("ConvS2S", 2e13), ("Transformer", 2e13)}
