@@ -8,7 +8,8 @@ SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joe
 Both models are trained for the same number of epochs and search with the same beam. The other
 settings are those of the recipes: yakusu averages its last five checkpoints, and JoeyNMT uses the
 one with the best dev BLEU, as its published model does. A finished run is not trained again, only
-scored. An interrupted run of JoeyNMT starts again from the first step.
+scored. JoeyNMT trains each epoch in a process of its own, which continues from the checkpoint of
+the epoch before, with a seed of its own; an interrupted epoch starts again.
 
 The dev set is translated. With --test, the test set is translated as well; use --test only once,
 when all settings are fixed.
@@ -81,8 +82,8 @@ def learn_pieces(corpus: Path, folder: Path, n_pieces: int) -> None:
     write_text(folder / "pieces.txt", "".join(f"{each}\n" for each in pieces))
 
 
-def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, Any]:
-    """Return JoeyNMT's configuration."""
+def config_of(corpus: Path, folder: Path, epoch: int, width: int) -> dict[str, Any]:
+    """Return JoeyNMT's configuration for one epoch, counted from 1."""
     side = {
         "level": "bpe",
         "lowercase": False,
@@ -103,9 +104,9 @@ def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, 
     }
     return {
         "name": "tatoeba-en-de",
-        "model_dir": str(folder / "model"),
+        "model_dir": str(folder / f"epoch-{epoch}"),
         "use_cuda": False,
-        "random_seed": 42,
+        "random_seed": 42 + epoch,
         "data": {
             "train": str(corpus / "train"),
             "dev": str(corpus / "dev"),
@@ -119,7 +120,11 @@ def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, 
             "max_output_length": 100,
             "eval_metrics": ["bleu"],
         },
-        "training": _training(epochs),
+        "training": {
+            **_training(),
+            "epochs": epoch,
+            "load_model": str(folder / f"epoch-{epoch - 1}" / "latest.ckpt") if epoch > 1 else None,
+        },
         "model": {
             "initializer": "xavier_uniform",
             "embed_initializer": "xavier_uniform",
@@ -131,7 +136,7 @@ def config_of(corpus: Path, folder: Path, epochs: int, width: int) -> dict[str, 
     }
 
 
-def _training(epochs: int) -> dict[str, Any]:
+def _training() -> dict[str, Any]:
     return {
         "optimizer": "adam",
         "normalization": "tokens",
@@ -145,35 +150,50 @@ def _training(epochs: int) -> dict[str, Any]:
         "batch_size": 4096,
         "batch_type": "token",
         "early_stopping_metric": "bleu",
-        "epochs": epochs,
         "validation_freq": 1000,
         "logging_freq": 100,
+        "keep_best_ckpts": 1,
         "overwrite": True,
         "shuffle": True,
     }
 
 
-def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Train JoeyNMT, and return its translations and facts about the training."""
-    folder = (args.runs / f"joeynmt-{args.epochs}").absolute()
-    config, times = folder / "config.yaml", folder / "times.json"
-    if not times.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        learn_pieces(corpus, folder, args.pieces)
+def train_epoch(corpus: Path, folder: Path, epoch: int, args: argparse.Namespace) -> float:
+    """Train JoeyNMT for one epoch, unless that was done before; return the seconds it took."""
+    finished, config = folder / f"epoch-{epoch}" / "seconds.json", folder / "config.yaml"
+    if not finished.exists():
         # JSON is YAML.
-        write_json(config, config_of(corpus, folder, args.epochs, args.width))
+        write_json(config, config_of(corpus, folder, epoch, args.width))
         start = time.monotonic()
         _joeynmt(args, "train", config, "--skip-test")
-        write_json(times, {"seconds": time.monotonic() - start})
-    log = (folder / "model" / "train.log").read_text("utf-8")
+        write_json(finished, {"seconds": time.monotonic() - start})
+    seconds: float = read_json(finished)["seconds"]
+    return seconds
+
+
+def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Train JoeyNMT, and return its translations and facts about the training."""
+    folder = (args.runs / "joeynmt").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "pieces.txt").exists():
+        learn_pieces(corpus, folder, args.pieces)
+    epochs = range(1, args.epochs + 1)
+    seconds = [train_epoch(corpus, folder, epoch, args) for epoch in epochs]
+    last, config = folder / f"epoch-{args.epochs}", folder / "translate.yaml"
+    settings = config_of(corpus, folder, args.epochs, args.width)
+    # Only an epoch with a new best dev BLEU has this file. Without it, JoeyNMT uses the last one.
+    best = [path for k in epochs if (path := folder / f"epoch-{k}" / "best.ckpt").exists()]
+    settings["testing"]["load_model"] = str(best[-1]) if best else None
+    write_json(config, settings)
+    log = (folder / "epoch-1" / "train.log").read_text("utf-8")
     return {
         "texts": {
             part: _joeynmt(args, "translate", config, source=corpus / f"{part}.en").split("\n")[:-1]
             for part in args.parts
         },
-        "minutes": round(read_json(times)["seconds"] / 60, 1),
+        "minutes": round(sum(seconds) / 60, 1),
         "parameters": int(re.findall(r"Total params: (\d+)", log)[-1]),
-        "steps": int((folder / "model" / "latest.ckpt").resolve().stem),
+        "steps": int((last / "latest.ckpt").resolve().stem),
     }
 
 

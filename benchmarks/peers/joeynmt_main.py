@@ -6,7 +6,8 @@ JoeyNMT passes `verbose`, which has no effect on the result, to a scheduler of t
 accepts it; the argument is dropped. JoeyNMT also restricts SentencePiece to its vocabulary by a
 method that no longer exists; a method that does nothing replaces it, because the vocabulary here
 contains all pieces. JoeyNMT sets its seed only after it has initialised the weights, so a seed is
-set here first.
+set here first. A checkpoint stores the number of the epoch that JoeyNMT was in, with which it would
+begin again; here, all checkpoints that training continues from are those of finished epochs.
 """
 
 from typing import Any
@@ -15,6 +16,7 @@ import sentencepiece
 import torch
 from joeynmt import builders
 from joeynmt.__main__ import main
+from joeynmt.training import TrainManager
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
@@ -22,7 +24,14 @@ def _plateau(*args: Any, verbose: bool = False, **settings: Any) -> ReduceLROnPl
     return ReduceLROnPlateau(*args, **settings)
 
 
+class _Statistics(TrainManager.TrainStatistics):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.epochs += 1
+
+
 if __name__ == "__main__":
+    TrainManager.TrainStatistics = _Statistics
     builders.ReduceLROnPlateau = _plateau
     sentencepiece.SentencePieceProcessor.SetVocabulary = lambda model, pieces: None
     torch.manual_seed(42)

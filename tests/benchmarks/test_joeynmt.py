@@ -29,11 +29,15 @@ def test_the_configuration_is_the_published_one_for_160_000_pairs(tmp_path: Path
     # JoeyNMT's defaults differ between the encoder and the decoder.
     assert model["encoder"]["layer_norm"] == "pre"
     assert config["testing"]["max_output_length"] == 100
-    assert (training["epochs"], training["batch_size"], training["scheduling"]) == (
-        7,
-        4096,
-        "plateau",
-    )
+    assert (training["batch_size"], training["scheduling"]) == (4096, "plateau")
+
+
+def test_an_epoch_continues_from_the_one_before(tmp_path: Path) -> None:
+    first, second = (joeynmt.config_of(tmp_path, tmp_path, epoch, 256) for epoch in (1, 2))
+    assert first["training"]["load_model"] is None
+    assert second["training"]["load_model"] == f"{first['model_dir']}/latest.ckpt"
+    assert [each["training"]["epochs"] for each in (first, second)] == [1, 2]
+    assert first["random_seed"] != second["random_seed"]
 
 
 def test_the_table_has_no_test_score_of_a_run_that_did_not_translate_the_test_set() -> None:
