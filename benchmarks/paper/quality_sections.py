@@ -21,6 +21,26 @@ def translators(records: list[Record]) -> Iterable[Table]:
     yield Table([*head, "Published BLEU"], rows, records)
 
 
+def corpora(records: list[Record]) -> Iterable[Table]:
+    """What each corpus reaches with the recipe that is chosen for its size."""
+    rows = [
+        [
+            record["name"],
+            fixed(record["pairs"], 0),
+            f"`{record['chosen']}`",
+            fixed(record["steps"], 0),
+            fixed(record["minutes"], 0),
+            fixed(scores(record["dev_score"]).get("BLEU")),
+            fixed(scores(record["score"]).get("BLEU")),
+            ", ".join(record["settings"]),
+        ]
+        for record in records
+    ]
+    if records:
+        sizes = ["Corpus", "Pairs", "Recipe", "Steps", "Minutes"]
+        yield Table([*sizes, "Dev BLEU", "Test BLEU", "Other settings"], rows, records)
+
+
 def techniques(records: list[Record]) -> Iterable[Table]:
     """What each technique gains, and its cost."""
     by_name = {record["name"]: record for record in records}
@@ -77,6 +97,17 @@ SECTIONS = (
         "The test sets of small_parallel_enja were translated once by these models, after their "
         "recipes were fixed. Dev BLEU at the end is that of the last checkpoint, not of the "
         "average.",
+    ),
+    Section(
+        "corpora",
+        "What to expect for each corpus, without a recipe",
+        "Not measured yet; the sample of IWSLT 2014 and eight others are planned.",
+        "python -m benchmarks.paper.corpora --runs runs/corpora",
+        corpora,
+        "`yakusu train` chooses the recipe by the number of pairs. Minutes are those of training "
+        "with one thread, while other programs used the machine. The test sets were translated "
+        "once. Scores on text that is already tokenised, small_parallel_enja and IWSLT 2014, are "
+        "computed without a tokenizer for the test sets.",
     ),
     Section(
         "techniques",

@@ -1,0 +1,166 @@
+"""`yakusu train` without a recipe, on each corpus: the recipe it chooses, the hours, and BLEU.
+
+A recipe is chosen for the number of sentence pairs (docs/decisions/0046), and all its settings are
+used; those of --set change the run for all corpora. The corpora are not tuned for: their
+development sets only choose checkpoints and end training. The test set is translated with the model
+that training returns, the average of the last checkpoints. A finished run is not trained again.
+
+newstest2013 is both: its first 1,500 lines are the development set of the news corpora, the others
+their test set. Of the development set of IWSLT 2014, the first 1,000 lines are used.
+"""
+
+import argparse
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import yakusu
+from benchmarks.common import Benchmark
+from benchmarks.quick import SETTINGS
+from benchmarks.runs import Remarks, curve, slug
+from yakusu.data.text import read_lines
+from yakusu.folder import read_json, write_text
+from yakusu.pipeline.choose_recipe import recipe_for
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines `first` to `last` of a corpus: a TSV file with a header, or a file per language.
+
+    path: The TSV file, or the files without the suffix of their language.
+    """
+
+    path: str
+    first: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus in one direction.
+
+    languages: Source and target.
+    tokenize: sacreBLEU's tokenizer for text that is already tokenised; None: its default.
+    """
+
+    languages: tuple[str, str]
+    train: Part
+    dev: Part
+    test: Part
+    tokenize: str | None = None
+
+
+def _folder(folder: str, source: str, target: str, dev: str = "dev", test: str = "test") -> Corpus:
+    parts = (Part(f"{folder}/{name}") for name in ("train", dev, test))
+    return Corpus((source, target), *parts)
+
+
+def _news(target: str) -> Corpus:
+    dev, test = Part("wmt/newstest2013", 0, 1500), Part("wmt/newstest2013", 1500)
+    return Corpus(("en", target), Part("wmt/newstest2009-2012"), dev, test)
+
+
+CORPORA = {
+    "small_parallel_enja, en-ja, the first 5,000": Corpus(
+        ("en", "ja"), Part("enja/train", 0, 5000), Part("enja/dev"), Part("enja/test"), "none"
+    ),
+    "IWSLT 2014 sample, de-en": Corpus(
+        ("de", "en"),
+        Part("iwslt14/train_lr.tok"),
+        Part("iwslt14/valid.tok", 0, 1000),
+        Part("iwslt14/test.tok"),
+        "none",
+    ),
+    "WMT newstest 2009-2012, en-de": _news("de"),
+    "WMT newstest 2009-2012, en-fr": _news("fr"),
+    "Multi30k, en-de": _folder("multi30k", "en", "de", "val", "test2016"),
+    "Multi30k, en-fr": _folder("multi30k", "en", "fr", "val", "test2016"),
+    "Bible, en-de": Corpus(
+        ("en", "de"), Part("bible/train.tsv"), Part("bible/dev.tsv"), Part("bible/test.tsv")
+    ),
+    "Tatoeba, en-de": _folder("tatoeba/en-de", "en", "de"),
+    "Tatoeba, en-fr": _folder("tatoeba/en-fr", "en", "fr"),
+}
+
+QUICK = ("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500")
+
+benchmark = Benchmark(
+    "corpora",
+    __doc__,
+    example="python -m benchmarks.paper.corpora --runs runs/corpora --rows 'Multi30k, en-de'",
+    needs=["data", "runs"],
+    quick={
+        "set": [*QUICK, "model.n_layers=1", *SETTINGS],
+        "rows": ["small_parallel_enja, en-ja, the first 5,000"],
+    },
+)
+benchmark.option(
+    "--rows", nargs="+", default=list(CORPORA), choices=CORPORA, help="in quotes (default: all)"
+)
+benchmark.option("--set", nargs="+", default=[], help="further settings of all runs, key=value")
+
+
+def pairs_of(part: Part, data: Path, languages: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the sentence pairs of a part; rows of a TSV file with an empty cell are left out."""
+    path = data / part.path
+    if path.suffix == ".tsv":
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            cells = [(row[languages[0]], row[languages[1]]) for row in rows]
+        found = [pair for pair in cells if all(pair)]
+    else:
+        sides = (read_lines(path.with_name(f"{path.name}.{language}")) for language in languages)
+        found = list(zip(*sides, strict=True))
+    return found[part.first : part.last]
+
+
+def write_part(name: str, part: Part, corpus: Corpus, data: Path, folder: Path) -> list[Path]:
+    """Write the two sides of a part as NAME.LANGUAGE and return their paths."""
+    sides = zip(*pairs_of(part, data, corpus.languages), strict=True)
+    paths = [folder / f"{name}.{language}" for language in corpus.languages]
+    for path, lines in zip(paths, sides, strict=True):
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    return paths
+
+
+def measure(name: str, args: argparse.Namespace) -> dict[str, object]:
+    """Train on a corpus, translate its test set, and return what was measured."""
+    corpus, run = CORPORA[name], args.runs / slug(name)
+    texts = args.runs / "texts" / slug(name)
+    texts.mkdir(parents=True, exist_ok=True)
+    parts = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    train, dev, test = (
+        write_part(key, part, corpus, args.data, texts) for key, part in parts.items()
+    )
+    files = {"src": train[0], "tgt": train[1], "dev_src": dev[0], "dev_tgt": dev[1]}
+    trained = yakusu.train(None, args.set, progress=Remarks(slug(name)), run=run, **files)
+    engine = yakusu.EngineConfig(precision="float32", threads=args.threads)
+    (score, *_) = yakusu.evaluate_model(
+        trained.model, *test, tokenize=corpus.tokenize, engine=engine
+    )
+    n_pairs = sum(1 for _ in read_lines(train[0]))
+    return {
+        "name": name,
+        "pairs": n_pairs,
+        "chosen": recipe_for(n_pairs),
+        "score": str(score),
+        "dev_score": trained.dev_score,
+        "steps": trained.steps,
+        "reason": trained.reason,
+        "minutes": round(trained.seconds / 60, 1),
+        "parameters": read_json(trained.model / "receipt.json")["parameters"],
+        "settings": list(args.set),
+        "curve": curve(run),
+    }
+
+
+def main(args: argparse.Namespace) -> None:
+    """Measure each corpus."""
+    for name in args.rows:
+        found = measure(name, args)
+        benchmark.record(found)
+        print(f"{name}: {found['chosen']}, {found['minutes']} minutes, {found['score']}")
+
+
+if __name__ == "__main__":
+    benchmark.run(main)
