@@ -14,6 +14,7 @@ from yakusu.errors import RecipeError
 
 _LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
+_KERNELS = 2**14  # of oneDNN; about 0.2 MB each
 
 
 def pick_device(name: str, local_rank: int = 0) -> torch.device:
@@ -48,6 +49,16 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(_M_MMAP_THRESHOLD, 2**30)
         libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def keep_compiled_kernels() -> None:
+    """Let oneDNN keep the kernels for all shapes of training batches (docs/decisions/0049).
+
+    oneDNN compiles a kernel for each shape of a matrix product in bfloat16. By default it keeps
+    1,024, but an epoch of a small corpus needs thousands. No effect if the environment variable is
+    already set, or if oneDNN has already compiled a kernel in this process.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
 
 
 def out_of_memory(error: Exception) -> bool:
