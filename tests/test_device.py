@@ -1,4 +1,4 @@
-"""Settings of the libraries that compute."""
+"""Settings of the numerical libraries."""
 
 import os
 import subprocess

@@ -8,8 +8,8 @@ SentencePiece. JoeyNMT runs in its own environment, through benchmarks/peers/joe
 Both models are trained for the same number of epochs and search with the same beam. The other
 settings are those of the recipes: yakusu averages its last five checkpoints, and JoeyNMT uses the
 one with the best dev BLEU, as its published model does. A finished run is not trained again, only
-scored. JoeyNMT trains each epoch in a process of its own, which continues from the checkpoint of
-the epoch before, with a seed of its own; an interrupted epoch starts again.
+scored. Each epoch of JoeyNMT runs in a separate process with a different seed, and continues from
+the last checkpoint of the previous epoch. An interrupted epoch is repeated from its beginning.
 
 The dev set is translated. With --test, the test set is translated as well; use --test only once,
 when all settings are fixed.
@@ -46,7 +46,7 @@ benchmark = Benchmark(
     needs=["data", "runs"],
     quick={
         "set": [*SETTINGS, "model.n_layers=1", "batches.step_tokens=500"],
-        "epochs": 1,
+        "epochs": 2,
         "test": True,
         "pieces": 110,
         "width": 16,
@@ -159,7 +159,7 @@ def _training() -> dict[str, Any]:
 
 
 def train_epoch(corpus: Path, folder: Path, epoch: int, args: argparse.Namespace) -> float:
-    """Train JoeyNMT for one epoch, unless that was done before; return the seconds it took."""
+    """Train JoeyNMT for one epoch, unless it is finished; return its duration in seconds."""
     finished, config = folder / f"epoch-{epoch}" / "seconds.json", folder / "config.yaml"
     if not finished.exists():
         # JSON is YAML.
@@ -181,7 +181,7 @@ def run_joeynmt(corpus: Path, args: argparse.Namespace) -> dict[str, Any]:
     seconds = [train_epoch(corpus, folder, epoch, args) for epoch in epochs]
     last, config = folder / f"epoch-{args.epochs}", folder / "translate.yaml"
     settings = config_of(corpus, folder, args.epochs, args.width)
-    # Only an epoch with a new best dev BLEU has this file. Without it, JoeyNMT uses the last one.
+    # Only epochs with a new best dev BLEU have best.ckpt. If none has, the last checkpoint is used.
     best = [path for k in epochs if (path := folder / f"epoch-{k}" / "best.ckpt").exists()]
     settings["testing"]["load_model"] = str(best[-1]) if best else None
     write_json(config, settings)

@@ -6,8 +6,9 @@ JoeyNMT passes `verbose`, which has no effect on the result, to a scheduler of t
 accepts it; the argument is dropped. JoeyNMT also restricts SentencePiece to its vocabulary by a
 method that no longer exists; a method that does nothing replaces it, because the vocabulary here
 contains all pieces. JoeyNMT sets its seed only after it has initialised the weights, so a seed is
-set here first. A checkpoint stores the number of the epoch that JoeyNMT was in, with which it would
-begin again; here, all checkpoints that training continues from are those of finished epochs.
+set here first. JoeyNMT continues with the epoch number that a checkpoint stores, and so would
+repeat that epoch. Here, training continues only from finished epochs, so the number is increased by
+one.
 """
 
 from typing import Any

@@ -14,7 +14,7 @@ from yakusu.errors import RecipeError
 
 _LIBRARIES = ("yakusu", "torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
-_KERNELS = 2**14  # of oneDNN; about 0.2 MB each
+_KERNELS = 2**14  # of oneDNN; up to about 0.2 MB each, so 3 GB if all are used
 
 
 def pick_device(name: str, local_rank: int = 0) -> torch.device:
@@ -40,7 +40,7 @@ def pick_device(name: str, local_rank: int = 0) -> torch.device:
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc to keep freed memory for the next allocation; no effect on other systems.
+    """Tell glibc to keep freed memory for the next allocation; no effect with other allocators.
 
     Every training step on a CPU allocates and frees large tensors. Getting fresh pages from the
     kernel each time takes a fifth of the training time of a small model.
@@ -52,11 +52,11 @@ def keep_freed_memory() -> None:
 
 
 def keep_compiled_kernels() -> None:
-    """Let oneDNN keep the kernels for all shapes of training batches (docs/decisions/0049).
+    """Let oneDNN keep more kernels for the shapes of training batches (docs/decisions/0049).
 
-    oneDNN compiles a kernel for each shape of a matrix product in bfloat16. By default it keeps
-    1,024, but an epoch of a small corpus needs thousands. No effect if the environment variable is
-    already set, or if oneDNN has already compiled a kernel in this process.
+    oneDNN compiles a kernel for each shape of a matrix product in bfloat16. By default, it keeps
+    1,024, but an epoch of a small corpus can need more than 2,000. No effect if the environment
+    variable is already set, or if oneDNN has already compiled a kernel in this process.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(_KERNELS))
 
