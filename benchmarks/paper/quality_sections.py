@@ -106,7 +106,8 @@ SECTIONS = (
     Section(
         "corpora",
         "Results with the recipe that is chosen for each corpus",
-        "Not measured yet; the sample of IWSLT 2014 and eight others are planned.",
+        "With `tiny` and the first 5,000 pairs of small_parallel_enja, English-Japanese, test BLEU "
+        "is 20.68 after 33 minutes. The other corpora have not been measured yet.",
         "python -m benchmarks.paper.corpora --runs runs/corpora",
         corpora,
         "`yakusu train` chooses the recipe by the number of pairs. Minutes are those of training "

@@ -20,6 +20,7 @@ from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 import yakusu
 from benchmarks import runs
@@ -192,6 +193,9 @@ def draw(path: Path, records: Sequence[Record]) -> None:
     ends.set(xlabel="FLOPs counted, of all models", title="test2016, at the end")
     for axes in (curves, ends):
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0e}"))
+        axes.minorticks_off()
     once = dict(zip(*reversed(ends.get_legend_handles_labels()), strict=True))
     ends.legend(once.values(), once, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=110, metadata={"Software": None})
