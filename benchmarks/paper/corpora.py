@@ -12,7 +12,6 @@ are their test set. Of the development set of IWSLT 2014, the first 1,000 lines 
 """
 
 import argparse
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,8 @@ import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
 from benchmarks.runs import Remarks, curve, slug
+from yakusu.data import config
+from yakusu.data.corpus import read_pairs
 from yakusu.data.text import read_lines
 from yakusu.folder import read_json, write_text
 from yakusu.pipeline.choose_recipe import recipe_for
@@ -103,16 +104,13 @@ benchmark.option("--set", nargs="+", default=[], help="further settings of all r
 
 
 def pairs_of(part: Part, data: Path, languages: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the sentence pairs of a part; rows of a TSV file with an empty cell are left out."""
-    path = data / part.path
-    if path.suffix == ".tsv":
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            cells = [(row[languages[0]], row[languages[1]]) for row in rows]
-        found = [pair for pair in cells if all(pair)]
+    """Return the sentence pairs of a part; pairs with an empty side are left out."""
+    path, (source, target) = str(data / part.path), languages
+    if path.endswith(".tsv"):
+        files = config.Corpus(pairs=path, src_column=source, tgt_column=target)
     else:
-        sides = (read_lines(path.with_name(f"{path.name}.{language}")) for language in languages)
-        found = list(zip(*sides, strict=True))
+        files = config.Corpus(src=f"{path}.{source}", tgt=f"{path}.{target}")
+    found = [(src, tgt) for src, tgt in read_pairs(files) if src and tgt]
     return found[part.first : part.last]
 
 
