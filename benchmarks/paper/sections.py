@@ -169,10 +169,11 @@ SECTIONS = (
     Section(
         "table2",
         "Table 2: systems within one budget",
-        "Within 8e+13 counted FLOPs, the Transformer (39.52 BLEU) is ahead of ConvS2S (38.66), "
-        "GNMT (35.14) and ByteNet (29.94), the order of the paper, and of the LSTM with attention "
-        "(37.42). Within 2e+13, about three epochs, ConvS2S (34.94) is ahead of the Transformer "
-        "(30.38). Two models with half of the budget each are worse than one (24.80 and 31.19).",
+        "Within 8e+13 counted FLOPs, the order is the paper's: the Transformer (39.52 BLEU) is "
+        "ahead of ConvS2S (38.66), GNMT (35.14) and ByteNet (29.94). It is also ahead of the LSTM "
+        "with attention (37.42). Each system has one seed. Within 2e+13, about three epochs, "
+        "ConvS2S (34.94) is ahead of the Transformer (30.38), and two models with half of the "
+        "budget each are worse than one: 31.19 for ConvS2S and 24.80 for the Transformer.",
         "python -m benchmarks.paper.table2 --runs runs/table2",
         systems,
         "Multi30k English-German, test2016, lower-cased. Each model of a column is trained with "
@@ -200,8 +201,8 @@ SECTIONS = (
         "table3",
         "Table 3: variations of the Transformer",
         "In 13 of 19 rows the effect on perplexity is as in the paper; the exceptions are the "
-        "numbers of heads (h = 1, 4 and 16) and of layers (N = 4 and 8), and big, which failed to "
-        "train.",
+        "numbers of heads (h = 1, 4 and 16) and of layers (N = 4 and 8), and big, whose training "
+        "failed for an unknown reason.",
         "python -m benchmarks.paper.table3 --runs runs/table3",
         variations,
         "Multi30k English-German, dev set; the paper's columns are from newstest2013 at full size. "

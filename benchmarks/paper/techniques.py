@@ -74,7 +74,7 @@ ROWS = {
     "length penalty 1.4": Row(search={"alpha": 1.4}),
     "beam of 8, length penalty 1.4": Row(search=TUNED),
     "12,000 steps": Row({"training.max_steps": 12_000}),
-    "12,000 steps of 2,000 tokens, rate 0.006": Row(
+    "steps of 2,000 tokens, peak rate 0.006": Row(
         {"training.max_steps": 12_000, "batches.step_tokens": 2_000, "training.lr_scale": 2.4}
     ),
     "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
