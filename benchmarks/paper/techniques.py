@@ -213,15 +213,15 @@ class Rows:
         """Train a row and compare it with the first one."""
         dev = self.args.data / "multi30k" / "val"
         models, texts, scorer = self.models(name), self.translated(name, dev), self._scorer(dev)
-        score = scorer.score(texts)
-        gain = scorer.difference(self.translated(FIRST, dev), texts)
+        score, first = scorer.score(texts), self.translated(FIRST, dev)
         receipts = models.receipts()
         seconds = [receipt["wall_seconds"] for receipt in receipts]
         return {
             "name": name,
             "score": str(score),
             "dev_bleu": round(score.value, 2),
-            "gain": [round(value, 2) for value in gain],
+            "first_bleu": round(scorer.score(first).value, 2),
+            "gain": [round(value, 2) for value in scorer.difference(first, texts)],
             "minutes": round(sum(seconds) / 60, 1),
             "steps": receipts[0]["steps"],
             "flops": sum(receipt["flops"]["counted"] for receipt in receipts),
