@@ -1,4 +1,4 @@
-"""The comparison with JoeyNMT: its vocabulary, its configuration, and the tables of both pages."""
+"""JoeyNMT's vocabulary and configuration, and the tables of translation quality."""
 
 from pathlib import Path
 from typing import Any
@@ -53,3 +53,20 @@ def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
     first, second = sections.techniques([row, tests])
     assert [each[0] for each in first.rows] == ["a"]
     assert (second.head, second.rows) == (["Model", "test2016"], [["a", "2.50"]])
+
+
+def test_each_run_of_the_first_row_has_a_table_of_its_own() -> None:
+    row = {"dev_bleu": 3.0, "gain": [0.0, 0.0, 0.0], "minutes": 1.0}
+    again = row | {"first_bleu": 2.0}
+    records = [
+        row | {"name": sections.FIRST, "flops": 1.0},
+        row | {"name": "a", "flops": 2.0},
+        again | {"name": sections.FIRST, "flops": 4.0},
+        again | {"name": "b", "flops": 2.0},
+    ]
+    first, second = sections.techniques(records)
+    assert [(each[0], each[-1]) for each in first.rows] == [(sections.FIRST, "1.00"), ("a", "2.00")]
+    assert [(each[0], each[-1]) for each in second.rows] == [
+        (sections.FIRST, "1.00"),
+        ("b", "0.50"),
+    ]
