@@ -22,10 +22,11 @@ def systems(records: list[Record]) -> Iterable[Table]:
     title = f"Batches of {batch_tokens(last):,} tokens"
     head += ["Parameters", "Paper, WMT 2014 en-de"]
     yield Table(head, rows, list(found.values()), title)
-    tried = dict[str, Record]()  # the earliest record of each system: later ones repeat its tries
-    for (name, _), record in found.items():
-        if not name.startswith("ensemble"):
-            tried.setdefault(name, record)
+    tried = {
+        name: record
+        for (name, budget), record in found.items()
+        if not name.startswith("ensemble") and (record.get("grid") or {}).get("budget") == budget
+    }
     yield from _tried(tried)
 
 
