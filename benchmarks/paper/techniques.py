@@ -37,8 +37,11 @@ BASE = {
     "training.ema_decay": 0,
     "model.attention_dropout": 0,
 }
+LONGER = {"training.max_steps": 12_000}
 R_DROP, BPE_DROPOUT = {"training.r_drop": 5}, {"training.bpe_dropout": 0.1}
 TUNED = {"beam": 8, "alpha": 1.4}
+SMALL_STEPS, WITH_R_DROP = "steps of 2,000 tokens, peak rate 0.006", "R-Drop, alpha 5"
+ENSEMBLE = "ensemble of three settings"
 TESTS = ("test2016", "test2017")
 
 
@@ -47,7 +50,8 @@ class Row:
     """A row of the table.
 
     changes: Settings that differ from the first row.
-    seeds: More than one: an ensemble.
+    seed: Seed of weights, data order and dropout.
+    members: Other rows: their models are an ensemble, and no model is trained for this row.
     last: Number of checkpoints to average.
     search: Search settings that differ from the first row.
     teacher: The row whose models translate the sources of the training pairs. Of the eight best
@@ -58,7 +62,8 @@ class Row:
     """
 
     changes: Mapping[str, float] = field(default_factory=dict)
-    seeds: tuple[int, ...] = (1,)
+    seed: int = 1
+    members: tuple[str, ...] = ()
     last: int = KEPT
     search: Mapping[str, float] = field(default_factory=dict)
     teacher: str | None = None
@@ -67,23 +72,23 @@ class Row:
 
 ROWS = {
     FIRST: Row(),
-    "seed 2": Row(seeds=(2,)),
-    "seed 3": Row(seeds=(3,)),
+    "seed 2": Row(seed=2),
+    "seed 3": Row(seed=3),
     "1 checkpoint": Row(last=1),
     "3 checkpoints averaged": Row(last=3),
     "length penalty 1.4": Row(search={"alpha": 1.4}),
     "beam of 8, length penalty 1.4": Row(search=TUNED),
-    "12,000 steps": Row({"training.max_steps": 12_000}),
-    "steps of 2,000 tokens, peak rate 0.006": Row(
-        {"training.max_steps": 12_000, "batches.step_tokens": 2_000, "training.lr_scale": 2.4}
-    ),
+    "12,000 steps": Row(LONGER),
+    SMALL_STEPS: Row(LONGER | {"batches.step_tokens": 2_000, "training.lr_scale": 2.4}),
     "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
     "BPE-dropout 0.1": Row(BPE_DROPOUT),
-    "R-Drop, alpha 5": Row(R_DROP),
+    WITH_R_DROP: Row(R_DROP),
     "R-Drop and BPE-dropout": Row(R_DROP | BPE_DROPOUT),
-    "ensemble of three seeds": Row(seeds=(1, 2, 3)),
-    "distilled from the ensemble": Row(teacher="ensemble of three seeds"),
+    "ensemble of three seeds": Row(members=(FIRST, "seed 2", "seed 3")),
+    ENSEMBLE: Row(members=(FIRST, SMALL_STEPS, WITH_R_DROP)),
+    "distilled from three settings": Row(teacher=ENSEMBLE),
+    "distilled from three settings, 12,000 steps": Row(LONGER, teacher=ENSEMBLE),
     "with back-translated sources": Row(backward=True),
 }
 TEXT = "$YAKUSU_DATA/multi30k"
@@ -104,7 +109,7 @@ benchmark = Benchmark(
     needs=["data", "runs"],
     quick={
         "set": QUICK,
-        "rows": ["distilled from the ensemble", "with back-translated sources"],
+        "rows": ["distilled from three settings", "with back-translated sources"],
     },
 )
 benchmark.option(
@@ -133,23 +138,32 @@ class Finished:
 
 
 class Rows:
-    """Trains the rows and translates with their models; a finished run is only read."""
+    """Trains the rows, and translates with their models in float32.
+
+    A finished run is only read.
+    """
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
+        self.engine = yakusu.EngineConfig(precision="float32", threads=args.threads)
         self.models, self.translated = cache(self._models), cache(self._translated)
 
     def _models(self, name: str) -> Finished:
-        """Train the models of a row."""
-        row, runs = ROWS[name], list[Path]()
-        for seed in row.seeds:
-            settings = [f"{key}={value}" for key, value in row.changes.items()]
-            teacher = [f"from {row.teacher}"] if row.teacher else []
-            extra = self._backward() if row.backward else []
-            words = ["run", *teacher, *(["backward"] if extra else []), *settings, str(seed)]
-            runs.append(self.args.runs / slug(" ".join(words)))
-            self._train(self._recipe(row, seed, runs[-1], *extra), row.teacher)
-        return Finished([self._average(run, row.last) for run in runs], runs)
+        """Train the model of a row, or those of its members."""
+        row = ROWS[name]
+        if row.members:
+            members = [self.models(member) for member in row.members]
+            return Finished(
+                [folder for member in members for folder in member.folders],
+                [run for member in members for run in member.runs],
+            )
+        settings = [f"{key}={value}" for key, value in row.changes.items()]
+        teacher = [f"from {row.teacher}"] if row.teacher else []
+        extra = self._backward() if row.backward else []
+        words = ["run", *teacher, *(["backward"] if extra else []), *settings, str(row.seed)]
+        run = self.args.runs / slug(" ".join(words))
+        self._train(self._recipe(row, run, *extra), row.teacher)
+        return Finished([self._average(run, row.last)], [run])
 
     def _average(self, run: Path, last: int) -> Path:
         steps = read_json(run / "model" / "receipt.json")["steps"]
@@ -161,16 +175,21 @@ class Rows:
     def _backward(self) -> list[str]:
         """Make sources with a model of the reverse direction; return the settings that add them."""
         run, out = self.args.runs / "run-reverse", self.args.runs / "backward"
-        self._train(self._recipe(Row(), 1, run, *REVERSE), None)
+        self._train(self._recipe(Row(), run, *REVERSE), None)
         config = yakusu.BacktranslateConfig(tag="", drop_held_out=True)
         text = self.args.data / "multi30k" / "train.de"
         made = yakusu.backtranslate(
-            self._average(run, KEPT), text, out=out, config=config, progress=Remarks(out.name)
+            self._average(run, KEPT),
+            text,
+            out=out,
+            config=config,
+            engine=self.engine,
+            progress=Remarks(out.name),
         )
         return [f'data.extra={{src="{made.corpus}/train.src", tgt="{made.corpus}/train.tgt"}}']
 
-    def _recipe(self, row: Row, seed: int, run: Path, *more: str) -> Recipe:
-        settings = BASE | dict(row.changes) | {"seed": seed}
+    def _recipe(self, row: Row, run: Path, *more: str) -> Recipe:
+        settings = BASE | dict(row.changes) | {"seed": row.seed}
         changes = [f'run="{run}"', *(f"{key}={value}" for key, value in settings.items())]
         return yakusu.load_recipe(RECIPES / "multi30k.toml", [*changes, *more, *self.args.set])
 
@@ -182,7 +201,14 @@ class Rows:
             config = yakusu.DistilConfig(drop_held_out=True, closest=True)
             search = yakusu.SearchConfig(**TUNED, n_best=TUNED["beam"])
             teachers = self.models(teacher).folders
-            yakusu.distil(teachers, recipe, options=search, config=config, progress=progress)
+            yakusu.distil(
+                teachers,
+                recipe,
+                options=search,
+                config=config,
+                engine=self.engine,
+                progress=progress,
+            )
 
     def _translated(self, name: str, corpus: Path) -> list[str]:
         """Translate a corpus with the models of a row, in float32."""
@@ -190,7 +216,7 @@ class Rows:
         translator = yakusu.Translator.load(
             first,
             ensemble=others,
-            engine=yakusu.EngineConfig(precision="float32", threads=self.args.threads),
+            engine=self.engine,
             text=TextConfig(one_sentence_per_line=True),
         )
         search = translator.search.model_copy(update=dict(ROWS[name].search))
@@ -227,6 +253,7 @@ class Rows:
             "flops": sum(receipt["flops"]["counted"] for receipt in receipts),
             "curves": [curve(run) for run in models.runs],
             "settings": BASE | dict(ROWS[name].changes),
+            "members": list(ROWS[name].members),
             "search": dict(ROWS[name].search),
             "teachers_search": TUNED if ROWS[name].teacher else {},
             "set": self.args.set,
