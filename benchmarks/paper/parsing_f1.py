@@ -16,12 +16,15 @@ Each system is a run below --runs; rerun the same command to resume. A finished 
 """
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, title
+from benchmarks.paper.parsing_systems import COMPARISONS, LINES, MODELS, PAPER, SYSTEMS, title
 from benchmarks.paper.parsing_trees import (
     Scored,
     Trees,
@@ -32,6 +35,7 @@ from benchmarks.paper.parsing_trees import (
     write_parses,
 )
 from benchmarks.quick import SETTINGS
+from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import Remarks, slug, validations, with_supported_engine
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.train import Trained
@@ -184,7 +188,8 @@ def report(args: argparse.Namespace, trees: Trees) -> None:
         model, kind = SYSTEMS[name]
         row = facts_of(name, made, args, trees) | report_of(found[name])
         row |= {"gum": str(gum.scores[0]), "paper": MODELS[model].paper.get(kind)}
-        benchmark.record(row, seed=row["recipe"]["seed"])
+        if benchmark.record(row, seed=row["recipe"]["seed"]):
+            draw(RESULTS / "parsing_f1.png", read("parsing_f1"))
     compared = differences(found)
     if compared:
         benchmark.record({"name": "differences", "rows": compared})
@@ -205,6 +210,30 @@ def show(found: dict[str, Scored], compared: list[dict[str, Any]]) -> None:
         print(f"  {title(row['before'])} -> {title(row['after'])}")
         gain = f"{row['difference']:+6.2f}   {low:+.2f} to {high:+.2f}"
         print(f"    {row['effect']:66} {gain}")
+
+
+def draw(path: Path, records: Iterable[Record]) -> None:
+    """Draw F1 in training, on the part for choosing, and that of the final models."""
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    curves, ends = figure.subplots(1, 2, sharey=True)
+    for place, record in enumerate(sorted(_reported(records), key=lambda each: float(each["f1"]))):
+        model, kind = SYSTEMS[record["name"]]
+        color, line = f"C{[*MODELS].index(model)}", LINES[kind]
+        steps, f1 = zip(*((at["step"], at["dev_f1"]) for at in record["curve"]), strict=True)
+        curves.plot(steps, f1, line, color=color)
+        low, high = record["interval"]
+        ends.plot([place] * 2, [low, high], line, color=color)
+        ends.plot(place, record["f1"], f"o{line}", color=color, label=title(record["name"]))
+    curves.set(xlabel="step", ylabel="F1", title="part for choosing, in training")
+    ends.set(xticks=[], title="part for reporting, with 95% intervals")
+    ends.legend(
+        fontsize="small", handlelength=4, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True
+    )
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def _reported(records: Iterable[Record]) -> list[Record]:
+    return [record for record in records if record.get("interval") and record["name"] in SYSTEMS]
 
 
 def main(args: argparse.Namespace) -> None:

@@ -22,6 +22,8 @@ TREES = {
     "gum": "gold trees, and GUM's trees",
 }
 
+LINES = {"half": ":", "gold": "--", "own": "-.", "gum": "-"}  # of the figure
+
 
 @dataclass(frozen=True)
 class Model:
