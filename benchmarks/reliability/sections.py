@@ -172,7 +172,7 @@ def digits(records: list[Record]) -> Iterable[Table]:
             fixed(record["bleu"]),
             fixed(record["training_seconds"] / 60, 1),
         ]
-        for record in records
+        for record in sorted(records, key=lambda each: (each["target"], each["demo_seed"]))
     ]
     head = [
         "Settings",
@@ -190,7 +190,8 @@ SECTIONS = (
     Section(
         "digits",
         "Digits in the demo's translations",
-        "In all runs, at least 143 of the 144 test sentences with digits have the right ones.",
+        "The digits are right in at least 198 of 200 test sentences (99.0%) with every target and "
+        "seed: in 142 to 144 of the 144 sentences with digits.",
         "python -m benchmarks.reliability.digits --runs runs/digits",
         digits,
         "No date, time, number, price or measure of the 200 test sentences occurs in a training "
