@@ -38,7 +38,6 @@ BASE = {
     "model.attention_dropout": 0,
 }
 LONGER = {"training.max_steps": 12_000}
-R_DROP, BPE_DROPOUT = {"training.r_drop": 5}, {"training.bpe_dropout": 0.1}
 TUNED = {"beam": 8, "alpha": 1.4}
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
 ENSEMBLE = "ensemble of two settings"
@@ -82,9 +81,8 @@ ROWS = {
     SMALL_STEPS: Row(LONGER | {"batches.step_tokens": 2_000, "training.lr_scale": 2.4}),
     "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
-    "BPE-dropout 0.1": Row(BPE_DROPOUT),
-    "R-Drop, alpha 5": Row(R_DROP),
-    "R-Drop and BPE-dropout": Row(R_DROP | BPE_DROPOUT),
+    "BPE-dropout 0.1": Row({"training.bpe_dropout": 0.1}),
+    "R-Drop, alpha 5": Row({"training.r_drop": 5}),
     "ensemble of three seeds": Row(members=(FIRST, "seed 2", "seed 3")),
     ENSEMBLE: Row(members=(FIRST, SMALL_STEPS)),
     "distilled from two settings": Row(teacher=ENSEMBLE),

@@ -190,8 +190,8 @@ SECTIONS = (
     Section(
         "digits",
         "Digits in the demo's translations",
-        "The digits are right in at least 198 of 200 test sentences (99.0%) with every target and "
-        "seed: in 142 to 144 of the 144 sentences with digits.",
+        "With every target and seed, the digits are right in at least 99.0% of the 200 test "
+        "sentences, and in at least 142 of the 144 sentences with digits.",
         "python -m benchmarks.reliability.digits --runs runs/digits",
         digits,
         "No date, time, number, price or measure of the 200 test sentences occurs in a training "
