@@ -67,9 +67,13 @@ def validations(run: Path) -> list[dict[str, Any]]:
 
 
 def curve(run: Path) -> list[dict[str, Any]]:
-    """Return the step and the dev BLEU of each validation."""
+    """Return the step, the dev BLEU and the dev perplexity of each validation."""
     return [
-        {"step": event["step"], "dev_bleu": round(event["dev_bleu"], 2)}
+        {
+            "step": event["step"],
+            "dev_bleu": round(event["dev_bleu"], 2),
+            "dev_perplexity": round(event["dev_perplexity"], 2),
+        }
         for event in validations(run)
     ]
 

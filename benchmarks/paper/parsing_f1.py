@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 import yakusu
 from benchmarks.common import Benchmark
-from benchmarks.paper.parsing_systems import COMPARISONS, LINES, MODELS, PAPER, SYSTEMS, title
+from benchmarks.paper.parsing_systems import COMPARISONS, MODELS, PAPER, SYSTEMS, title
 from benchmarks.paper.parsing_trees import (
     Scored,
     Trees,
@@ -46,6 +46,8 @@ QUICK = (
     *("training.max_steps=2", "training.validate_steps=2", "batches.step_tokens=300"),
     *("model.d_model=32", "model.n_layers=1", "search.beam=2", "search.max_extra=20"),
 )
+
+LINES = {"half": ":", "gold": "--", "own": "-.", "gum": "-"}  # styles of the sets of trees
 
 benchmark = Benchmark(
     "parsing_f1",
@@ -213,27 +215,23 @@ def show(found: dict[str, Scored], compared: list[dict[str, Any]]) -> None:
 
 
 def draw(path: Path, records: Iterable[Record]) -> None:
-    """Draw F1 in training, on the part for choosing, and that of the final models."""
+    """Draw F1 during training, on the part for choosing, and of the final models, on the other."""
+    found = [each for each in records if each.get("interval") and each["name"] in SYSTEMS]
     figure = Figure(figsize=(12, 4.5), layout="constrained")
     curves, ends = figure.subplots(1, 2, sharey=True)
-    for place, record in enumerate(sorted(_reported(records), key=lambda each: float(each["f1"]))):
+    for place, record in enumerate(sorted(found, key=lambda each: float(each["f1"]))):
         model, kind = SYSTEMS[record["name"]]
         color, line = f"C{[*MODELS].index(model)}", LINES[kind]
         steps, f1 = zip(*((at["step"], at["dev_f1"]) for at in record["curve"]), strict=True)
         curves.plot(steps, f1, line, color=color)
-        low, high = record["interval"]
-        ends.plot([place] * 2, [low, high], line, color=color)
+        ends.vlines(place, *record["interval"], color=color)
         ends.plot(place, record["f1"], f"o{line}", color=color, label=title(record["name"]))
-    curves.set(xlabel="step", ylabel="F1", title="part for choosing, in training")
-    ends.set(xticks=[], title="part for reporting, with 95% intervals")
+    curves.set(xlabel="step", ylabel="F1", title="during training, part for choosing")
+    ends.set(xticks=[], title="final models, part for reporting, 95% intervals")
     ends.legend(
         fontsize="small", handlelength=4, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True
     )
     figure.savefig(path, dpi=110, metadata={"Software": None})
-
-
-def _reported(records: Iterable[Record]) -> list[Record]:
-    return [record for record in records if record.get("interval") and record["name"] in SYSTEMS]
 
 
 def main(args: argparse.Namespace) -> None:

@@ -22,8 +22,6 @@ TREES = {
     "gum": "gold trees, and GUM's trees",
 }
 
-LINES = {"half": ":", "gold": "--", "own": "-.", "gum": "-"}  # of the figure
-
 
 @dataclass(frozen=True)
 class Model:

@@ -50,7 +50,8 @@ class Row:
 
     changes: Settings that differ from the first row.
     seed: Seed of weights, data order and dropout.
-    members: Other rows: their models are an ensemble, and no model is trained for this row.
+    members: Other rows, whose models form an ensemble. No model is trained for this row, and of
+        the other fields only `search` is used.
     last: Number of checkpoints to average.
     search: Search settings that differ from the first row.
     teacher: The row whose models translate the sources of the training pairs. Of the eight best
@@ -85,8 +86,8 @@ ROWS = {
     "R-Drop, alpha 5": Row({"training.r_drop": 5}),
     "ensemble of three seeds": Row(members=(FIRST, "seed 2", "seed 3")),
     ENSEMBLE: Row(members=(FIRST, SMALL_STEPS)),
-    "distilled from two settings": Row(teacher=ENSEMBLE),
-    "distilled from two settings, 12,000 steps": Row(LONGER, teacher=ENSEMBLE),
+    "distilled from two models": Row(teacher=ENSEMBLE),
+    "distilled from two models, 12,000 steps": Row(LONGER, teacher=ENSEMBLE),
     "with back-translated sources": Row(backward=True),
 }
 TEXT = "$YAKUSU_DATA/multi30k"
@@ -107,7 +108,7 @@ benchmark = Benchmark(
     needs=["data", "runs"],
     quick={
         "set": QUICK,
-        "rows": ["distilled from two settings", "with back-translated sources"],
+        "rows": ["distilled from two models", "with back-translated sources"],
     },
 )
 benchmark.option(
@@ -147,7 +148,7 @@ class Rows:
         self.models, self.translated = cache(self._models), cache(self._translated)
 
     def _models(self, name: str) -> Finished:
-        """Train the model of a row, or those of its members."""
+        """Return the models of a row or of its members; train those that are missing."""
         row = ROWS[name]
         if row.members:
             members = [self.models(member) for member in row.members]
@@ -209,7 +210,7 @@ class Rows:
             )
 
     def _translated(self, name: str, corpus: Path) -> list[str]:
-        """Translate a corpus with the models of a row, in float32."""
+        """Translate a corpus with the models of a row."""
         first, *others = self.models(name).folders
         translator = yakusu.Translator.load(
             first,
@@ -247,10 +248,10 @@ class Rows:
             "first_bleu": round(scorer.score(first).value, 2),
             "gain": [round(value, 2) for value in scorer.difference(first, texts)],
             "minutes": round(sum(seconds) / 60, 1),
-            "steps": receipts[0]["steps"],
+            "steps": [receipt["steps"] for receipt in receipts],
             "flops": sum(receipt["flops"]["counted"] for receipt in receipts),
             "curves": [curve(run) for run in models.runs],
-            "settings": BASE | dict(ROWS[name].changes),
+            "settings": [BASE | dict(ROWS[each].changes) for each in ROWS[name].members or (name,)],
             "members": list(ROWS[name].members),
             "search": dict(ROWS[name].search),
             "teachers_search": TUNED if ROWS[name].teacher else {},
@@ -261,12 +262,12 @@ class Rows:
 def show(results: Sequence[Mapping[str, Any]]) -> None:
     """Print the table."""
     print(
-        f"\n{'Multi30k en-de, dev set':38}{'BLEU':>6}{'gain':>7}{'95% interval':>18}{'minutes':>9}"
+        f"\n{'Multi30k en-de, dev set':43}{'BLEU':>6}{'gain':>7}{'95% interval':>18}{'minutes':>9}"
     )
     for found in results:
         gain, low, high = found["gain"]
         print(
-            f"{found['name']:38}{found['dev_bleu']:6.2f}{gain:+7.2f}"
+            f"{found['name']:43}{found['dev_bleu']:6.2f}{gain:+7.2f}"
             f"{f'{low:+.2f} to {high:+.2f}':>18}{found['minutes']:9.1f}"
         )
 
@@ -279,7 +280,7 @@ def main(args: argparse.Namespace) -> None:
     results = []
     for name in args.rows:
         results.append(rows.result(name))
-        benchmark.record(results[-1])
+        benchmark.record(results[-1], seed=ROWS[name].seed)
         show(results[-1:])
     show(results)
     if args.test:
