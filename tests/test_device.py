@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from yakusu.device import keep_compiled_kernels
+
 # The first shape occurs again after four others.
 _PRODUCTS = """
 import torch
@@ -38,3 +40,9 @@ def _last_creation(capacity: int) -> str:
 def test_onednn_keeps_the_kernels_of_as_many_shapes_as_training_asks_for() -> None:
     assert "create:cache_miss" in _last_creation(2)
     assert "create:cache_hit" in _last_creation(16)
+
+
+def test_a_capacity_that_the_user_has_set_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
+    keep_compiled_kernels()
+    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
