@@ -129,8 +129,8 @@ SECTIONS = (
         "Dev BLEU differs by up to 1.34 between runs of the first row. A length penalty of 1.4 "
         "instead of 0.6 raises it by 0.58; with a beam of 8 instead of 4 as well, by 0.70. Twice "
         "the steps give 0.45 more, and twice the steps of half the tokens, at twice the rate, "
-        "0.41, but both intervals include 0. At 6,000 steps, BPE-dropout lowers "
-        "dev BLEU by 3.06 and R-Drop by 2.27.",
+        "0.41, but both intervals include 0. At 6,000 steps, BPE-dropout lowers dev BLEU by "
+        "3.06 and R-Drop by 2.27.",
         "python -m benchmarks.paper.techniques --runs runs/techniques",
         techniques,
         "Multi30k English-German, development set, lower-cased. A gain is the difference in BLEU "
