@@ -156,12 +156,16 @@ class Rows:
                 [folder for member in members for folder in member.folders],
                 [run for member in members for run in member.runs],
             )
-        settings = [f"{key}={value}" for key, value in row.changes.items()]
         teacher = [f"from {row.teacher}"] if row.teacher else []
-        extra = self._backward() if row.backward else []
-        words = ["run", *teacher, *(["backward"] if extra else []), *settings, str(row.seed)]
+        backward = ["backward"] if row.backward else []
+        settings = [f"{key}={value}" for key, value in row.changes.items()]
+        words = ["run", *teacher, *backward, *settings, str(row.seed)]
         run = self.args.runs / slug(" ".join(words))
-        self._train(self._recipe(row, run, *extra), row.teacher)
+        corpora = [
+            *(self._distilled(row.teacher) if row.teacher else ()),
+            *(self._backward() if row.backward else ()),
+        ]
+        self._train(self._recipe(row, run, *corpora))
         return Finished([self._average(run, row.last)], [run])
 
     def _average(self, run: Path, last: int) -> Path:
@@ -171,10 +175,23 @@ class Rows:
             yakusu.average(run, last=last, out=folder)
         return folder
 
+    def _distilled(self, teacher: str) -> list[str]:
+        """Translate the sources of the training pairs; return the settings that replace them."""
+        out = self.args.runs / slug(f"from {teacher}")
+        made = yakusu.distil(
+            self.models(teacher).folders,
+            self._recipe(Row(), out),
+            options=yakusu.SearchConfig(**TUNED, n_best=TUNED["beam"]),
+            config=yakusu.DistilConfig(drop_held_out=True, closest=True, corpus_only=True),
+            engine=self.engine,
+            progress=Remarks(out.name),
+        )
+        return [f'data.train={{src="{made.corpus}/train.src", tgt="{made.corpus}/train.tgt"}}']
+
     def _backward(self) -> list[str]:
         """Make sources with a model of the reverse direction; return the settings that add them."""
         run, out = self.args.runs / "run-reverse", self.args.runs / "backward"
-        self._train(self._recipe(Row(), run, *REVERSE), None)
+        self._train(self._recipe(Row(), run, *REVERSE))
         config = yakusu.BacktranslateConfig(tag="", drop_held_out=True)
         text = self.args.data / "multi30k" / "train.de"
         made = yakusu.backtranslate(
@@ -192,22 +209,8 @@ class Rows:
         changes = [f'run="{run}"', *(f"{key}={value}" for key, value in settings.items())]
         return yakusu.load_recipe(RECIPES / "multi30k.toml", [*changes, *more, *self.args.set])
 
-    def _train(self, recipe: Recipe, teacher: str | None) -> None:
-        progress = Remarks(Path(recipe.run).name)
-        if teacher is None:
-            yakusu.train(recipe, progress=progress)
-        else:
-            config = yakusu.DistilConfig(drop_held_out=True, closest=True)
-            search = yakusu.SearchConfig(**TUNED, n_best=TUNED["beam"])
-            teachers = self.models(teacher).folders
-            yakusu.distil(
-                teachers,
-                recipe,
-                options=search,
-                config=config,
-                engine=self.engine,
-                progress=progress,
-            )
+    def _train(self, recipe: Recipe) -> None:
+        yakusu.train(recipe, progress=Remarks(Path(recipe.run).name))
 
     def _translated(self, name: str, corpus: Path) -> list[str]:
         """Translate a corpus with the models of a row."""
