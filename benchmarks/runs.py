@@ -66,13 +66,14 @@ def validations(run: Path) -> list[dict[str, Any]]:
     return [by_step[step] for step in sorted(by_step)]
 
 
-def curve(run: Path) -> list[dict[str, Any]]:
-    """Return the step, the dev BLEU and the dev perplexity of each validation."""
+def curve(run: Path, score: str = "dev_bleu") -> list[dict[str, Any]]:
+    """Return the step, the minutes, a dev score and the dev perplexity of each validation."""
     return [
         {
             "step": event["step"],
-            "dev_bleu": round(event["dev_bleu"], 2),
-            "dev_perplexity": round(event["dev_perplexity"], 2),
+            "minutes": round(event["seconds"] / 60, 1),
+            score: round(event[score], 2),
+            "dev_perplexity": round(event["dev_perplexity"], 3),
         }
         for event in validations(run)
     ]

@@ -36,7 +36,7 @@ from benchmarks.paper.parsing_trees import (
 )
 from benchmarks.quick import SETTINGS
 from benchmarks.records import RESULTS, Record, read
-from benchmarks.runs import Remarks, slug, validations, with_supported_engine
+from benchmarks.runs import Remarks, curve, slug, with_supported_engine
 from yakusu.pipeline.receipt import read_receipt
 from yakusu.pipeline.train import Trained
 from yakusu.recipe import Recipe
@@ -122,15 +122,7 @@ def facts_of(name: str, made: Trained, args: argparse.Namespace, trees: Trees) -
         "averaged_steps": list(receipt.averaged_steps),
         "training_minutes": round(made.seconds / 60, 1),
         "reason": made.reason,
-        "curve": [
-            {
-                "step": event["step"],
-                "minutes": round(event["seconds"] / 60, 1),
-                "dev_perplexity": round(event["dev_perplexity"], 3),
-                "dev_f1": round(event["dev_f1"], 2),
-            }
-            for event in validations(args.runs / name)
-        ],
+        "curve": curve(args.runs / name, "dev_f1"),
         "recipe": recipe_of(name, args, trees).model_dump(mode="json", exclude={"run", "data"}),
     }
 

@@ -124,19 +124,11 @@ def scaled(variant: Variant, small: Recipe) -> Recipe:
 
 def result_of(variant: Variant, small: Recipe, data: Path, folder: Path) -> dict[str, Any]:
     """Train a variant in a folder; return its best validation and its learning curve."""
-    recipe, paper = scaled(variant, small), ROWS[variant.row]
-    facts = runs.train(recipe, folder / slug(variant.name), data=data)
-    curve = [
-        {
-            "step": event["step"],
-            "perplexity": round(event["dev_perplexity"], 3),
-            "bleu": round(event["dev_bleu"], 2),
-        }
-        for event in facts["validations"]
-    ]
-    best_step = facts["validations"][-1]["best_step"]
+    recipe, paper, run = scaled(variant, small), ROWS[variant.row], folder / slug(variant.name)
+    facts = runs.train(recipe, run, data=data)
+    curve, best_step = runs.curve(run), facts["validations"][-1]["best_step"]
     at_best = next(point for point in curve if point["step"] == best_step)
-    perplexity, bleu = (at_best[measure] for measure in NOISE)
+    perplexity, bleu = at_best["dev_perplexity"], at_best["dev_bleu"]
     signature = facts["scores"][0].partition(" (")[2]
     return {
         "name": variant.name,

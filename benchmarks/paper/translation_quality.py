@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import yakusu
 from benchmarks.common import Benchmark
 from benchmarks.quick import SETTINGS
-from benchmarks.runs import RECIPES, Remarks, validations
+from benchmarks.runs import RECIPES, Remarks, curve
 
 QUICK = (
     *("training.max_steps=4", "training.validate_steps=2", "batches.step_tokens=500"),
@@ -69,23 +69,10 @@ benchmark.option("--recipes", nargs="+", default=list(CORPORA), choices=CORPORA,
 benchmark.option("--set", nargs="+", default=[], help="further recipe settings, key=value")
 
 
-def curve_of(events: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Return the dev scores of a run over time."""
-    return [
-        {
-            "step": event["step"],
-            "minutes": round(event["seconds"] / 60, 1),
-            "dev_perplexity": round(event["dev_perplexity"], 2),
-            "dev_bleu": round(event["dev_bleu"], 2),
-        }
-        for event in events
-    ]
-
-
-def show(curve: list[dict[str, float]]) -> None:
-    """Print a curve."""
+def show(points: list[dict[str, float]]) -> None:
+    """Print a learning curve."""
     print(f"{'step':>7}{'minutes':>9}{'dev perplexity':>16}{'dev BLEU':>10}")
-    for point in curve:
+    for point in points:
         print(
             f"{point['step']:7,}{point['minutes']:9.1f}{point['dev_perplexity']:16.2f}"
             f"{point['dev_bleu']:10.2f}"
@@ -97,12 +84,12 @@ def main(args: argparse.Namespace) -> None:
     for name in args.recipes:
         corpus, run = CORPORA[name], args.runs / name
         recipe = yakusu.load_recipe(RECIPES / f"{name}.toml", [f'run="{run}"', *args.set])
-        model = yakusu.train(recipe, progress=Remarks(name)).model
-        curve = curve_of(validations(run))
-        show(curve)
+        trained = yakusu.train(recipe, progress=Remarks(name))
+        points = curve(run)
+        show(points)
         src, ref = (args.data / path for path in corpus.test)
         scores = yakusu.evaluate_model(
-            model,
+            trained.model,
             src,
             ref,
             lowercase=corpus.lowercase,
@@ -116,7 +103,8 @@ def main(args: argparse.Namespace) -> None:
             "score": str(scores[0]),
             "paper": corpus.paper,
             "scores": [str(score) for score in scores],
-            "curve": curve,
+            "dev_score": trained.dev_score,
+            "curve": points,
             "recipe": recipe.model_dump(exclude={"run", "data"}),
         }
         benchmark.record(result, seed=recipe.seed)
