@@ -1,9 +1,9 @@
 """What the systems of Table 2 and of the length graph share: their budget and a small grid.
 
 A system trains until it has spent a number of counted FLOPs, which are the same on any machine,
-however busy. Its warm-up is the same share of its steps as in its recipe. Every model is the
-moving average of its weights over about the last twentieth of its steps; in a run that patience
-ends, of the steps of its recipe.
+however busy. Its warm-up is a fifth of its steps, and every model is the moving average of its
+weights over about the last twentieth of them; in a run that patience ends, these are shares of the
+steps of its recipe.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from yakusu.pipeline.training_facts import flops_per_token
 from yakusu.recipe import Recipe
 
 MIN_STEPS = 8
+WARMUP = 5  # steps of a run for each step of its warm-up
 AVERAGED = 1 / 20  # mean age of the averaged weights, as a share of the steps
 PATIENCE = 10  # validations without a better dev score that end a run without a budget
 LIMIT = 100_000  # steps of such a run
@@ -95,30 +96,26 @@ def within(flops: float | None, recipe: Recipe, data: Path) -> Recipe:
     """Return the recipe with as many steps as a budget of FLOPs allows.
 
     Args:
-        flops: The budget; None: the run ends by patience, with the recipe's warm-up.
+        flops: The budget; None: the run ends by patience.
         recipe: Recipe of a system.
         data: Folder of prepared data.
     """
     training = recipe.training
-    changes = {"keep_last": 1, "ema_decay": _decay(training.max_steps)}
-    if flops is None:
-        changes |= {"patience": PATIENCE, "max_steps": LIMIT}
-    else:
-        steps = _steps(flops, recipe, data)
-        warmup = math.ceil(training.warmup_steps * steps / training.max_steps)
-        changes |= {
-            "ema_decay": _decay(steps),
-            "max_steps": steps,
-            "warmup_steps": warmup,
-            # Keeps the peak of Eq. 3, which is proportional to warmup^-0.5.
-            "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
-            "validate_steps": math.ceil(steps / 4),
-        }
+    steps = _steps(flops, recipe, data) if flops else training.max_steps
+    warmup = math.ceil(steps / WARMUP)
+    end = (
+        {"max_steps": steps, "validate_steps": math.ceil(steps / 4)}
+        if flops
+        else {"max_steps": LIMIT, "patience": PATIENCE}
+    )
+    changes = end | {
+        "keep_last": 1,
+        "ema_decay": max(0.0, 1 - 1 / (AVERAGED * steps)),
+        "warmup_steps": warmup,
+        # Keeps the peak of Eq. 3, which is proportional to warmup^-0.5.
+        "lr_scale": training.lr_scale * math.sqrt(warmup / training.warmup_steps),
+    }
     return recipe.model_copy(update={"training": training.model_copy(update=changes)})
-
-
-def _decay(steps: int) -> float:
-    return max(0.0, 1 - 1 / (AVERAGED * steps))
 
 
 def _steps(flops: float, recipe: Recipe, data: Path) -> int:
