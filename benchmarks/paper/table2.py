@@ -15,10 +15,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
@@ -32,6 +34,7 @@ from benchmarks.paper.table2_rows import (
     NOT_REPRODUCED,
     SYSTEMS,
     System,
+    budgets_of,
     newest,
 )
 from benchmarks.quick import SETTINGS as QUICK
@@ -42,6 +45,7 @@ from yakusu.metrics import paired_bootstrap
 
 Lines = list[str]
 Receipts = list[dict[str, Any]]  # of the models that translate together
+Found = Mapping[tuple[str, Any], Record]  # by system and budget
 
 benchmark = Benchmark(
     "table2",
@@ -137,7 +141,8 @@ def result_of(found: Trained, baseline: Trained, args: argparse.Namespace) -> di
     scores = [yakusu.evaluate(made, test, lowercase=True)[0] for made in found.translations]
     bleus = [round(score.value, 2) for score in scores]
     compare = partial(paired_bootstrap, references=list(read_lines(test)), lowercase=True)
-    pairs = zip(baseline.translations, found.translations, strict=False)
+    n = len(found.translations)  # an ensemble has one, whatever the number of seeds
+    pairs = zip(baseline.translations[:n], found.translations, strict=True)
     models = found.models[0]
     recipe = {k: v for k, v in models[0]["recipe"].items() if k not in ("run", "data")}
     return {
@@ -177,28 +182,51 @@ def show(results: Sequence[Mapping[str, Any]]) -> None:
 
 
 def draw(path: Path, records: Sequence[Record]) -> None:
-    """Draw BLEU against FLOPs, during training and at the end, for all comparable records."""
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    curves, ends = figure.subplots(1, 2, sharey=True)
-    colors = dict(zip(SYSTEMS, colormaps["tab20"].colors, strict=False))  # type: ignore[attr-defined]
-    for (name, _), result in newest(records).items():
-        if name not in SYSTEMS:
-            continue
-        steps, bleu = zip(*result["curve"], strict=True)
-        spent = [result["counted"] * step / result["steps"] for step in steps]
-        if SYSTEMS[name].members == 1:
-            curves.plot(spent, bleu, "o-", color=colors[name])
-        ends.plot(result["counted"], result["bleu"], "o", color=colors[name], label=name)
-    curves.set(xlabel="FLOPs counted, of one model", ylabel="BLEU", title="dev set, in training")
-    ends.set(xlabel="FLOPs counted, of all models", title="test2016, at the end")
-    for axes in (curves, ends):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0e}"))
-        axes.minorticks_off()
-    once = dict(zip(*reversed(ends.get_legend_handles_labels()), strict=True))
-    ends.legend(once.values(), once, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    """Draw the final test BLEU of each system, and dev BLEU in training against FLOPs."""
+    found = {key: each for key, each in newest(records).items() if key[0] in SYSTEMS}
+    rising = sorted(found, key=lambda key: float(found[key]["bleu"]))
+    names = list(dict.fromkeys(name for name, _ in reversed(rising)))  # the best one first
+    figure = Figure(figsize=(13, 5), layout="constrained")
+    ends, curves = figure.subplots(1, 2)
+    _draw_ends(ends, found, names)
+    _draw_curves(curves, found, [name for name in names if SYSTEMS[name].members == 1])
     figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def _draw_ends(axes: Axes, found: Found, names: Sequence[str]) -> None:
+    """Draw a row for each system, with a marker for each budget."""
+    for marker, budget in zip("osD^", budgets_of(found), strict=False):
+        label = budget if budget == CONVERGED else f"budget of {budget:g} FLOPs"
+        axes.plot([], [], marker, color="gray", label=label)
+        for row, name in enumerate(names):
+            if result := found.get((name, budget)):
+                axes.plot(result["bleu"], row, marker, color=_color(name))
+    axes.set(xlabel="BLEU", title="test2016, at the end", yticks=range(len(names)))
+    axes.set_yticklabels(names)
+    axes.invert_yaxis()
+    axes.grid(axis="y", linewidth=0.5)
+    axes.legend(fontsize="small", loc="lower right")
+
+
+def _draw_curves(axes: Axes, found: Found, names: Sequence[str]) -> None:
+    """Draw learning curves of single models; those of all budgets but the largest are dashed."""
+    *smaller, largest = budgets_of(found)
+    for name, budget in product(names, (*smaller, largest)):
+        if result := found.get((name, budget)):
+            steps, bleu = zip(*result["curve"], strict=True)
+            spent = [result["counted"] * step / result["steps"] for step in steps]
+            line = "o-" if budget == largest else "o--"
+            axes.plot(spent, bleu, line, color=_color(name))
+    axes.set(xlabel="FLOPs counted", ylabel="BLEU")
+    axes.set_title("dev set, in training (dashed: smaller budgets)")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0e}"))
+    axes.minorticks_off()
+
+
+def _color(name: str) -> Any:
+    return colormaps["tab20"](SYSTEMS[name].color)
 
 
 def main(args: argparse.Namespace) -> None:

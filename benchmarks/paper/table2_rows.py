@@ -1,7 +1,7 @@
 """The systems of Table 2, those that are not reproduced, and which records can be compared."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.records import Record
@@ -18,6 +18,7 @@ class System:
     changes: Settings, key=value.
     members: Models; more than one: an ensemble.
     share: Share of the budget that each model gets.
+    color: Colour in the figure, as a number of matplotlib's tab20.
     paper: Result of the system in the paper, WMT 2014 en-de.
     """
 
@@ -25,28 +26,30 @@ class System:
     changes: tuple[str, ...] = ()
     members: int = 1
     share: float = 1.0
+    color: int = 0
     paper: str = "-"
 
 
 BASELINE = "Transformer"
 _HALF = ", half of the budget each"
+_GNMT, _CONV = System("multi30k-gnmt.toml", color=2), System("multi30k-conv.toml", color=4)
 SYSTEMS = {
     BASELINE: System("multi30k.toml", paper="27.3, 3.3e18 FLOPs (base)"),
-    "LSTM with attention": System("multi30k-lstm.toml"),
-    "LSTM with a fixed vector": System("multi30k-lstm-no-attention.toml"),
-    "ByteNet": System("multi30k-bytenet.toml", paper="23.75"),
-    "GNMT (without RL)": System("multi30k-gnmt.toml", paper="24.6, 2.3e19 FLOPs (with RL)"),
-    "ConvS2S": System("multi30k-conv.toml", paper="25.16, 9.6e18 FLOPs"),
-    "ConvS2S, dilated": System("multi30k-conv.toml", ("model.dilations=[1, 2, 4, 8, 16]",)),
-    "Transformer with 4 experts per layer": System("multi30k.toml", ("model.n_experts=4",)),
-    "ensemble of two Transformers": System("multi30k.toml", members=2),
-    "ensemble of two GNMT": System(
-        "multi30k-gnmt.toml", members=2, paper="26.30, 1.8e20 FLOPs (with RL)"
+    "LSTM with attention": System("multi30k-lstm.toml", color=6),
+    "LSTM with a fixed vector": System("multi30k-lstm-no-attention.toml", color=7),
+    "ByteNet": System("multi30k-bytenet.toml", color=8, paper="23.75"),
+    "GNMT (without RL)": replace(_GNMT, paper="24.6, 2.3e19 FLOPs (with RL)"),
+    "ConvS2S": replace(_CONV, paper="25.16, 9.6e18 FLOPs"),
+    "ConvS2S, dilated": replace(_CONV, changes=("model.dilations=[1, 2, 4, 8, 16]",), color=5),
+    "Transformer with 4 experts per layer": System(
+        "multi30k.toml", ("model.n_experts=4",), color=1
     ),
-    "ensemble of two ConvS2S": System("multi30k-conv.toml", members=2, paper="26.36, 7.7e19 FLOPs"),
+    "ensemble of two Transformers": System("multi30k.toml", members=2),
+    "ensemble of two GNMT": replace(_GNMT, members=2, paper="26.30, 1.8e20 FLOPs (with RL)"),
+    "ensemble of two ConvS2S": replace(_CONV, members=2, paper="26.36, 7.7e19 FLOPs"),
     f"ensemble of two Transformers{_HALF}": System("multi30k.toml", members=2, share=0.5),
-    f"ensemble of two GNMT{_HALF}": System("multi30k-gnmt.toml", members=2, share=0.5),
-    f"ensemble of two ConvS2S{_HALF}": System("multi30k-conv.toml", members=2, share=0.5),
+    f"ensemble of two GNMT{_HALF}": replace(_GNMT, members=2, share=0.5),
+    f"ensemble of two ConvS2S{_HALF}": replace(_CONV, members=2, share=0.5),
 }
 NOT_REPRODUCED = {
     "Deep-Att + PosUnk": "it replaces unknown words, which subwords do not have, and its 16 LSTM "
@@ -61,6 +64,11 @@ def newest(records: Iterable[Record]) -> dict[tuple[str, Any], Record]:
     """The newest comparable record for each system and budget."""
     in_order = sorted(comparable(records), key=lambda record: record.date)
     return {(each["name"], each["budget"]): each for each in in_order}
+
+
+def budgets_of(found: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Return the budgets of the results of `newest`, from the smallest; convergence is last."""
+    return sorted({budget for _, budget in found}, key=lambda each: (each == CONVERGED, each))
 
 
 def comparable(records: Iterable[Record]) -> list[Record]:
