@@ -1,4 +1,4 @@
-"""BLEU against sentence length, with attention and with a fixed vector: the lecture notes' graph.
+"""BLEU against sentence length, with attention and with a fixed vector.
 
 Captions are short, so neighbouring lines are joined: each caption is trained on as it is, with one
 neighbour and with two; the test has captions as they are and up to four joined. This tests length,
@@ -25,6 +25,7 @@ from benchmarks.paper.table2_rows import SYSTEMS, System, comparable
 from benchmarks.quick import SETTINGS as QUICK
 from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import prepare, slug
+from yakusu.data.corpus import Corpus
 from yakusu.data.text import read_lines
 from yakusu.folder import write_text
 from yakusu.recipe import Recipe
@@ -66,16 +67,19 @@ def joined(lines: Sequence[str], size: int) -> Lines:
     return [" ".join(lines[i : i + size]) for i in range(0, end, size)]
 
 
-def joined_recipe(recipe: Recipe, folder: Path) -> Recipe:
-    """Return the recipe with joined training text, which is written to a folder."""
-    corpus = recipe.data.train
-    paths = {}
+def write_joined(corpus: Corpus, folder: Path) -> None:
+    """Write the joined training text to a folder."""
     for side in ("src", "tgt"):
         lines = list(read_lines(getattr(corpus, side)))
         text = [line for size in TRAINED for line in joined(lines, size)]
-        paths[side] = str(folder / f"train.{side}")
-        write_text(Path(paths[side]), "".join(f"{line}\n" for line in text))
-    data = recipe.data.model_copy(update={"train": corpus.model_copy(update=paths)})
+        write_text(folder / f"train.{side}", "".join(f"{line}\n" for line in text))
+
+
+def with_joined(recipe: Recipe, folder: Path) -> Recipe:
+    """Return the recipe with the joined training text in a folder."""
+    paths = {side: str(folder / f"train.{side}") for side in ("src", "tgt")}
+    train = recipe.data.train.model_copy(update=paths)
+    data = recipe.data.model_copy(update={"train": train})
     return recipe.model_copy(update={"data": data})
 
 
@@ -109,7 +113,7 @@ def bleu_by_length(model: Path, src: Lines, ref: Lines) -> list[dict[str, Any]]:
 
 def measure(name: str, data: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Train a system with each setting that is tried for it, and test the one chosen."""
-    recipe = joined_recipe(recipe_of(READERS[name], args), args.runs)
+    recipe = with_joined(recipe_of(READERS[name], args), args.runs)
 
     def folder(setting: Setting) -> Path:
         return args.runs / slug(f"{name} {args.flops:g} {setting}")  # type: ignore[no-any-return]
@@ -155,7 +159,7 @@ def show(results: dict[str, dict[str, Any]]) -> None:
 
 
 def draw(path: Path, results: Sequence[Record]) -> None:
-    """Draw the lecture notes' graph, with all budgets."""
+    """Draw BLEU against sentence length, with all budgets."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for result in results:
@@ -170,8 +174,9 @@ def draw(path: Path, results: Sequence[Record]) -> None:
 def main(args: argparse.Namespace) -> None:
     """Train and test each system, print, draw."""
     args.runs.mkdir(parents=True, exist_ok=True)
-    recipe = joined_recipe(recipe_of(READERS[_ATTENDING[0]], args), args.runs)
-    data = prepare(recipe, args.runs / "data")
+    recipe = recipe_of(READERS[_ATTENDING[0]], args)
+    write_joined(recipe.data.train, args.runs)
+    data = prepare(with_joined(recipe, args.runs), args.runs / "data")
     results, recorded = {}, False
     for name in args.systems:
         results[name] = measure(name, data, args)

@@ -3,17 +3,27 @@
 from collections.abc import Iterable
 
 from benchmarks.pages import NONE, Table, fixed
-from benchmarks.paper.table2_rows import CONVERGED, SYSTEMS, batch_tokens, comparable, newest
+from benchmarks.paper.table2_rows import (
+    CONVERGED,
+    SYSTEMS,
+    batch_tokens,
+    budgets_of,
+    comparable,
+    newest,
+)
 from benchmarks.records import Record
 
 
 def systems(records: list[Record]) -> Iterable[Table]:
     """Table 2: a row for each system, columns for each budget; and the settings tried."""
     found = newest(records)
-    names = dict.fromkeys(name for name, _ in found)
-    budgets = sorted({budget for _, budget in found}, key=lambda each: (each == CONVERGED, each))
-    rows = [_system(name, [found.get((name, budget)) for budget in budgets]) for name in names]
-    rows.sort(key=lambda row: -float(row[1].split()[0].replace(NONE, "0")))
+    budgets = budgets_of(found)
+    by_name = {
+        name: [found.get((name, budget)) for budget in budgets]
+        for name in dict.fromkeys(name for name, _ in found)
+    }
+    falling = sorted(by_name.items(), key=lambda item: -item[1][0]["bleu"] if item[1][0] else 0)
+    rows = [_system(name, results) for name, results in falling]
     head = ["System"]
     for budget in budgets:
         named = budget if budget == CONVERGED else f"{budget:g} FLOPs"
@@ -74,7 +84,7 @@ def lengths(records: list[Record]) -> Iterable[Table]:
     records = comparable(records)
     rows = [
         [fixed(points[0]["words"], 1), str(points[0]["sentences"])]
-        + [fixed(point["bleu"]) for point in points]
+        + [f"{fixed(point['bleu'])} ({fixed(point['length_ratio'])})" for point in points]
         for points in zip(*(record["points"] for record in records), strict=True)
     ]
     names = [f"{record['name']}, {record['budget']:.1e} FLOPs" for record in records]
