@@ -56,7 +56,8 @@ def techniques(records: list[Record]) -> Iterable[Table]:
 
 def _gains(by_name: dict[str, Record]) -> Table:
     """The rows that are compared with the same run of the first row."""
-    flops = by_name[FIRST]["flops"] if FIRST in by_name else None
+    first = by_name.get(FIRST)
+    flops = first["flops"] if first else None
     rows = [
         [
             record["name"],
@@ -69,7 +70,8 @@ def _gains(by_name: dict[str, Record]) -> Table:
         for record in by_name.values()
     ]
     head = ["Model", "Dev BLEU", "Gain", "95% interval", "Minutes", "FLOPs of training, relative"]
-    return Table(head, rows, [*by_name.values()])
+    title = f"Compared with the run of {fixed(first['dev_bleu'])} BLEU" if first else ""
+    return Table(head, rows, [*by_name.values()], title)
 
 
 def rivals(records: list[Record]) -> Iterable[Table]:
@@ -146,6 +148,7 @@ SECTIONS = (
         "were chosen on the same set, so their gains are probably too high. Minutes are those of "
         "training with one thread, while other programs used the machine. Minutes and FLOPs do not "
         "include those of teachers, of the reverse model or of translating the training text.",
+        (("techniques.png", "Gain of each technique, with its interval"),),
     ),
     Section(
         "joeynmt",

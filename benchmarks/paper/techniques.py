@@ -9,17 +9,20 @@ settings are fixed.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 import yakusu
 from benchmarks.bleu import Scorer
 from benchmarks.common import Benchmark
 from benchmarks.paper.quality_sections import FIRST, TESTED
 from benchmarks.quick import SETTINGS
+from benchmarks.records import RESULTS, Record, read
 from benchmarks.runs import RECIPES, Remarks, curve, slug
 from yakusu.data.text import read_lines
 from yakusu.errors import DataError
@@ -39,9 +42,11 @@ BASE = {
 }
 LONGER = {"training.max_steps": 12_000}
 TUNED = {"beam": 8, "alpha": 1.4}
+FAST = {"model.n_layers": 6, "model.n_decoder_layers": 2, "search.beam": 1}
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
 ENSEMBLE = "ensemble of two settings"
 TESTS = ("test2016", "test2017")
+EQUAL = (FIRST, "seed 2", "seed 3")  # rows that differ only in their seed
 
 
 @dataclass(frozen=True)
@@ -84,11 +89,12 @@ ROWS = {
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
     "BPE-dropout 0.1": Row({"training.bpe_dropout": 0.1}),
     "R-Drop, alpha 5": Row({"training.r_drop": 5}),
-    "ensemble of three seeds": Row(members=(FIRST, "seed 2", "seed 3")),
+    "ensemble of three seeds": Row(members=EQUAL),
     ENSEMBLE: Row(members=(FIRST, SMALL_STEPS)),
     "distilled from two models": Row(teacher=ENSEMBLE),
     "distilled from two models, 12,000 steps": Row(LONGER, teacher=ENSEMBLE),
     "with back-translated sources": Row(backward=True),
+    "fast student: 6 and 2 layers, greedy": Row(FAST, teacher=ENSEMBLE),
 }
 TEXT = "$YAKUSU_DATA/multi30k"
 REVERSE = (
@@ -275,6 +281,26 @@ def show(results: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
+def draw(path: Path, records: Iterable[Record]) -> None:
+    """Draw the gain of each row, and how far runs with equal settings are apart."""
+    rows = [record for record in records if record.get("gain")]
+    equal = [row["dev_bleu"] for row in rows if row["name"] in EQUAL]
+    gains = sorted((row["gain"], row["name"]) for row in rows if row["name"] not in EQUAL)
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.subplots()
+    spread = max(equal) - min(equal)
+    label = "largest difference between runs with equal settings"
+    axes.axvspan(-spread, spread, color="C1", alpha=0.2, label=label)
+    axes.axvline(0, color="black", linewidth=0.8)
+    for place, ((gain, low, high), _) in enumerate(gains):
+        axes.hlines(place, low, high, color="C0")
+        axes.plot(gain, place, "o", color="C0")
+    axes.set(yticks=range(len(gains)), xlabel="difference in dev BLEU, with its 95% interval")
+    axes.set_yticklabels([name for _, name in gains])
+    axes.legend(fontsize="small", loc="upper left")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
 def main(args: argparse.Namespace) -> None:
     """Train, compare and print each row."""
     if args.test and len(args.rows) > 1:
@@ -283,7 +309,8 @@ def main(args: argparse.Namespace) -> None:
     results = []
     for name in args.rows:
         results.append(rows.result(name))
-        benchmark.record(results[-1], seed=ROWS[name].seed)
+        if benchmark.record(results[-1], seed=ROWS[name].seed):
+            draw(RESULTS / "techniques.png", read("techniques"))
         show(results[-1:])
     show(results)
     if args.test:
