@@ -12,7 +12,7 @@ processes train systems of the same recipe.
 
 import argparse
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -183,17 +183,22 @@ def show(results: Sequence[Mapping[str, Any]]) -> None:
 
 def draw(path: Path, records: Sequence[Record]) -> None:
     """Draw the final test BLEU of each system, and dev BLEU in training against FLOPs."""
-    found = {key: each for key, each in newest(records).items() if key[0] in SYSTEMS}
-    rising = sorted(found, key=lambda key: float(found[key]["bleu"]))
-    names = list(dict.fromkeys(name for name, _ in reversed(rising)))  # the best one first
+    found, names = ranked(records)
     figure = Figure(figsize=(13, 5), layout="constrained")
     ends, curves = figure.subplots(1, 2)
-    _draw_ends(ends, found, names)
-    _draw_curves(curves, found, [name for name in names if SYSTEMS[name].members == 1])
+    draw_ends(ends, found, names)
+    draw_curves(curves, found, [name for name in names if SYSTEMS[name].members == 1])
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def _draw_ends(axes: Axes, found: Found, names: Sequence[str]) -> None:
+def ranked(records: Iterable[Record]) -> tuple[Found, list[str]]:
+    """Return the results of the systems, and their names in the order of their best BLEU."""
+    found = {key: each for key, each in newest(records).items() if key[0] in SYSTEMS}
+    falling = sorted(found, key=lambda key: -float(found[key]["bleu"]))
+    return found, list(dict.fromkeys(name for name, _ in falling))
+
+
+def draw_ends(axes: Axes, found: Found, names: Sequence[str]) -> None:
     """Draw a row for each system, with a marker for each budget."""
     for marker, budget in zip("osD^", budgets_of(found), strict=False):
         label = budget if budget == CONVERGED else f"budget of {budget:g} FLOPs"
@@ -208,7 +213,7 @@ def _draw_ends(axes: Axes, found: Found, names: Sequence[str]) -> None:
     axes.legend(fontsize="small", loc="lower right")
 
 
-def _draw_curves(axes: Axes, found: Found, names: Sequence[str]) -> None:
+def draw_curves(axes: Axes, found: Found, names: Sequence[str]) -> None:
     """Draw learning curves of single models; those of all budgets but the largest are dashed."""
     *smaller, largest = budgets_of(found)
     for name, budget in product(names, (*smaller, largest)):

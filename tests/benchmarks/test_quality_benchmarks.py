@@ -9,6 +9,8 @@ joeynmt: Any = pytest.importorskip(
     "benchmarks.paper.joeynmt", reason="only a checkout has benchmarks"
 )
 quick: Any = pytest.importorskip("benchmarks.quick")
+records: Any = pytest.importorskip("benchmarks.records")
+techniques: Any = pytest.importorskip("benchmarks.paper.techniques")
 sections: Any = pytest.importorskip("benchmarks.paper.quality_sections")
 
 
@@ -53,6 +55,28 @@ def test_the_scores_on_the_test_sets_are_not_a_row_of_the_techniques() -> None:
     first, second = sections.techniques([row, tests])
     assert [each[0] for each in first.rows] == ["a"]
     assert (second.head, second.rows) == (["Model", "test2016"], [["a", "2.50"]])
+
+
+def test_the_figure_of_the_techniques_has_a_row_for_each_except_runs_with_equal_settings(
+    tmp_path: Path,
+) -> None:
+    machine = {"cpu": "made", "cores": 2, "threads": 1}
+    circumstances = {"commit": "0", "date": "2026-01-01T00:00:00Z", "machine": machine}
+    circumstances |= {"torch": "2", "python": "3", "seed": 1, "command": ""}
+    made = [
+        records.Record.model_validate(circumstances | {"name": name, "dev_bleu": bleu} | more)
+        for name, bleu, more in (
+            (sections.FIRST, 40.0, {"gain": [0.0, 0.0, 0.0]}),
+            ("seed 2", 39.0, {"gain": [-1.0, -2.0, 0.0]}),
+            ("a", 41.0, {"gain": [1.0, 0.5, 1.5]}),
+            (sections.TESTED, 0.0, {}),
+        )
+    ]
+    techniques.draw(tmp_path / "a.png", made)
+    techniques.draw(tmp_path / "b.png", made[:3])
+    techniques.draw(tmp_path / "c.png", [*made[:2], made[2].model_copy(update={"name": "seed 3"})])
+    drawn = [(tmp_path / f"{name}.png").read_bytes() for name in "abc"]
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_each_run_of_the_first_row_has_a_table_of_its_own() -> None:

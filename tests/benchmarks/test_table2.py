@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from yakusu.training.schedule import lrate
 
-grid: Any = pytest.importorskip("benchmarks.paper.table2_grid", reason="only a checkout has it")
+table2: Any = pytest.importorskip("benchmarks.paper.table2", reason="only a checkout has it")
+grid: Any = pytest.importorskip("benchmarks.paper.table2_grid")
 length: Any = pytest.importorskip("benchmarks.paper.length")
 rows: Any = pytest.importorskip("benchmarks.paper.table2_rows")
 sections: Any = pytest.importorskip("benchmarks.paper.table2_sections")
@@ -172,3 +174,27 @@ def test_all_settings_tried_are_shown_once_per_system() -> None:
         ["ByteNet", "0.003", "0.1", "9.50", "28.00"],
         ["ByteNet", "0.006", "0.1", "8.25", "29.00"],
     ]
+
+
+def test_the_figure_has_a_row_for_each_system_the_best_first_and_a_marker_for_each_budget(
+    tmp_path: Path,
+) -> None:
+    facts = {"counted": 2e13, "steps": 8, "curve": [(4, 20.0), (8, 30.0)]}
+    made = [
+        record("ByteNet", day=1, **facts | {"bleu": 26.0}),
+        record("ConvS2S", day=1, **facts | {"bleu": 35.0}),
+        record("Transformer", day=1, **facts | {"bleu": 30.0}),
+        record("Transformer", day=1, budget=8e13, **facts | {"bleu": 39.0}),
+        record("a former system", day=1, **facts | {"bleu": 99.0}),
+    ]
+    found, names = table2.ranked(made)
+    assert names == ["Transformer", "ConvS2S", "ByteNet"]
+    axes = Figure().subplots()
+    table2.draw_ends(axes, found, names)
+    drawn = [line for line in axes.lines if len(line.get_xdata())]
+    assert sorted((line.get_xdata()[0], line.get_ydata()[0]) for line in drawn) == [
+        *[(26.0, 2), (30.0, 0), (35.0, 1), (39.0, 0)]
+    ]
+    assert len({line.get_marker() for line in drawn}) == 2
+    table2.draw(tmp_path / "figure.png", made)
+    assert (tmp_path / "figure.png").stat().st_size > 1000
