@@ -43,6 +43,8 @@ BASE = {
 LONGER = {"training.max_steps": 12_000}
 TUNED = {"beam": 8, "alpha": 1.4}
 FAST = {"model.n_layers": 6, "model.n_decoder_layers": 2, "search.beam": 1}
+# The peak of the learning rate, which is proportional to d_model^-0.5, stays the same.
+WIDE = {"model.d_model": 256, "model.d_ff": 512, "training.lr_scale": round(1.2 * 2**0.5, 3)}
 SMALL_STEPS = "steps of 2,000 tokens, peak rate 0.006"
 ENSEMBLE = "ensemble of two settings"
 TESTS = ("test2016", "test2017")
@@ -85,6 +87,7 @@ ROWS = {
     "beam of 8, length penalty 1.4": Row(search=TUNED),
     "12,000 steps": Row(LONGER),
     SMALL_STEPS: Row(LONGER | {"batches.step_tokens": 2_000, "training.lr_scale": 2.4}),
+    "twice the width": Row(WIDE),
     "moving average, decay 0.999": Row({"training.ema_decay": 0.999}, last=1),
     "attention dropout 0.1": Row({"model.attention_dropout": 0.1}),
     "BPE-dropout 0.1": Row({"training.bpe_dropout": 0.1}),
