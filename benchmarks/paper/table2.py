@@ -158,6 +158,7 @@ def result_of(found: Trained, baseline: Trained, args: argparse.Namespace) -> di
         "counted": sum(receipt["flops"]["counted"] for receipt in models),
         "minutes": round(sum(receipt["wall_seconds"] for receipt in models) / 60, 1),
         "parameters": sum(receipt["parameters"] for receipt in models),
+        "members_dev_bleu": [round(each["validations"][-1]["dev_bleu"], 2) for each in models],
         "steps": models[0]["steps"],
         "curve": [(event["step"], event["dev_bleu"]) for event in models[0]["validations"]],
         "budget": found.flops or CONVERGED,
