@@ -96,18 +96,32 @@ def _rows(table: Table) -> str:
 
 
 def circumstances(records: Sequence[Record]) -> str:
-    """Return one line: machine, torch, commits, dates, and the signatures of scores."""
-    machines = {f"{r.machine.cpu}, {r.machine.threads} of {r.machine.cores} cores" for r in records}
+    """Return one line: machine, torch, load, commits, dates, and the signatures of scores."""
+    machines = {f"{r.machine.cpu}, {r.machine.cores} cores" for r in records}
+    versions = _joined(sorted({record.torch for record in records}))
+    threads = _joined(sorted({str(record.machine.threads) for record in records}))
+    loads = [record.load_before for record in records if record.load_before is not None]
     dates = sorted({f"{record.date:%Y-%m-%d}" for record in records})
     signatures = {found for r in records for found in _signatures(r.model_extra)}
     parts = [
         _joined(sorted(machines)),
-        f"torch {_joined(sorted({record.torch for record in records}))}",
+        f"torch {versions} (threads: {threads})",
+        *(
+            [f"load average before {_span(f'{load:.1f}' for load in sorted(loads))}"]
+            if loads
+            else []
+        ),
         f"commit {_joined(sorted({record.commit for record in records}))}",
-        " to ".join(dict.fromkeys((dates[0], dates[-1]))),
+        _span(dates),
         *(f"{name} signature `{signature}`" for name, signature in sorted(signatures)),
     ]
     return f"<small>{'; '.join(parts)}</small>"
+
+
+def _span(values: Iterable[str]) -> str:
+    """Return the first and the last of sorted values, or the only one."""
+    found = list(values)
+    return " to ".join(dict.fromkeys((found[0], found[-1])))
 
 
 def _joined(values: Sequence[str]) -> str:
