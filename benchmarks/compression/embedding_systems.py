@@ -1,7 +1,7 @@
 """The systems that embedding_tasks.py compares, each at several sizes.
 
 V words, H dimensions, M components, K codes. A ratio is 32 V H bits over those of codes and
-codebook, as the paper counts them: without words and mean vector. For the peers in
+codebook, with its mean vector and without the words. For the peers in
 `benchmarks.peers.quantisers`, everything but the words is counted.
 """
 

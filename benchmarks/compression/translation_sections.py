@@ -98,17 +98,16 @@ SECTIONS = (
         "The CPU engine translates, in 8-bit integers unless a row says float32; torch translated "
         "for the older records of Multi30k test2016, whose sizes were chosen on the test set. The "
         "newer model of Multi30k was trained with the recipe multi30k in bf16. The Tatoeba models "
-        "have 3 layers and d_model 128 (recipe tatoeba-tiny with 16,000 and 32,000 pieces, "
-        "bf16), and were measured at the same time, with one thread each. Translations of a model "
-        "that has lost much are of other lengths, which changes its speed. "
-        "A size is chosen on the development set: the largest "
-        "ratio that loses at most 0.5 BLEU compared with the uncompressed model in float32, if no "
-        "smaller ratio loses more. The interval is that of the difference, by paired bootstrap "
-        'resampling (1,000 samples). "128 exact" keeps the vectors of the 128 most frequent tokens '
-        "as floats. A model grows if only one side of tied tables is compressed, because the other "
-        "side keeps the dense table. The paper (Transformer, WMT16 en-de, embeddings four times as "
-        "wide) reports 26.9 for the encoder and 27.0 for the decoder at a ratio of 13, and 27.3 "
-        "before.",
+        "have 3 layers and d_model 128 (recipe tatoeba-tiny with 16,000 and 32,000 pieces, bf16), "
+        "and were measured at the same time, with one thread each. Translations of a model that "
+        "has lost much are of other lengths, which changes its speed. A size is chosen on the "
+        "development set: the largest ratio that loses at most 0.5 BLEU compared with the "
+        "uncompressed model in float32, if no smaller ratio loses more. The interval is that of "
+        'the difference, by paired bootstrap resampling (1,000 samples). "128 exact" keeps the '
+        "vectors of the 128 most frequent tokens as floats. A model grows if only one side of "
+        "tied tables is compressed, because the other side keeps the dense table. The paper "
+        "(Transformer, WMT16 en-de, embeddings eight times as wide, by its numbers of parameters) "
+        "reports 26.9 for the encoder and 27.0 for the decoder at a ratio of 13, and 27.3 before.",
         (
             (
                 "embedding_translation-tatoeba-en-de-16-000-pieces.png",

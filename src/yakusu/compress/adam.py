@@ -4,11 +4,11 @@ Basis A and weights alpha follow the gradient of
 
     L = mean over vectors of ||E(w) - mu - sum_m alpha[m, c_m(w)] A_m||^2
 
-in float32, on batches of vectors. This reproduces the paper; `codebook.fit` is faster and reaches a
-lower loss. On GloVe (100 dimensions, M = 100, K = 8), `codebook.fit` lowers the loss of the closed
-form from 0.66910 to 0.66788, while Adam, with its constant step size, stays near 0.6704. The
-weights start at the centroids of the codes, as in the paper. The paper does not say how the basis
-is initialised; here it starts at the basis of `start`.
+in float32, on batches of vectors. This reproduces the paper; `fitting.fit` is faster and reaches a
+lower loss. On GloVe (100 dimensions, M = 100, K = 8), `fitting.fit` lowered the loss of the closed
+form from 0.66910 to 0.66788 in one run, while Adam, with its constant step size, stayed near
+0.6704. The weights start at the centroids of the codes, as in the paper. The paper does not say how
+the basis is initialised; here it starts at the basis of `start`.
 
 V vectors, H dimensions, M components, K codes per component, B vectors per batch.
 """
@@ -39,7 +39,7 @@ def fit_by_adam(
 ) -> Codebook:
     """Train the basis and the weights with Adam, section 4.1; the mean does not change.
 
-    The batches of an epoch are a pure function of (seed, epoch). Unlike `codebook.fit`, the result
+    The batches of an epoch are a pure function of (seed, epoch). Unlike `fitting.fit`, the result
     depends on the seed and, in its last digits, on the number of threads.
 
     Args:

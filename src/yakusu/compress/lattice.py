@@ -3,7 +3,7 @@
 A component with deviation s is divided by s^p (partial whitening) and by the step, then rounded:
 q(w) = round(U^T (e_w - mean) / s^p / step). Vectors are rebuilt as mean + q(w) B, where B (M, H) is
 the least-squares solution. For the same squared error, an entropy coder needs fewer bits for q than
-for the paper's codes (docs/compress.md). p = 0 minimises the squared error and p = 1 whitens
+for the paper's codes. p = 0 minimises the squared error and p = 1 whitens
 completely; 0.5 is the only value tried that did not harm word tasks on either size of GloVe.
 
 V vectors, H dimensions, M components.

@@ -138,7 +138,7 @@ def mean_of(results: Sequence[TaskResult]) -> TaskResult:
     scored = [result for result in results if not math.isnan(result.score)]
     without = [result.name for result in results if math.isnan(result.score)]
     return TaskResult(
-        "mean",
+        "mean similarity",
         sum(result.score for result in scored) / len(scored) if scored else math.nan,
         sum(result.used for result in results),
         sum(result.left_out for result in results),
