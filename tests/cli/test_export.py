@@ -48,6 +48,11 @@ def test_rounded_models_have_different_translations(run_yakusu: RunYakusu) -> No
     assert "identical translations, beam 4: 40 of 50, 10 different" in said.out.splitlines()
 
 
+def test_an_unknown_precision_is_refused_with_those_of_the_format(tmp_path: Path) -> None:
+    with pytest.raises(yakusu.RunError, match=r"^onnx has no precision int4: choose from float32$"):
+        yakusu.export_model(tmp_path, tmp_path / "out", to="onnx", precision="int4")  # type: ignore[arg-type]
+
+
 def test_a_format_without_the_precision_is_refused(run_yakusu: RunYakusu, tmp_path: Path) -> None:
     said = run_yakusu("export", tmp_path, tmp_path / "out", "--to", "onnx", "--precision", "int8")
     assert said.error == "onnx has no precision int8: choose --to ctranslate2 or argos"

@@ -230,6 +230,11 @@ def test_a_sentence_passed_as_a_string_from_python_is_refused_with_the_fix(model
     )
 
 
+def test_a_folder_passed_from_python_is_refused(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(yakusu.DataError, match=r"is a folder: give a text file$"):
+        yakusu.translate(model, tmp_path)
+
+
 @pytest.mark.parametrize("sentence", ["Let's go?", "a b " * 100])
 def test_a_sentence_in_place_of_a_file_is_refused_with_the_command(
     run_yakusu: Yakusu, model: Path, sentence: str

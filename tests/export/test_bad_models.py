@@ -81,6 +81,23 @@ def test_other_folders_and_files_are_not_models(tmp_path: Path) -> None:
     assert "own is a model folder of yakusu already" in error_of(tmp_path / "own")
 
 
+def test_an_export_that_cannot_be_imported_is_named_with_what_to_do(tmp_path: Path) -> None:
+    for name, file in (("argos", "translate-en_de.argosmodel"), ("onnx", "encoder.onnx")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text("{}")
+        (tmp_path / name / file).touch()
+    assert error_of(tmp_path / "argos").endswith(
+        f"import {tmp_path}/argos/translate-en_de.argosmodel"
+    )
+    assert "use the model that it was made from" in error_of(tmp_path / "onnx")
+
+
+def test_weights_in_several_files_are_refused_with_the_fix(hf: Path) -> None:
+    (hf / "model.safetensors").rename(hf / "model-00001-of-00001.safetensors")
+    (hf / "model.safetensors.index.json").write_text("{}")
+    assert "weights in several files, which are not supported" in error_of(hf)
+
+
 def test_a_model_of_another_kind_is_named(hf: Path) -> None:
     change(hf / "config.json", model_type="bart")
     assert "a model of type 'bart', not marian" in error_of(hf)

@@ -172,6 +172,16 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
         Translator.load(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("key", ["model_type", "graphs", "add_source_eos"])
+def test_a_model_for_another_library_is_named(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    write_json(saved / "config.json", {key: 1})
+    monkeypatch.setattr("yakusu.translator.folder.verify_folder", lambda folder: None)
+    with pytest.raises(ModelError, match="is a model for another library: use the model that"):
+        Translator.load(saved)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("key", "value"),

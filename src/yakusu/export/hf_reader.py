@@ -164,6 +164,11 @@ def _read_pickled(path: Path) -> dict[str, Array]:
     """Read a file of `torch.save` without executing anything that it contains."""
     import torch
 
+    if any(path.parent.glob("*.index.json")):
+        raise ModelError(
+            f"{path.parent} has weights in several files, which are not supported: save them in "
+            'one, with save_pretrained(..., max_shard_size="100GB")'
+        )
     if not path.exists():
         raise ModelError(f"{path.parent} has no model.safetensors: the folder is incomplete")
     try:

@@ -27,6 +27,13 @@ def read_foreign(path: Path) -> Foreign:
         return read_npz(path)
     if not path.exists():
         raise ModelError(f"{path} does not exist: yakusu downloads no models; give a local folder")
+    if package := next((each for each in sorted(names) if each.endswith(".argosmodel")), None):
+        raise ModelError(f"{path} holds a package of Argos Translate: import {path / package}")
+    if any(each.endswith(".onnx") for each in names):
+        raise ModelError(
+            f"{path} is an ONNX model, which cannot be imported: use the model that it was made "
+            "from"
+        )
     if "manifest.json" in names:
         raise ModelError(f"{path} is a model folder of yakusu already: use it without importing it")
     raise ModelError(

@@ -56,7 +56,12 @@ def export_model(
     form = FORMATS[to]
     if precision not in form.precisions:
         others = [name for name, each in FORMATS.items() if precision in each.precisions]
-        raise RunError(f"{to} has no precision {precision}: choose --to {' or '.join(others)}")
+        choice = (
+            f"--to {' or '.join(others)}"
+            if others
+            else f"from {', '.join(sorted(form.precisions))}"
+        )
+        raise RunError(f"{to} has no precision {precision}: choose {choice}")
     if out.exists():
         raise RunError(f"{out} exists: choose another folder")
     opened, receipt = ModelFolder.open(folder), read_facts(folder)

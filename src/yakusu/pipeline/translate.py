@@ -114,7 +114,7 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
 
     Raises:
         ModelError: The file contains trees, but the model is not a parser.
-        DataError: `sentences` is a string, but not the path of a file.
+        DataError: `sentences` is a string, but not the path of a file, or a folder of texts.
     """
     if not isinstance(sentences, str | Path):
         return sentences
@@ -123,6 +123,8 @@ def sentences_for(translator: Translator, sentences: Text, *, name: str) -> Iter
             f"{sentences!r} is not an existing file: pass sentences as a list, as in "
             f"[{sentences!r}], or the path of a text file"
         )
+    if translator.task_name != "parsing" and Path(sentences).is_dir():
+        raise DataError(f"{sentences} is a folder: give a text file")
     if translator.task_name != "parsing" and holds_trees(sentences):
         raise ModelError(f"{sentences} contains trees, but {name} is not a parser: use a parser")
     return read_sources(sentences) if holds_trees(sentences) else raw_lines(sentences)

@@ -30,6 +30,7 @@ from yakusu.search.config import SearchConfig
 from yakusu.translator.sizes import check_sizes
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_FOREIGN = ("model_type", "graphs", "add_source_eos")  # in config.json: HF, ONNX, CTranslate2
 _DESCRIPTIONS = {"receipt.json", "README.md"}  # translations do not depend on them
 
 
@@ -104,6 +105,11 @@ def _read_config(folder: Path) -> TranslatorConfig:
     try:
         return TranslatorConfig.model_validate_json(text)
     except ValidationError as error:
+        if any(f'"{key}":' in text for key in _FOREIGN):
+            raise ModelError(
+                f"{folder} is a model for another library: use the model that it was exported "
+                "from, or convert it with 'yakusu import'"
+            ) from error
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
