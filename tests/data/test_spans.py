@@ -39,7 +39,7 @@ WITH_SPANS = [
     "‹%s›을 ไทย‹%s›ไทย",
     "(‹%s›), \"‹%s›\", '‹%s›', ‹%s›.",
     # str.format and templates
-    "‹{}› ‹{0}› ‹{name}› ‹{user.name}› ‹{rows[3].id}›",
+    "‹{}› ‹{0}› ‹{name}› ‹{ name }› ‹{user.name}› ‹{rows[3].id}›",
     "‹{0:.2f}› ‹{x!r}› ‹{x!r:>10}› ‹{when:%H:%M}› ‹{x:{width}.{digits}}›",
     "‹{{x}}› ‹{{ x | upper }}› ‹{{{html}}}› ‹{%- if x -%}› yes ‹{% end %}›",
     "‹${x}› ‹#{x}› ‹%{x}› ‹${HOME:-/root}›",

@@ -32,8 +32,11 @@ _WIDE_SPACE = regex.compile(r"[^\S\x00-\x7f]")
 _CLOSING = regex.compile(
     r"(?:[\p{Pe}\U000F4000-\U000F7FFF⁰¹²³⁴-⁹]|[»”’\"'](?=[\s\p{P}\U000F4000-\U000F7FFF]|$))*\s*"
 )
-# A sentence may begin with a placeholder token (U+E000 and the following), such as a name.
-_CONTINUES = regex.compile(r"[^\p{L}\p{N}\uE000-\uE00F]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]")
+# A sentence may begin with a span, such as a name: a placeholder token (U+E000 and the following),
+# or its place in a passage (U+100000 and the following).
+_CONTINUES = regex.compile(
+    r"[^\p{L}\p{N}\uE000-\uE00F\U00100000-\U001054FF]*\p{Ll}|[,;:.!?…、，。．；：！？،؛؟।]"
+)
 _LOWER = regex.compile(r"[\p{P}\p{S}]*\p{Ll}")
 
 # Sentences in brackets, which sentencex does not divide from what follows.

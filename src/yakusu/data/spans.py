@@ -57,7 +57,7 @@ _PATTERNS = (
     r"\\[nrt](?![a-z])",
     # Placeholders of templates, str.format, ICU, shells, printf, vue-i18n and emoji
     r"%%|\$?\{\{\{?[^{}\n]*\}?\}\}|[$\#%]\{[^{}\n]*\}|\{%(?:[^{%\n]++|%(?!\})|\{(?!%))*+%\}",
-    rf"\{{{_FIELD}\s*(?:![rsa])?(?::(?:[^{{}}\n]|\{{{_FIELD}\}})*|,[^{{}}\n]*)?\}}",
+    rf"\{{\s*{_FIELD}\s*(?:![rsa])?(?::(?:[^{{}}\n]|\{{{_FIELD}\}})*|,[^{{}}\n]*)?\}}",
     rf"\{{\s*{_NAME}\s*,\s*(?:plural|select|selectordinal)\s*,"
     rf"{_BRANCHES}\}}",
     r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Z][A-Z0-9_]*%",

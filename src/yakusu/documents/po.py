@@ -19,6 +19,8 @@ _PERCENT = re.compile(
 )
 _BRACES = re.compile(r"\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]")
 _NUMBERED = re.compile(r"%L?\d+%?|%n|%")
+# Those whose argument depends on their position, such as %s and {}, not %1$s, %(name)s or {0}.
+_POSITIONAL = re.compile(r"%(?!\d+\$|[(<{%])|\{(?=[!:}])")
 _PLACEHOLDERS = (
     (
         r"(c|objc|php|python|perl|lua|javascript|java-printf|ruby|awk|object-pascal)-format",
@@ -177,7 +179,16 @@ def _refusal(unit: _Unit, strings: Mapping[str, str | None]) -> str:
                 if before != after:
                     names = ", ".join(((before - after) or (after - before)).elements())
                     return f"the translation of {source!r} has other placeholders ({names})"
+                ordered = _positional(pattern, string)
+                if ordered != _positional(pattern, source):
+                    return f"the translation of {source!r} has another order ({', '.join(ordered)})"
     return ""
+
+
+def _positional(pattern: re.Pattern[str], text: str) -> list[str]:
+    if pattern is _NUMBERED:
+        return []
+    return [each for each in _found(pattern, text) if _POSITIONAL.match(each)]
 
 
 def _found(pattern: re.Pattern[str], text: str) -> list[str]:

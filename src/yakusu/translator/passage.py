@@ -37,8 +37,9 @@ _INLINE = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_BREAK - 1)}]")
 # In a text, these are copied.
 RESERVED = regex.compile(f"[{chr(FIRST_PLACE)}-{chr(_END)}{SLOTS[0]}-{SLOTS[-1]}]")
 _ASCII = {**dict.fromkeys("‘’‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑–—", "-")}
-# Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders belong to it.
-_IS_LOOSE = regex.compile(r"<.*|[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
+# Pictures, line breaks and similar spans stay at the ends of a sentence; placeholders, also {},
+# belong to it.
+_IS_LOOSE = regex.compile(r"<.*|(?!.*\{\})[^\p{L}\p{N}\U000F0000-\U000FFFFD]+", regex.DOTALL)
 _KEPT = rf"\s{chr(_LOOSE)}-{chr(_END)}"
 _ENDS = regex.compile(rf"([{_KEPT}]*+)(.*[^{_KEPT}])([{_KEPT}]*+)", regex.DOTALL)
 
