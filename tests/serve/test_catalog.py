@@ -1,6 +1,9 @@
 """Several models: pairs, pivots, names, and folders that are replaced."""
 
+import errno
+import re
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -9,11 +12,14 @@ from tests.translators import save, untrained
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.workers import Threads
 from yakusu.errors import ModelError
-from yakusu.serve.catalog import Models
+from yakusu.folder import sha256
+from yakusu.search.config import SearchConfig
+from yakusu.serve.catalog import Catalog, Models
 from yakusu.serve.errors import RefusedError
 
 ENGINE = EngineConfig(engine="native")
 TEXT = "Der Zug kommt."
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "format-1"
 
 
 def opened(*folders: Path) -> Models:
@@ -42,7 +48,41 @@ def test_a_pivot_is_used_only_where_no_model_is(folders: dict[str, Path], tmp_pa
     assert [[step.name for step in route] for route in catalog.routes["de", "fr"]] == [["direct"]]
 
 
-def test_a_replaced_folder_is_opened_again(folders: dict[str, Path], tmp_path: Path) -> None:
+def paired(folder: Path, *pairs: str) -> Catalog:
+    """The catalog of models whose language pairs are given as "en pt-BR"."""
+    made = []
+    for number, (source, target) in enumerate(map(str.split, pairs)):
+        languages = {"source_language": source, "target_language": target}
+        made.append(save(folder / str(number), untrained("bytes"), **languages))
+    return opened(*made).catalog
+
+
+def test_codes_are_matched_among_those_of_their_side(tmp_path: Path) -> None:
+    catalog = paired(tmp_path, "en pt-BR", "pt-PT en")
+    assert catalog.pair("en", "pt") == ("en", "pt-BR")
+    assert catalog.pair("pt", "eng") == ("pt-PT", "en")
+    assert catalog.pair("pt-PT", "pt-PT") == ("pt-PT", "pt-PT")  # no model, but the same language
+    with pytest.raises(RefusedError, match=r"^pt is not supported: choose pt-BR or pt-PT$"):
+        catalog.pair("pt", "pt")
+
+
+def test_codes_that_cannot_be_chosen_are_refused_with_the_choices(tmp_path: Path) -> None:
+    catalog = paired(tmp_path, "en srp_Cyrl", "en srp_Latn", "fr en", "ja en")
+    for pair, message in {
+        ("en", "sr"): "sr is not supported: choose srp_Cyrl or srp_Latn",
+        ("xx", "en"): "xx is not supported: choose one of en, fr, ja",
+        ("en", "xx"): "xx is not supported: choose one of srp_Cyrl, srp_Latn",
+        ("en", "ja"): "Japanese (ja) is not available as a target language from English (en): "
+        "choose one of srp_Cyrl, srp_Latn",
+    }.items():
+        with pytest.raises(RefusedError, match=f"^{re.escape(message)}$"):
+            catalog.pair(*pair)
+
+
+def test_a_replaced_folder_is_opened_again(
+    folders: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="yakusu.serve")
     folder = tmp_path / "served"
     shutil.copytree(folders["de-en"], folder)
     models = opened(folder)
@@ -55,6 +95,10 @@ def test_a_replaced_folder_is_opened_again(folders: dict[str, Path], tmp_path: P
     save(folder, untrained("pieces"), source_language="de", target_language="fr")
     models.refresh()
     assert list(models.catalog.routes) == [("de", "fr")]
+    replaced = [record for record in caplog.records if "replaced" in record.message]
+    assert [(record.levelname, record.message) for record in replaced] == [
+        ("INFO", f"{folder} was replaced: the new model is in use")
+    ]
     assert old.steps[0].translator.translate([TEXT]) == untrained("bytes").translate([TEXT])
 
 
@@ -74,12 +118,68 @@ def test_a_broken_folder_changes_nothing(
     assert not caplog.text
 
 
+def test_a_folder_is_opened_when_its_permissions_were_corrected(
+    folders: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def hash_readable(path: Path) -> str:  # root can read every file
+        if not path.stat().st_mode & stat.S_IRUSR:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return sha256(path)
+
+    monkeypatch.setattr("yakusu.folder.sha256", hash_readable)
+    folder, new = tmp_path / "served", tmp_path / "new"
+    shutil.copytree(folders["de-en"], folder)
+    models = opened(folder)
+    save(new, untrained("pieces"), source_language="de", target_language="fr")
+    weights = new / "model.safetensors"
+    weights.chmod(0)
+    shutil.rmtree(folder)
+    new.rename(folder)
+    models.refresh()
+    assert list(models.catalog.routes) == [("de", "en")] and "Permission denied" in caplog.text
+    (folder / weights.name).chmod(0o644)
+    models.refresh()
+    assert list(models.catalog.routes) == [("de", "fr")]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [("recurrent", "recurrent models"), ("variant", "restricted self-attention")],
+)
+def test_models_that_need_torch_are_refused_with_a_fix_that_exists(name: str, missing: str) -> None:
+    folder = FIXTURES / name
+    message = (
+        f"{folder} cannot be served: the CPU engine does not support {missing}: serve another "
+        "model, or translate with 'yakusu translate --engine torch'"
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        opened(folder)
+
+
+def test_a_search_that_needs_torch_is_refused(tmp_path: Path) -> None:
+    search = SearchConfig(coverage=0.2)
+    with pytest.raises(ModelError, match=r"does not support search\.coverage: serve another model"):
+        opened(save(tmp_path / "model", untrained("bytes"), search=search))
+
+
+def test_a_missing_engine_is_reported_without_options_of_other_commands(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("translator.opening", "serve.catalog"):
+        monkeypatch.setattr(f"yakusu.{module}.why_unavailable", lambda: "was not compiled")
+    with pytest.raises(ModelError, match=r"the CPU engine was not compiled: install") as error:
+        opened(folders["de-en"])
+    assert "--engine" not in str(error.value)
+
+
 def test_models_that_cannot_be_served_are_refused(tmp_path: Path) -> None:
     unknown = save(tmp_path / "unknown", untrained("bytes"), source_language="")
     with pytest.raises(ModelError, match=r"has no language codes \(\?-en\)"):
         opened(unknown)
-    parser = Path(__file__).parents[1] / "fixtures" / "format-1" / "parser"
     with pytest.raises(ModelError, match="is a parser: serve translators only"):
-        opened(parser)
+        opened(FIXTURES / "parser")
     with pytest.raises(ModelError, match="is not a model folder"):
         opened(tmp_path / "none")

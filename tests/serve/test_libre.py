@@ -72,7 +72,9 @@ def test_languages_have_names_and_targets(shared: Client) -> None:
 
 def test_other_codes_of_a_language_are_understood(shared: Client) -> None:
     assert asked(shared, q=TEXT, source="deu", target="eng").status_code == 200
-    assert asked(shared, q=TEXT, source="de-AT").json() == {"error": "de-AT is not supported"}
+    assert asked(shared, q=TEXT, source="de-AT").json() == {
+        "error": "de-AT is not supported: choose one of de, en"
+    }
 
 
 def test_a_text_in_the_target_language_is_unchanged(shared: Client) -> None:
@@ -99,10 +101,11 @@ def test_html_keeps_its_tags(shared: Client) -> None:
         ({"q": []}, "Invalid request: missing q parameter"),
         ({"q": TEXT, "source": None}, "Invalid request: missing source parameter"),
         ({"q": TEXT, "target": ""}, "Invalid request: missing target parameter"),
-        ({"q": TEXT, "target": "zz"}, "zz is not supported"),
+        ({"q": TEXT, "target": "zz"}, "zz is not supported: choose one of en, fr"),
+        ({"q": TEXT, "source": "fr"}, "fr is not supported: choose one of de, en"),
         (
-            {"q": TEXT, "source": "fr"},
-            "English (en) is not available as a target language from French (fr)",
+            {"q": TEXT, "source": "en", "target": "de"},
+            "German (de) is not available as a target language from English (en): choose one of fr",
         ),
         ({"q": TEXT, "format": "pdf"}, "pdf format is not supported"),
         ({"q": 5}, "Invalid request: q parameter is not a string or a list of strings"),
@@ -122,6 +125,18 @@ def test_html_keeps_its_tags(shared: Client) -> None:
 def test_invalid_parameters_are_named(shared: Client, values: Any, message: str) -> None:
     answer = asked(shared, **values)
     assert (answer.status_code, answer.json()) == (400, {"error": message})
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+def test_json_without_its_content_type_is_refused_with_the_fix(shared: Client, kind: str) -> None:
+    content, headers = json.dumps({"q": TEXT, "source": "de"}), {"Content-Type": kind}
+    advice = ": send JSON with Content-Type: application/json"
+    for query, missing in ({}, "q"), ({"q": TEXT}, "source"):
+        answer = shared.post("/translate", params=query, content=content, headers=headers)
+        assert answer.status_code == 400
+        assert answer.json() == {"error": f"Invalid request: missing {missing} parameter{advice}"}
+    query = {"q": TEXT, "source": "de", "target": "en"}
+    assert shared.post("/translate", params=query, content=content, headers=headers).is_success
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"null", b'"x"', b"\xff", b"[" * 100_000])
@@ -176,6 +191,23 @@ def test_metrics_count_requests_by_route(start: StartClient) -> None:
     assert 'yakusu_requests_total{path="(other)",status="404"} 1.0' in text
     assert f'yakusu_characters_total{{source="de",target="en"}} {len(TEXT)}.0' in text
     assert "/no/such" not in text
+
+
+def test_metrics_count_the_characters_of_all_translations(start: StartClient) -> None:
+    client = start()
+    asked(client, "/v1/translate", text="Zug" * 10)
+    asked(client, "/v1/translate", text="Zug" * 100, n_best=0)  # refused
+    asked(client, "/v1/stream", text="Der\nZug", target="fr")
+    files = {"file": ("a.html", b"<p>Guten <b>Tag</b>.</p>")}
+    client.post("/translate_file", files=files, data={"source": "en", "target": "fr"})
+    found = [
+        line for line in client.get("/metrics").text.splitlines() if "characters_total{" in line
+    ]
+    assert found == [
+        'yakusu_characters_total{source="de",target="en"} 30.0',
+        'yakusu_characters_total{source="de",target="fr"} 7.0',
+        'yakusu_characters_total{source="en",target="fr"} 10.0',
+    ]
 
 
 # ---- documents -----------------------------------------------------------------------------------

@@ -169,6 +169,16 @@ def test_wrong_keys_and_addresses_of_one_subnet_count_together(tmp_path: Path) -
     access.check("", "2001:db8:0:1::3")
 
 
+def test_an_address_mapped_to_ipv6_is_that_address() -> None:
+    config = ServeConfig.model_validate({"limits": {"per_minute": 1}})
+    access = Access(config, clock=lambda: 0.0)
+    for address in ("::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.3"):
+        access.check("", address)
+    for address in ("192.0.2.1", "::ffff:c000:203"):
+        with pytest.raises(RefusedError, match="Slowdown"):
+            access.check("", address)
+
+
 def test_keys_may_be_required(start: StartClient, tmp_path: Path) -> None:
     (tmp_path / "keys").write_text('[[keys]]\nkey = "a secret key"\n')
     client = start("de-en", keys=str(tmp_path / "keys"), require_key=True)
@@ -489,13 +499,21 @@ def test_settings_come_from_a_file_and_from_options(tmp_path: Path) -> None:
         load_config(path)
     path.write_text("port = 80\n[limits]\ncharacter = 5\n")
     with pytest.raises(
-        RecipeError, match=r"line 3: unknown key 'limits.character': did you mean 'characters'"
+        RecipeError,
+        match=r"line 3: unknown key 'limits.character': did you mean 'limits.characters'",
     ):
         load_config(path)
     path.write_text("port = 80\n")
     assert load_config(path, ["limits.characters=5"]).limits.characters == 5
     with pytest.raises(RecipeError, match="root_path = '/translate' begins like a path"):
         load_config(None, ["root_path=/translate"])
+    for prefix in ("mt", "/mt/", "/", "/m t", "/mt\n"):
+        with pytest.raises(RecipeError) as error:
+            load_config(None, [f"root_path={prefix!r}".replace("'", '"')])
+        assert str(error.value).startswith(
+            f"--set: root_path = '{prefix}': begin with a slash and do not end with one, as in /mt"
+        )
+    assert load_config(None, ["root_path=/a/b-c"]).root_path == "/a/b-c"
     with pytest.raises(RecipeError, match="require_key = true needs a file of keys"):
         Access(load_config(None, ["require_key=true"]))
     with pytest.raises(RecipeError, match="--set: port"):

@@ -118,7 +118,13 @@ def test_a_pivot_is_marked_and_has_its_limits(shared: Client) -> None:
     [
         ("translate", {}, "text: Field required"),
         ("translate", {"text": None}, "text: Input should be a valid string"),
-        ("translate", {"text": "a", "x": 1}, "x: Extra inputs are not permitted"),
+        ("score", {"text": "a", "translation": "b", "foo": 1}, "unknown parameter 'foo': choose "),
+        ("attention", {"text": "a", "x" * 999: 1}, f"unknown parameter '{'x' * 100}': choose from"),
+        (
+            "translate",
+            {"text": "a", "nbest": 1},
+            "unknown parameter 'nbest': did you mean 'n_best'",
+        ),
         ("translate", {"text": "a", "n_best": 12}, "n_best must be <= 11"),
         ("translate", {"text": "a", "n_best": 0}, "n_best: Input should be greater than"),
         ("translate", {"text": "a", "glossary": [["a"]]}, "glossary.0.1: Field required"),

@@ -88,7 +88,7 @@ class Access:
             key: Its API key; "": none.
             address: Its address, whose requests are counted if it has no valid key. IPv6 addresses
                 are counted together if their first 64 bits are equal: a client may have all of
-                them.
+                them. An IPv4 address that is mapped to IPv6 is that IPv4 address.
 
         Raises:
             RefusedError: The key is unknown (403), or there were too many requests (429).
@@ -123,9 +123,11 @@ class Access:
 
 
 def _subnet(address: str) -> str:
-    """An address; the subnet of an IPv6 address."""
+    """An IPv4 address, also one that is mapped to IPv6; the subnet of other IPv6 addresses."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:  # such as that of a test
         return address
-    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))

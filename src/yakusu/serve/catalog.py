@@ -8,13 +8,17 @@ from pathlib import Path
 
 from langcodes import Language, tag_is_valid
 
-from yakusu.data.languages import closest
+from yakusu.data.languages import closest, shown
 from yakusu.engine.config import EngineConfig
 from yakusu.engine.decoder import NativeDecoder
+from yakusu.engine.library import why_unavailable
+from yakusu.engine.support import unsupported
 from yakusu.engine.workers import Workers
 from yakusu.errors import ModelError, YakusuError
+from yakusu.native.library import REPAIR
 from yakusu.serve.errors import RefusedError
 from yakusu.translator import Translator
+from yakusu.translator.folder import ModelFolder
 
 _log = logging.getLogger(__name__)
 
@@ -81,39 +85,62 @@ class Catalog:
         """Codes of the target languages of a source language."""
         return sorted(target for code, target in self.routes if code == source)
 
-    def language(self, wanted: str) -> str:
-        """Return the code that the models use for a language.
+    def pair(self, source: str, target: str) -> tuple[str, str]:
+        """Return the codes that the models use for a language pair.
+
+        They are equal if the target language is the source language.
 
         Raises:
-            RefusedError: No model supports the language, or several of its variants match.
+            RefusedError: No model translates the pair, or several codes match a language.
         """
-        found = [wanted] if wanted in self.codes else closest(wanted, self.codes)
-        if len(found) != 1:
-            raise RefusedError(400, f"{wanted} is not supported")
-        return found[0]
+        source = _only(source, _matches(source, self.sources), self.sources)
+        targets = self.targets(source)
+        found = _matches(target, [*targets, source])
+        if not found and _matches(target, self.codes):
+            given, wanted = (f"{language_name(code)} ({code})" for code in (source, target))
+            raise RefusedError(
+                400,
+                f"{wanted} is not available as a target language from {given}: choose one of "
+                f"{shown(targets)}",
+            )
+        return source, _only(target, found, targets)
 
     def route(self, source: str, target: str, model: str = "") -> Route:
         """Return the models that translate a language pair.
 
         Args:
-            source: Code of the source language, one of `codes`.
-            target: Code of the target language, one of `codes`.
+            source: Code of the source language, from `pair`.
+            target: Code of the target language, from `pair`.
             model: The name of a model; "": the first one of the pair.
 
         Raises:
-            RefusedError: The model does not exist, or the pair cannot be translated.
+            RefusedError: The model does not exist, or does not translate the pair.
         """
         if source == target:
             return ()
-        routes = self.routes.get((source, target), [])
-        if not routes:
-            given, wanted = (f"{language_name(code)} ({code})" for code in (source, target))
-            raise RefusedError(400, f"{wanted} is not available as a target language from {given}")
+        routes = self.routes[source, target]
         own = {route[0].name: route for route in reversed(routes) if len(route) == 1}
         if model and model not in own:
             advice = f"choose one of {', '.join(reversed(own))}" if own else "omit it"
             raise RefusedError(400, f"there is no model '{model}' for {source}-{target}: {advice}")
         return own[model] if model else routes[0]
+
+
+def _matches(wanted: str, codes: Sequence[str]) -> list[str]:
+    """The codes that match a language; an equal one is preferred."""
+    return [wanted] if wanted in codes else closest(wanted, codes)
+
+
+def _only(wanted: str, found: Sequence[str], known: Sequence[str]) -> str:
+    """The code that was found for a language.
+
+    Raises:
+        RefusedError: None was found among the known ones, or several.
+    """
+    if len(found) == 1:
+        return found[0]
+    choices = " or ".join(found) or f"one of {shown(known)}"
+    raise RefusedError(400, f"{wanted} is not supported: choose {choices}")
 
 
 class Models:
@@ -125,7 +152,8 @@ class Models:
         workers: The threads that decode.
 
     Raises:
-        ModelError: A folder is not valid, a model is a parser, or its languages are unknown.
+        ModelError: A folder is not valid, a model is a parser, its languages are unknown, or the
+            engine cannot run it.
     """
 
     def __init__(self, folders: Sequence[Path], engine: EngineConfig, workers: Workers) -> None:
@@ -148,14 +176,18 @@ class Models:
                 _log.warning("the old model %s is kept: %s", name, error)
             else:
                 self.catalog = self._catalog()
-                _log.warning("%s was opened again", folder)
+                _log.info("%s was replaced: the new model is in use", folder)
 
     def _catalog(self) -> Catalog:
         return Catalog(tuple(step for steps in self._steps.values() for step in steps))
 
     def _open(self, name: str) -> tuple[Step, ...]:
         folder = self._folders[name]
-        translator = Translator.load(folder, engine=self._engine)
+        try:
+            translator = Translator.load(folder, engine=self._engine)
+        except ModelError:
+            _check_engine(folder)
+            raise
         if translator.task.constrains:
             raise ModelError(f"{folder} is a parser: serve translators only")
         if isinstance(translator.decoder, NativeDecoder):
@@ -165,6 +197,23 @@ class Models:
             pair = "-".join(code or "?" for code in unknown[0].languages)
             raise ModelError(f"{folder}: its config.json has no language codes ({pair}): add them")
         return tuple(Step(name, each) for each in every)
+
+
+def _check_engine(folder: Path) -> None:
+    """Check that the CPU engine, the only one of the service, can run the model of a folder.
+
+    Raises:
+        ModelError: It cannot, or the folder is not valid.
+    """
+    if reason := why_unavailable():
+        raise ModelError(f"{folder} cannot be served: the CPU engine {reason}: {REPAIR}")
+    config = ModelFolder.open(folder).config
+    coverage = "search.coverage" if config.search.coverage else None
+    if missing := unsupported(config.model) or coverage:
+        raise ModelError(
+            f"{folder} cannot be served: the CPU engine does not support {missing}: serve another "
+            "model, or translate with 'yakusu translate --engine torch'"
+        )
 
 
 def _names(folders: Iterable[Path]) -> Iterator[str]:
@@ -178,10 +227,11 @@ def _names(folders: Iterable[Path]) -> Iterator[str]:
 
 
 def _stamp(folder: Path) -> frozenset[tuple[str, int, int]] | None:
-    """What changes when files of a folder are replaced; None: it is not complete."""
+    """What changes when files of a folder change; None: it is not complete."""
     try:
         found = [(each.name, each.stat()) for each in folder.iterdir()]
     except OSError:
         return None
-    stamp = frozenset((name, state.st_ino, state.st_mtime_ns) for name, state in found)
+    # The time of change, unlike that of modification, includes changes of permissions.
+    stamp = frozenset((name, state.st_ino, state.st_ctime_ns) for name, state in found)
     return stamp if any(name == "manifest.json" for name, *_ in stamp) else None

@@ -1,5 +1,6 @@
 """The settings of the service."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from ipaddress import ip_network
@@ -17,6 +18,7 @@ ROUTES = (  # first parts of the paths of the service
     *("assets", "detect", "docs", "download_file", "frontend", "health", "languages", "metrics"),
     *("spec", "suggest", "translate", "translate_file", "v1"),
 )
+_PREFIX = re.compile(r"(/[\w.~-]+)*")
 
 
 class Limits(Config):
@@ -85,7 +87,7 @@ class ServeConfig(Config):
 
     host: str = "127.0.0.1"
     port: int = Field(5000, ge=0, le=65535)
-    root_path: str = Field("", pattern=r"^(/[\w.~-]+)*$")
+    root_path: str = ""
     threads: int | None = Field(None, ge=1)
     precision: Precision = "auto"
     keys: str = ""
@@ -112,7 +114,12 @@ class ServeConfig(Config):
 
     @field_validator("root_path")
     @classmethod
-    def _refuse_routes(cls, value: str) -> str:
+    def _check_prefix(cls, value: str) -> str:
+        if not _PREFIX.fullmatch(value):
+            raise ValueError(
+                f"root_path = '{value}': begin with a slash and do not end with one, as in /mt; "
+                "between slashes, use only letters, digits and - . _ ~"
+            )
         if (first := value.split("/")[1:2]) and first[0] in ROUTES:
             raise ValueError(f"root_path = '{value}' begins like a path of the service: use /mt")
         return value
@@ -156,5 +163,7 @@ def _read(path: str | Path) -> str:
 def _problem(fault: ErrorDetails, keys: Sequence[str]) -> str:
     if fault["type"] != "extra_forbidden":
         return problem(fault, keys)
-    group: type[Config] = Limits if keys[:-1] == ["limits"] else ServeConfig
-    return f"unknown key '{'.'.join(keys)}': {nearest(keys[-1], list(group.model_fields))}"
+    *groups, key = keys
+    owner: type[Config] = Limits if groups else ServeConfig
+    section = "".join(f"{group}." for group in groups)
+    return f"unknown key '{section}{key}': {nearest(key, [*owner.model_fields], section=section)}"

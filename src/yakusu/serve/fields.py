@@ -13,7 +13,7 @@ from starlette.requests import Request
 from yakusu.serve.config import Limits
 from yakusu.serve.errors import RefusedError, invalid
 
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_FILES = "multipart/form-data"
 
 
 class Fields:
@@ -22,11 +22,14 @@ class Fields:
     Args:
         values: The parameters, in order.
         is_json: Whether they were given as JSON, which has lists of its own.
+        body: The body, if it was not read as JSON and has no files.
     """
 
-    def __init__(self, values: Iterable[tuple[str, Any]], *, is_json: bool = False) -> None:
+    def __init__(
+        self, values: Iterable[tuple[str, Any]], *, is_json: bool = False, body: bytes = b""
+    ) -> None:
         self._values: dict[str, list[Any]] = {}
-        self.is_json = is_json
+        self.is_json, self._body = is_json, body
         for name, value in values:
             self._values.setdefault(name, []).append(value)
 
@@ -47,6 +50,22 @@ class Fields:
         if isinstance(value, bool | list | dict | UploadFile):
             raise invalid(f"{name} parameter is not a string")
         return str(value)
+
+    def required(self, name: str) -> str:
+        """The value of a parameter as for `text`, which is not empty.
+
+        Raises:
+            RefusedError: It is missing, empty or something else.
+        """
+        if not (text := self.text(name)):
+            raise self.missing(name)
+        return text
+
+    def missing(self, name: str) -> RefusedError:
+        """The error of a parameter that is required."""
+        is_unlabelled = self._body.lstrip().startswith(b"{")
+        advice = ": send JSON with Content-Type: application/json" if is_unlabelled else ""
+        return invalid(f"missing {name} parameter{advice}")
 
     def number(self, name: str, *, most: int) -> int:
         """The value of a parameter that is a number of at least 0; 0 if it is not given.
@@ -75,23 +94,22 @@ async def read_fields(request: Request, limits: Limits) -> AsyncIterator[Fields]
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = request.query_params.multi_items()
+    body = b"" if kind == _FILES else await read_body(request, limits)
     if kind == "application/json":
-        values = parse_json(await read_body(request, limits), limits)
+        values = parse_json(body, limits)
         if not isinstance(values, dict):
             raise RefusedError(400, "Invalid JSON format")
         yield Fields([*values.items()], is_json=True)
         return
-    if kind not in _FORMS:
-        yield Fields(query)
-        return
     try:
         async with asyncio.timeout(limits.body_seconds):
             most = limits.texts + 10
+            # It has no fields if the content type is none of a form.
             form = await request.form(max_files=1, max_fields=most, max_part_size=limits.body)
     except TimeoutError as error:
         raise _too_slow(limits) from error
     try:
-        yield Fields([*query, *form.multi_items()])
+        yield Fields([*query, *form.multi_items()], body=body)
     finally:
         await form.close()
 

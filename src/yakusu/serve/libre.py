@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, JSONResponse
 from starlette.datastructures import UploadFile
 
-from yakusu.documents.document import DocumentOptions
+from yakusu.documents.document import DocumentOptions, plain_text
 from yakusu.documents.registry import SUFFIXES, read_document
 from yakusu.errors import DataError
 from yakusu.pipeline.documents import translate_files
@@ -23,6 +23,7 @@ from yakusu.serve.detection import Detected
 from yakusu.serve.errors import RefusedError, invalid, missing
 from yakusu.serve.fields import Fields
 from yakusu.serve.files import safe_name
+from yakusu.serve.monitoring import Metrics
 from yakusu.serve.schemas import LIBRE
 from yakusu.serve.service import Languages, Service
 from yakusu.serve.texts import along, is_little, translate_html
@@ -68,7 +69,7 @@ async def translate(request: Request) -> JSONResponse:
         seconds=service.limits.seconds,
         is_short=is_little(texts, alternatives + 1),
     )
-    service.metrics.characters.labels(*found.codes).inc(sum(map(len, texts)))
+    service.metrics.count_texts(found.codes, texts)
     is_list = isinstance(fields.get("q"), list)
     return JSONResponse(_answer(every, found.detected, alternatives, is_list=is_list))
 
@@ -77,7 +78,7 @@ def _texts(fields: Fields) -> list[str]:
     """The texts of a request; in forms, CRLF is replaced by LF."""
     given = fields.get("q")
     if given is None or given in ("", []):
-        raise missing("q")
+        raise fields.missing("q")
     texts = given if isinstance(given, list) else [given]
     if not all(isinstance(text, str) for text in texts):
         raise invalid("q parameter is not a string or a list of strings")
@@ -146,7 +147,7 @@ async def translate_file(request: Request) -> JSONResponse:
         try:
             content = await upload.read()
             document = await asyncio.to_thread(_stored, content, folder / "original" / name)
-            work = partial(_translate_file, known or find, document, folder / name)
+            work = partial(_translate_file, service.metrics, known or find, document, folder / name)
             await service.work.run(request, work, seconds=service.limits.file_seconds)
         except BaseException:
             service.files.discard(key)
@@ -163,6 +164,7 @@ def _stored(content: bytes, path: Path) -> Path:
 
 
 def _translate_file(
+    metrics: Metrics,
     languages: Languages | Callable[[Sequence[str]], Languages],
     source: Path,
     target: Path,
@@ -172,12 +174,14 @@ def _translate_file(
     try:
         if callable(languages):
             languages = languages(read_document(source).texts[:_SAMPLE])
-        translate_all = along(languages.route, cancelled)
+        codes, translate_all = languages.codes, along(languages.route, cancelled)
 
         def best(texts: Sequence[str]) -> list[str]:
-            return [each[0] for each in translate_all(texts)]
+            found = [each[0] for each in translate_all(texts)]
+            metrics.count_texts(codes, map(plain_text, texts))
+            return found
 
-        translate_files(best, source, target, DocumentOptions(languages.codes))
+        translate_files(best, source, target, DocumentOptions(codes))
     except DataError as error:
         raise DataError(str(error).replace(str(source), target.name)) from error
     finally:
@@ -202,11 +206,9 @@ async def suggest(request: Request) -> JSONResponse:
     service = service_of(request)
     path = service.config.suggestions
     async with service.fields(request) as fields:
-        row = {name: fields.text(name) for name in ("q", "s", "source", "target")}
-    if not path:
-        raise RefusedError(403, "Suggestions are disabled on this server.")
-    if empty := [name for name, value in row.items() if not value]:
-        raise missing(empty[0])
+        if not path:
+            raise RefusedError(403, "Suggestions are disabled on this server.")
+        row = {name: fields.required(name) for name in ("q", "s", "source", "target")}
     service.check_texts([row["q"], row["s"]])
     line = json.dumps(row, ensure_ascii=False)
     await asyncio.to_thread(_append, Path(path), line, service.limits.suggestions)

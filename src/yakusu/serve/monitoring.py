@@ -1,6 +1,6 @@
 """Counts for Prometheus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -29,9 +29,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self.characters = Counter(
+        self._characters = Counter(
             "yakusu_characters",
-            "Characters of translated texts by language pair",
+            "Characters of the source texts of complete translations by language pair",
             ["source", "target"],
             registry=self._registry,
         )
@@ -52,6 +52,15 @@ class Metrics:
         """
         self._requests.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
+
+    def count_texts(self, pair: tuple[str, str], texts: Iterable[str]) -> None:
+        """Count the characters of texts that were translated.
+
+        Args:
+            pair: Codes of the source and the target language.
+            texts: The source texts.
+        """
+        self._characters.labels(*pair).inc(sum(map(len, texts)))
 
     def text(self) -> bytes:
         """The counts in Prometheus' text format."""

@@ -96,12 +96,8 @@ class Service:
         Raises:
             RefusedError: A language is missing, or the pair is not supported.
         """
-        for name in ("source", "target"):
-            if not fields.text(name):
-                raise invalid(f"missing {name} parameter")
-        return self.route(
-            fields.text("source"), fields.text("target"), texts, model=fields.text("model")
-        )
+        source, target = fields.required("source"), fields.required("target")
+        return self.route(source, target, texts, model=fields.text("model"))
 
     def route(
         self, source: str, target: str, texts: Sequence[str], *, model: str = ""
@@ -111,7 +107,7 @@ class Service:
         if source == "auto":
             detected = self.detector.detect("\n".join(texts))[0]
             source = detected.language
-        pair = catalog.language(source), catalog.language(target)
+        pair = catalog.pair(source, target)
         return Languages(pair, catalog.route(*pair, model), detected)
 
     @property

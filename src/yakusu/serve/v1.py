@@ -9,7 +9,9 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
+from yakusu.config import nearest
 from yakusu.data.layout import Layout
 from yakusu.errors import YakusuError
 from yakusu.serve.catalog import Route
@@ -28,6 +30,7 @@ from yakusu.view import attention_maps
 router = APIRouter(prefix="/v1")
 Phrases = tuple[str, ...]
 _WINDOW = 8  # lines of a stream that are translated together
+_LONGEST = 100  # characters of an unknown parameter that are compared and shown
 
 
 class _Body(BaseModel):
@@ -131,7 +134,11 @@ async def translate(request: Request) -> JSONResponse:
 
     has_more = body.details or body.trace or any(body.texts)
     is_short = not has_more and is_little([body.text], body.n_best)
-    return await service.work.run(request, work, seconds=service.limits.seconds, is_short=is_short)
+    answer = await service.work.run(
+        request, work, seconds=service.limits.seconds, is_short=is_short
+    )
+    service.metrics.count_texts(found.codes, [body.text])
+    return answer
 
 
 @router.post("/stream", **object_route(TranslateBody, kind="text/event-stream"))
@@ -155,6 +162,7 @@ async def stream_lines(request: Request) -> StreamingResponse:
         )
         for number, best in enumerate(complete(every, cancelled)):
             yield {"line": number, **objects(best)}
+        service.metrics.count_texts(found.codes, [body.text])
 
     made = service.work.stream(lines, seconds=service.limits.seconds)
     return StreamingResponse(_events(_languages(found), made), media_type="text/event-stream")
@@ -226,15 +234,21 @@ async def _read(request: Request, kind: type[Body]) -> tuple[Service, Body, Lang
     try:
         body = kind.model_validate(values)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(map(str, fault["loc"]))
-        raise invalid(f"{key}: {fault['msg']}" if key else fault["msg"]) from error
+        raise invalid(_problem(error.errors()[0], kind)) from error
     service.count(request, body.api_key)
     service.check_texts([body.text], more=body.texts)
     found = service.route(body.source, body.target, [body.text], model=body.model)
     if not found.route:
         raise invalid(f"the text is in the target language, {found.codes[1]}")
     return service, body, found
+
+
+def _problem(fault: ErrorDetails, kind: type[_Body]) -> str:
+    """What is wrong with a body."""
+    key = ".".join(map(str, fault["loc"]))[:_LONGEST]
+    if fault["type"] == "extra_forbidden":
+        return f"unknown parameter '{key}': {nearest(key, [*kind.model_fields])}"
+    return f"{key}: {fault['msg']}" if key else fault["msg"]
 
 
 def _answer(found: Languages, values: Object) -> JSONResponse:
